@@ -1,0 +1,75 @@
+# Everything runs from .venv, which is made on first use. Useful variables:
+#   PYTHON       the interpreter that makes .venv; the first of python3 … python3.11 that is new enough
+#   PIP_ARGS     passed to pip, e.g. "--extra-index-url https://download.pytorch.org/whl/cpu", which
+#                takes a CPU build of torch without several gigabytes of CUDA libraries
+#   ARGS         passed to the program of run, demo and bench
+#   PYTEST_ARGS  passed to pytest
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+INPUTS := pyproject.toml constraints.txt
+PIP_ARGS ?=
+ARGS ?=
+PYTEST_ARGS ?=
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run demo demo-coffee test check bench clean
+
+help:
+	@echo "make run          serve the page and the API on http://127.0.0.1:7860"
+	@echo "make demo         hold a recorded conversation with the assistant"
+	@echo "make demo-coffee  order coffee in a recorded conversation"
+	@echo "make test         run all tests"
+	@echo "make check        lint, formatting, types, JavaScript syntax"
+	@echo "make bench        measure voice to voice on this machine"
+	@echo "make clean        remove .venv and caches"
+
+run: $(VENV)/.installed
+	$(BIN)/python -m voice.serve $(ARGS)
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m voice.demo $(ARGS)
+
+demo-coffee: $(VENV)/.installed
+	$(BIN)/python -m voice.demo coffee $(ARGS)
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@command -v node >/dev/null || { echo "make check: node (Node.js 20 or newer) is missing" >&2; exit 1; }
+	@# Read from standard input, because node takes a bare .js file for CommonJS.
+	@for file in web/*.js; do \
+	  node --input-type=module --check <"$$file" || { echo "$$file: syntax error" >&2; exit 1; }; done
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.voice.turns $(ARGS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found." \
+	  "Name one: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit( \
+	  f"Python 3.11 or newer is needed; $(PYTHON) is {v.major}.{v.minor}")'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
+	  "environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The interpreter is an order-only prerequisite: its date is older than any stamp's inputs.
+$(VENV)/.installed: $(INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(PIP_ARGS) --editable '.[local]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(PIP_ARGS) --editable '.[local,dev]'
+	@touch $(VENV)/.installed $@

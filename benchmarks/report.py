@@ -1,0 +1,94 @@
+"""What every benchmark says besides its figures: command, commit, machine, date; and where to."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def percentiles(values: Sequence[float], digits: int = 0) -> dict[str, float | int | None]:
+    """How many values, their median, 95th percentile and largest; None where there are none."""
+    if not values:
+        return {"n": 0, "p50": None, "p95": None, "max": None}
+    p50, p95, largest = np.percentile(values, [50, 95, 100])
+    return {
+        "n": len(values),
+        "p50": round(float(p50), digits),
+        "p95": round(float(p95), digits),
+        "max": round(float(largest), digits),
+    }
+
+
+def share(count: int, of: int) -> dict[str, float | int | None]:
+    """A rate with the counts that it is made of."""
+    return {"count": count, "of": of, "rate": round(count / of, 4) if of else None}
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory, system, and how busy the machine was with other things."""
+    return {
+        "cpu": _cpu_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "load_1_min": round(os.getloadavg()[0], 2),
+    }
+
+
+def commit() -> str:
+    """The commit that is checked out, with ``+changes`` when files differ from it."""
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return f"{head}+changes" if _git("status", "--porcelain", "--untracked-files=no") else head
+
+
+def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]) -> Path:
+    """Write benchmarks/results/<name>.json.
+
+    Args:
+        name: Of the file, without its ending.
+        module: The benchmark's module, as it is run.
+        figures: What was measured.
+        began: `machine` as it was before the benchmark loaded it.
+
+    Returns:
+        The file.
+    """
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    file = RESULTS / f"{name}.json"
+    told = {
+        "command": shlex.join(["python", "-m", module, *sys.argv[1:]]),
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": began,
+        "figures": figures,
+    }
+    file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return file
+
+
+def _git(*arguments: str) -> str:
+    ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return ran.stdout.strip() if ran.returncode == 0 else "unknown"
+
+
+def _cpu_name() -> str:
+    file = Path("/proc/cpuinfo")
+    if file.is_file():
+        for text in file.read_text(encoding="utf-8").splitlines():
+            if text.startswith("model name"):
+                return text.partition(":")[2].strip()
+    return platform.processor() or "unknown"

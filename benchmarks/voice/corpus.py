@@ -1,0 +1,221 @@
+"""What is said to the agent in benchmarks: the demo's lines, recordings of real people, and pauses.
+
+Recordings of real people lie beside the checkout, in ../shared/audio; where they do not, only the
+demo's lines are there. The intended tool of a recording is this module's judgement, below.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+from benchmarks.voice.words import words
+from voice.recordings import CONVERSATIONS, load
+from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
+from voice.virtual_audio import room_tone, speech_span
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "audio"
+
+NO_TOOL = ""
+INTENDED = {
+    "speech-to-phrase-01": "add_to_list",
+    "speech-to-phrase-02": "get_device",
+    "speech-to-phrase-03": NO_TOOL,
+    "speech-to-phrase-04": NO_TOOL,
+    "speech-to-phrase-06": "set_timer",
+    "speech-to-phrase-07": "set_timer",
+    "speech-to-phrase-08": "get_date",
+    "speech-to-phrase-09": "get_weather",
+    "speech-to-phrase-10": "get_weather",
+    "voice2json-11": "get_time",
+    "voice2json-12": "set_device",
+    "voice2json-13": "set_device",
+    "voice2json-14": NO_TOOL,
+    "assistant-sdk-python-22": "get_time",
+    "cognitive-services-speech-sdk-24": "get_weather",
+}
+"""Recording → tool that should be called. Fragments that mean nothing on their own are left out."""
+
+READ = ("pocketsphinx-", "tts-", "leopard-", "moonshine-", "whisper-", "vosk-api-")
+"""Sources whose recordings are read sentences, the short ones too; none of them asks for a tool."""
+
+PAUSES_MS = (300, 500, 700, 900)
+LEAST_WORDS = 4
+CLICK_AFTER_MS = 250
+SPLICE_MS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Utterance:
+    """Something to say to an agent.
+
+    Attributes:
+        samples: (T,) int16 at 16 kHz.
+        end: Index just past the last sample of speech.
+        text: What is said; None when only its meaning is known.
+        tool: The tool that should be called, `NO_TOOL`, or None when nobody can say.
+        slots: What an order asks for, in the words of the recording.
+        pause_ms: Length of the pause put into it.
+    """
+
+    name: str
+    kind: str
+    agent: str
+    samples: Samples
+    end: int
+    text: str | None
+    tool: str | None
+    slots: dict[str, str] = field(default_factory=dict)
+    pause_ms: int = 0
+
+
+def demo_lines(agent: str) -> list[Utterance]:
+    """The lines of a demo's conversation, in order."""
+    lines = []
+    for line in CONVERSATIONS[agent]:
+        samples = load(line.name)
+        end = speech_end(samples, line.text)
+        lines.append(Utterance(line.name, "demo", agent, samples, end, line.text, line.tool))
+    return lines
+
+
+@cache
+def people() -> tuple[Utterance, ...]:
+    """Commands and sentences said by real people; empty where the recordings are absent."""
+    return tuple(_recorded(row, "assistant") for row in _rows("manifest.jsonl"))
+
+
+@cache
+def orders() -> tuple[Utterance, ...]:
+    """Coffee orders spoken by real people; empty where the recordings are absent."""
+    return tuple(_recorded(row, "coffee") for row in _rows("orders.jsonl"))
+
+
+def _recorded(row: dict[str, Any], agent: str) -> Utterance:
+    name = Path(row["audio"]).stem
+    text = row.get("text")
+    samples = _read(SHARED / row["audio"])
+    return Utterance(
+        name=name,
+        kind="read" if name.startswith(READ) else row.get("kind", "order"),
+        agent=agent,
+        samples=samples,
+        end=speech_end(samples, text),
+        text=text,
+        tool="order_drink" if agent == "coffee" else _intended(name),
+        slots=row.get("slots", {}),
+    )
+
+
+def with_pauses(utterances: list[Utterance], lengths_ms: Sequence[int]) -> list[Utterance]:
+    """Utterances with a pause between two words each, once per length.
+
+    The gap is drawn at random, the same on every run, from those that forced alignment finds. The
+    pause is room noise as loud as the recording's own background. Utterances of fewer than four
+    words, or that cannot be aligned, are left out.
+    """
+    rng = np.random.default_rng(0)
+    paused = []
+    for utterance in utterances:
+        if utterance.text is None or len(words(utterance.text)) < LEAST_WORDS:
+            continue
+        gaps = word_ends(utterance.samples, utterance.text)[:-1]
+        for length_ms in lengths_ms if gaps else []:
+            samples = with_pause(utterance.samples, int(rng.choice(gaps)), length_ms)
+            end = utterance.end + samples_of_ms(length_ms)
+            paused.append(replace(utterance, samples=samples, end=end, pause_ms=length_ms))
+    return paused
+
+
+def speech_end(samples: Samples, text: str | None) -> int:
+    """Index just past the last sample of speech.
+
+    That is where the energy falls, unless noise or the click of a key after the last word keeps it
+    up: then, where forced alignment finds the words, it is the end of the last word.
+    """
+    by_energy = speech_span(samples, SAMPLE_RATE_HZ)[1]
+    ends = word_ends(samples, text) if text else []
+    by_words = ends[-1] if ends else by_energy
+    return by_words if by_energy - by_words > samples_of_ms(CLICK_AFTER_MS) else by_energy
+
+
+def word_ends(samples: Samples, text: str) -> list[int]:
+    """Where each word ends, as sample positions; empty if the words cannot be aligned.
+
+    Args:
+        samples: (T,) int16 at 16 kHz.
+        text: What is said in them.
+    """
+    decoder = _aligner()
+    try:
+        decoder.set_align_text(" ".join(words(text)))
+        decoder.start_utt()
+        decoder.process_raw(samples.tobytes(), full_utt=True)
+        decoder.end_utt()
+    except RuntimeError:
+        # A word that the dictionary does not have, or words that the recording does not bear out.
+        return []
+    spoken = [s for s in decoder.seg() or () if not s.word.startswith(("<", "(NULL", "["))]
+    ends = [(segment.end_frame + 1) * SAMPLE_RATE_HZ // 100 for segment in spoken]
+    return [min(end, len(samples)) for end in ends]
+
+
+@cache
+def _aligner() -> Any:
+    import pocketsphinx
+
+    return pocketsphinx.Decoder(samprate=SAMPLE_RATE_HZ, loglevel="FATAL")
+
+
+def with_pause(samples: Samples, position: int, length_ms: int) -> Samples:
+    """Samples with so much room noise at a position, spliced over 5 ms on either side."""
+    noise = _room_noise(samples_of_ms(length_ms), _floor(samples))
+    ramp = np.linspace(0, 1, samples_of_ms(SPLICE_MS))
+    before = samples[:position].astype(np.float64)
+    after = samples[position:].astype(np.float64)
+    fade = min(len(ramp), len(before), len(after))
+    before[len(before) - fade :] *= 1 - ramp[:fade]
+    after[:fade] *= ramp[:fade]
+    return np.round(np.concatenate([before, noise, after])).astype(np.int16)
+
+
+def _room_noise(count: int, level: float) -> Samples:
+    file = SHARED / "noise" / "room-background.flac"
+    noise = _read(file) if file.is_file() else room_tone(2.0, SAMPLE_RATE_HZ)
+    wide = np.resize(noise, count).astype(np.float64)
+    return np.round(wide * level / max(1.0, float(np.sqrt(np.mean(wide**2))))).astype(np.int16)
+
+
+def _floor(samples: Samples) -> float:
+    step = samples_of_ms(10)
+    steps = samples[: len(samples) // step * step].astype(np.float64).reshape(-1, step)
+    return float(np.quantile(np.sqrt(np.mean(steps**2, axis=1)), 0.05))
+
+
+def _intended(stem: str) -> str | None:
+    if stem.startswith(READ):
+        return NO_TOOL
+    return next((tool for name, tool in INTENDED.items() if stem.startswith(name)), None)
+
+
+def _read(file: Path) -> Samples:
+    samples, rate_hz = soundfile.read(file, dtype="int16")
+    if rate_hz != SAMPLE_RATE_HZ or samples.ndim != 1:
+        raise ValueError(
+            f"{file}: got {rate_hz} Hz, {samples.ndim} dimensions; expected 16 kHz mono"
+        )
+    return np.asarray(samples, dtype=np.int16)
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    file = SHARED / name
+    if not file.is_file():
+        return []
+    return [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,168 @@
+"""From what was said and what came of it to the figures of the results file. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.report import percentiles, share
+from benchmarks.voice.corpus import NO_TOOL, PAUSES_MS, Utterance
+from benchmarks.voice.words import errors, words
+from voice.demo import STAGES
+from voice.turn_report import Turn
+
+NETWORK_TOOLS = {"get_weather", "get_stock_price", "convert_currency"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """An utterance and what came of it."""
+
+    utterance: Utterance
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class BargeIn:
+    """The agent, interrupted.
+
+    Attributes:
+        silence_ms: From the first sample of the user's speech to the agent's last audible one.
+        whole: The text of the reply.
+        kept: What the dialogue keeps of it.
+    """
+
+    silence_ms: float
+    whole: str
+    kept: str
+
+
+def figures(said: Sequence[Said], attempts: Sequence[BargeIn | None]) -> dict[str, Any]:
+    """All that goes into the results file."""
+    continuous = [s for s in said if not s.utterance.pause_ms]
+    paused = [s for s in said if s.utterance.pause_ms]
+    kinds = sorted({s.utterance.kind for s in continuous})
+    told: dict[str, Any] = {
+        "all": timing(local(s for s in continuous if s.utterance.kind != "read")),
+        "kinds": {k: summary([s for s in continuous if s.utterance.kind == k]) for k in kinds},
+        "false_cutoffs": {
+            "continuous": cutoffs(continuous),
+            **{
+                f"pause of {length_ms} ms": cutoffs(
+                    [s for s in paused if s.utterance.pause_ms == length_ms]
+                )
+                for length_ms in PAUSES_MS
+            },
+        },
+        "barge_in": interruptions(attempts),
+        "turns": [row(s) for s in said],
+    }
+    if ordered := [s for s in continuous if s.utterance.kind == "order"]:
+        told["order_slots"] = order_slots(ordered)
+    return told
+
+
+def timing(said: Iterable[Said]) -> dict[str, Any]:
+    """Voice to voice, what follows the end-of-turn decision, and the stages, in ms."""
+    turns = [s.turn for s in said if s.turn.status == "completed"]
+    whole_ms = [t.voice_to_voice_ms for t in turns if t.voice_to_voice_ms is not None]
+    after_ms = [t.after_commit_ms for t in turns if t.after_commit_ms is not None]
+    return {
+        "voice_to_voice_ms": percentiles(whole_ms),
+        "end_of_turn_to_voice_ms": percentiles(after_ms),
+        "stages_ms_after_speech": {
+            mark: percentiles([t.marks_ms[mark] for t in turns if mark in t.marks_ms])
+            for mark in STAGES
+        },
+    }
+
+
+def local(said: Iterable[Said]) -> list[Said]:
+    """Without the turns that waited for a service on the network, or for it to be out of reach."""
+    return [s for s in said if not NETWORK_TOOLS & {use.name for use in s.turn.tools}]
+
+
+def cutoffs(said: Sequence[Said]) -> dict[str, Any]:
+    """Utterances that the server took to be over before they were."""
+    return share(sum(s.turn.early_commits > 0 for s in said), len(said))
+
+
+def recognition(said: Iterable[Said]) -> dict[str, Any]:
+    """Word error rate over all utterances whose words are known."""
+    pairs = [(words(s.utterance.text), words(s.turn.transcript)) for s in said if s.utterance.text]
+    return share(sum(errors(*pair) for pair in pairs), sum(len(text) for text, _ in pairs))
+
+
+def tools(said: Iterable[Said]) -> dict[str, Any]:
+    """Whether the intended tool was called, and how often one was called unasked."""
+    known = [(s.utterance.tool, {use.name for use in s.turn.tools}) for s in said]
+    meant = [(tool, used) for tool, used in known if tool]
+    unasked = [used for tool, used in known if tool == NO_TOOL]
+    return {
+        "intended_called": share(sum(tool in used for tool, used in meant), len(meant)),
+        "called_unasked": share(sum(bool(used) for used in unasked), len(unasked)),
+    }
+
+
+def order_slots(said: Iterable[Said]) -> dict[str, Any]:
+    """Of what the orders ask for, how much is in the arguments of the calls made."""
+    asked = [(s.utterance.slots, _ordered(s.turn)) for s in said]
+    right = [[_content(value) <= given for value in slots.values()] for slots, given in asked]
+    drinks = [_content(slots["coffeeDrink"]) <= given for slots, given in asked]
+    return {
+        "drink_right": share(sum(drinks), len(drinks)),
+        "slots_right": share(sum(map(sum, right)), sum(map(len, right))),
+        "orders_all_right": share(sum(map(all, right)), len(right)),
+    }
+
+
+def _ordered(turn: Turn) -> set[str]:
+    calls = [use for use in turn.tools if use.name == "order_drink"]
+    return {word for use in calls for value in use.arguments.values() for word in words(str(value))}
+
+
+def _content(slot: str) -> set[str]:
+    return set(words(slot)) - {"a", "bit", "little", "lot", "lots", "of"}
+
+
+def summary(said: Sequence[Said]) -> dict[str, Any]:
+    """Everything about a group of utterances."""
+    return {
+        "utterances": len(said),
+        "replied": sum(s.turn.status == "completed" for s in said),
+        **timing(local(said)),
+        "false_cutoffs": cutoffs(said),
+        "word_error_rate": recognition(said),
+        **tools(said),
+    }
+
+
+def interruptions(attempts: Sequence[BargeIn | None]) -> dict[str, Any]:
+    """Time to silence, and whether the dialogue keeps a beginning of the reply and no more."""
+    cut = [attempt for attempt in attempts if attempt]
+    proper = sum(c.whole.startswith(c.kept) and len(c.kept) < len(c.whole) for c in cut)
+    return {
+        "attempts": len(attempts),
+        "interrupted": len(cut),
+        "silence_ms": percentiles([c.silence_ms for c in cut]),
+        "kept_is_a_beginning": share(proper, len(cut)),
+        "kept": [{"whole": c.whole, "kept": c.kept} for c in cut],
+    }
+
+
+def row(said: Said) -> dict[str, Any]:
+    """An utterance as it stands in the results."""
+    turn = said.turn
+    return {
+        "name": said.utterance.name,
+        "kind": said.utterance.kind,
+        "pause_ms": said.utterance.pause_ms,
+        "said": said.utterance.text,
+        "heard": turn.transcript,
+        "intended": said.utterance.tool,
+        "called": [{use.name: use.arguments} for use in turn.tools],
+        "reply": turn.reply,
+        "voice_to_voice_ms": turn.voice_to_voice_ms and round(turn.voice_to_voice_ms),
+        "early_commits": turn.early_commits,
+    }

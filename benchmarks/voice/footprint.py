@@ -1,0 +1,83 @@
+"""Start-up time and memory: ``python -m benchmarks.voice.footprint``.
+
+Start-up is from starting the process to the first answer of /healthz. Memory is the resident set of
+the server's process: idle after the start, idle again after a first call has made everything that
+is made once, and in a second call that is still open after three turns. Results:
+benchmarks/results/footprint.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import machine, percentiles, write
+from benchmarks.voice.corpus import demo_lines
+from voice.client import RealtimeClient, at_client_rate
+from voice.demo_server import ServerProcess, serving
+from voice.types import SAMPLE_RATE_HZ
+
+EMBEDDED = ["asr.engine=sphinx", "tts.engine=espeak", 'tools.database=":memory:"']
+STARTS = 3
+TURNS = 3
+SETTLE_S = 2.0
+
+
+def resident_mib(pid: int) -> float:
+    """The resident set of a process, MiB; Linux only."""
+    for text in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        if text.startswith("VmRSS:"):
+            return round(int(text.split()[1]) / 1024, 1)
+    raise ValueError(f"process {pid}: /proc has no VmRSS")
+
+
+async def call(server: ServerProcess) -> float:
+    """Hold a call of a few turns; gives the resident set while it is still open, MiB."""
+    async with RealtimeClient.open(server.realtime_url) as client:
+        await client.settled()
+        for utterance in demo_lines("assistant")[:TURNS]:
+            await client.turn(at_client_rate(utterance.samples, SAMPLE_RATE_HZ))
+        return resident_mib(server.pid)
+
+
+async def measure(options: list[str]) -> dict[str, Any]:
+    """Start the server a few times; call it in the last."""
+    started_s = []
+    for _ in range(STARTS - 1):
+        async with serving(options) as server:
+            started_s.append(server.started_s)
+    async with serving(options) as server:
+        started_s.append(server.started_s)
+        await asyncio.sleep(SETTLE_S)
+        idle = resident_mib(server.pid)
+        first = await call(server)
+        await asyncio.sleep(SETTLE_S)
+        between = resident_mib(server.pid)
+        second = await call(server)
+    return {
+        "start_s": {**percentiles(started_s, digits=2), "all": [round(s, 2) for s in started_s]},
+        "idle_mib": idle,
+        "first_call_mib": first,
+        "idle_after_first_call_mib": between,
+        "second_call_mib": second,
+        "one_call_adds_mib": round(second - between, 1),
+    }
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    began = machine()
+    settings = [*EMBEDDED, *parser.parse_args().set]
+    options = [part for setting in settings for part in ("--set", setting)]
+    figures = asyncio.run(measure(options))
+    print(figures)
+    told = {"settings": settings, **figures}
+    print(write("footprint", "benchmarks.voice.footprint", told, began))
+
+
+if __name__ == "__main__":
+    main()

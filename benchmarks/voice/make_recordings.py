@@ -1,0 +1,57 @@
+"""Make voice/recordings/*.flac with flite: ``python -m benchmarks.voice.make_recordings``.
+
+Needs the ``flite`` command with its voices (Debian: flite) and the dev dependencies.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from voice.recordings import CONVERSATIONS
+from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
+
+VOICES = {"assistant": "slt", "coffee": "rms"}
+SILENT_BELOW = 200
+MARGIN_MS = 30
+PEAK = 16_000
+
+
+def main() -> None:
+    """Write every line of every conversation."""
+    directory = Path(__file__).resolve().parents[2] / "voice" / "recordings"
+    for agent, lines in CONVERSATIONS.items():
+        for line in lines:
+            samples = trimmed(speak(line.text, VOICES[agent]))
+            file = directory / f"{line.name}.flac"
+            soundfile.write(file, samples, SAMPLE_RATE_HZ, subtype="PCM_16")
+            print(f"{file.name}: {len(samples) / SAMPLE_RATE_HZ:.2f} s, {file.stat().st_size} B")
+
+
+def speak(text: str, voice: str) -> Samples:
+    """Say a text with a flite voice. Returns (T,) int16 at 16 kHz."""
+    with tempfile.TemporaryDirectory() as directory:
+        wav = Path(directory) / "line.wav"
+        subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(wav)], check=True)
+        samples, rate_hz = soundfile.read(wav, dtype="int16")
+    if rate_hz != SAMPLE_RATE_HZ:
+        raise ValueError(f"voice {voice}: got {rate_hz} Hz; expected {SAMPLE_RATE_HZ}")
+    return np.asarray(samples, dtype=np.int16)
+
+
+def trimmed(samples: Samples) -> Samples:
+    """Cut leading and trailing silence and bring the loudest sample to `PEAK`."""
+    loud = np.flatnonzero(np.abs(samples.astype(np.int32)) > SILENT_BELOW)
+    margin = samples_of_ms(MARGIN_MS)
+    kept = samples[max(0, loud[0] - margin) : loud[-1] + margin]
+    scale = PEAK / np.abs(kept.astype(np.int32)).max()
+    scaled: Samples = np.round(kept * scale).astype(np.int16)
+    return scaled
+
+
+if __name__ == "__main__":
+    main()

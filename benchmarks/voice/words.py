@@ -1,0 +1,29 @@
+"""Word error rate: how many words of a reference were replaced, left out or put in."""
+
+from __future__ import annotations
+
+import re
+
+from num2words import num2words
+
+
+def words(text: str) -> list[str]:
+    """A text's words as they sound: lower case, numbers spelled out, signs dropped."""
+    spelled = re.sub(r"\d+", lambda number: f" {num2words(int(number[0]))} ", text.lower())
+    return re.findall(r"[a-z]+(?:'[a-z]+)?", spelled.replace("-", " "))
+
+
+def errors(reference: list[str], heard: list[str]) -> int:
+    """The fewest replacements, omissions and insertions that turn one into the other.
+
+    Source: Levenshtein, 1966, on words.
+    """
+    row = list(range(len(heard) + 1))
+    for i, word in enumerate(reference, start=1):
+        diagonal, row[0] = row[0], i
+        for j, other in enumerate(heard, start=1):
+            diagonal, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, diagonal + (word != other)),
+            )
+    return row[-1]

@@ -1,0 +1,1 @@
+"""Diffusion language models: architectures, decoding, serving and training."""

@@ -1,0 +1,87 @@
+"""Keys and values of committed positions, one preallocated buffer per request.
+
+A forward writes its new positions behind the committed ones; until `KVCache.commit` says so they
+are scratch, and the next forward writes over them. A block can thus be denoised any number of
+times and its keys and values are kept once, from the forward that saw its final tokens.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dlm.config import ModelConfig
+
+
+class KVCache:
+    """Buffers for one request.
+
+    Attributes:
+        length: Positions committed.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        capacity: int,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.length = 0
+        self._config = config
+        shape = (
+            config.num_hidden_layers,
+            2,
+            config.num_key_value_heads,
+            capacity,
+            config.head_dim,
+        )
+        self._store = torch.empty(shape, dtype=dtype, device=device)
+
+    @property
+    def capacity(self) -> int:
+        """Positions that fit."""
+        return self._store.shape[3]
+
+    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Put new keys and values behind the committed ones and return all of them.
+
+        Args:
+            layer: Index of the layer.
+            keys: (1, K, T, N).
+            values: (1, K, T, N).
+
+        Returns:
+            Keys and values, each (1, K, length + T, N), views of the buffer.
+
+        Raises:
+            ValueError: They do not fit.
+        """
+        end = self.length + keys.shape[2]
+        if end > self.capacity:
+            raise ValueError(f"cache: got {end} positions, expected at most {self.capacity}")
+        store = self._store[layer]
+        store[0, :, self.length : end] = keys[0]
+        store[1, :, self.length : end] = values[0]
+        return store[0:1, :, :end], store[1:2, :, :end]
+
+    def commit(self, positions: int) -> None:
+        """Keep that many of the positions written last."""
+        if not 0 <= self.length + positions <= self.capacity:
+            raise ValueError(
+                f"commit: got {positions} on top of {self.length}, capacity {self.capacity}"
+            )
+        self.length += positions
+
+    def crop(self, length: int) -> None:
+        """Forget all positions from ``length`` on."""
+        if not 0 <= length <= self.length:
+            raise ValueError(f"crop: got {length}, expected 0 to {self.length}")
+        self.length = length
+
+    def grown(self, capacity: int) -> KVCache:
+        """A cache of at least this capacity with the same committed positions."""
+        larger = KVCache(self._config, capacity, self._store.dtype, self._store.device)
+        larger._store[:, :, :, : self.length] = self._store[:, :, :, : self.length]
+        larger.length = self.length
+        return larger

@@ -1,0 +1,272 @@
+"""How a dialogue with tools becomes token ids, and how a generated answer is read back.
+
+    <|system|> instructions <|end|>
+    <|tool|> name <|type|> description <|key|> param [<|optional|>] [<|option|> a <|option|> b] …
+    <|end|> <|user|> text <|end|> <|agent|> text <|call|> name <|key|> param <|value|> value …
+    <|end|> <|result|> text <|end|>
+
+Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
+reply. String values stand as they are; others as JSON. The reading side is strict: an answer that
+is not of this form, or does not fit the schema, is an error that says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlm.tokenizer import Mark, Tokenizer
+
+
+class AnswerError(ValueError):
+    """A generated answer does not have the form it must have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function the model may call; ``parameters`` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """Schema of each parameter, in order."""
+        properties: Mapping[str, Any] = self.parameters.get("properties", {})
+        return properties
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Parameters that must be given."""
+        return frozenset(self.parameters.get("required", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool with parsed arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message: role is system, user, assistant or tool."""
+
+    role: str
+    content: str = ""
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an assistant message says and calls."""
+
+    content: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(slots=True)
+class Encoded:
+    """A dialogue as ids.
+
+    Attributes:
+        ids: (T,) token ids.
+        answers: For each assistant message, the range [start, end) of its tokens: from the one
+        after
+            its <|agent|> mark to its <|end|>, both included.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    answers: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Template:
+    """Encodes dialogues for one tokenizer, and decodes answers."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._tools: dict[str, list[int]] = {}
+
+    def text(self, text: str) -> list[int]:
+        """Ids of a text with its leading space; none for an empty one."""
+        stripped = text.strip()
+        return self.tokenizer.encode(f" {stripped}") if stripped else []
+
+    def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of a dialogue, up to and including the mark that opens the next answer."""
+        return [*self.dialogue(turns, tools).ids, Mark.AGENT]
+
+    def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
+        """Ids of a whole dialogue. Tools come after a leading system message, else first.
+
+        Raises:
+            ValueError: A role is unknown.
+        """
+        out = Encoded()
+        rest = list(turns)
+        while rest and rest[0].role == "system":
+            self._turn(out, rest.pop(0))
+        for tool in tools:
+            out.ids += self.tool(tool)
+        for turn in rest:
+            self._turn(out, turn)
+        return out
+
+    def _turn(self, out: Encoded, turn: Turn) -> None:
+        marks = {
+            "system": Mark.SYSTEM,
+            "user": Mark.USER,
+            "assistant": Mark.AGENT,
+            "tool": Mark.RESULT,
+        }
+        if turn.role not in marks:
+            raise ValueError(f"role: got {turn.role!r}, expected one of {sorted(marks)}")
+        out.ids.append(marks[turn.role])
+        start = len(out.ids)
+        out.ids += self.text(turn.content)
+        for call in turn.calls:
+            out.ids += self.call(call)
+        out.ids.append(Mark.END)
+        if turn.role == "assistant":
+            out.answers.append((start, len(out.ids)))
+
+    def tool(self, tool: Tool) -> list[int]:
+        """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
+        key = json.dumps([tool.name, tool.description, tool.parameters])
+        if key not in self._tools:
+            if len(self._tools) > 4096:
+                self._tools.clear()
+            self._tools[key] = self._encode_tool(tool)
+        return self._tools[key]
+
+    def _encode_tool(self, tool: Tool) -> list[int]:
+        ids = [Mark.TOOL, *self.text(tool.name), Mark.TYPE, *self.text(tool.description)]
+        for name, schema in tool.properties.items():
+            ids += [Mark.KEY, *self.text(name)]
+            if name not in tool.required:
+                ids.append(Mark.OPTIONAL)
+            for option in schema.get("enum", ()):
+                ids += [Mark.OPTION, *self.text(written(option))]
+        return [*ids, Mark.END]
+
+    def call(self, call: Call) -> list[int]:
+        """Ids of a call."""
+        ids = [Mark.CALL, *self.text(call.name)]
+        for name, value in call.arguments.items():
+            ids += [Mark.KEY, *self.text(name), Mark.VALUE, *self.text(written(value))]
+        return ids
+
+    def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:
+        """Read a generated answer back.
+
+        Args:
+            ids: From the token after <|agent|>; what follows the first <|end|> is left out.
+            tools: Those that may be called.
+
+        Raises:
+            AnswerError: A mark stands where it must not, a tool or parameter is unknown, a required
+                one is missing, or a value does not fit its schema.
+        """
+        ids = list(ids)
+        if Mark.END in ids:
+            ids = ids[: ids.index(Mark.END)]
+        content, *calls = split(ids, Mark.CALL)
+        self._plain(content)
+        by_name = {tool.name: tool for tool in tools}
+        return Answer(
+            self.tokenizer.decode(content).strip(),
+            tuple(self._read_call(call, by_name) for call in calls),
+        )
+
+    def _read_call(self, ids: list[int], tools: Mapping[str, Tool]) -> Call:
+        name_ids, *pairs = split(ids, Mark.KEY)
+        name = self._plain(name_ids)
+        if name not in tools:
+            raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
+        tool = tools[name]
+        arguments: dict[str, Any] = {}
+        for pair in pairs:
+            key_ids, *values = split(pair, Mark.VALUE)
+            key = self._plain(key_ids)
+            if len(values) != 1:
+                raise AnswerError(f"{name}.{key}: got {len(values)} values, expected 1")
+            if key not in tool.properties or key in arguments:
+                raise AnswerError(f"{name}: got unknown or repeated parameter {key!r}")
+            arguments[key] = read_value(self._plain(values[0]), tool.properties[key])
+        missing = sorted(tool.required - arguments.keys())
+        if missing:
+            raise AnswerError(f"{name}: missing {missing}")
+        return Call(name, arguments)
+
+    def _plain(self, ids: Sequence[int]) -> str:
+        stray = [Mark(i).name for i in ids if i < len(Mark)]
+        if stray:
+            raise AnswerError(f"got marks {stray} inside a text")
+        return self.tokenizer.decode(ids).strip()
+
+
+def split(ids: Sequence[int], mark: Mark) -> list[list[int]]:
+    """Cut ids at each occurrence of a mark, which is left out."""
+    out: list[list[int]] = [[]]
+    for token in ids:
+        if token == mark:
+            out.append([])
+        else:
+            out[-1].append(token)
+    return out
+
+
+def written(value: Any) -> str:
+    """A value as it stands in the token stream."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_value(text: str, schema: Mapping[str, Any]) -> Any:
+    """Parse a value's text by its schema.
+
+    Raises:
+        AnswerError: It is not JSON where it must be, of another type, or not one of the options.
+    """
+    kind = schema.get("type", "string")
+    value: Any = text
+    if kind != "string":
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise AnswerError(f"value: got {text!r}, expected {kind}") from error
+        kinds: dict[str, type | tuple[type, ...]] = {
+            "integer": int,
+            "number": (int, float),
+            "boolean": bool,
+            "array": list,
+            "object": dict,
+        }
+        wanted = kinds.get(kind) if isinstance(kind, str) else None
+        is_bool = isinstance(value, bool)
+        if wanted and (not isinstance(value, wanted) or (is_bool and kind != "boolean")):
+            raise AnswerError(f"value: got {text!r}, expected {kind}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise AnswerError(f"value: got {value!r}, expected one of {schema['enum']}")
+    return value
+
+
+def turn_of(message: Mapping[str, Any]) -> Turn:
+    """A message of the training data or of OpenAI's chat format.
+
+    Raises:
+        ValueError: Arguments are text that is not a JSON object.
+    """
+    calls = []
+    for raw in message.get("tool_calls") or ():
+        call = raw.get("function", raw)
+        arguments = call.get("arguments") or {}
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments)
+        if not isinstance(arguments, Mapping):
+            raise ValueError(f"arguments of {call['name']}: got {arguments!r}, expected an object")
+        calls.append(Call(call["name"], arguments))
+    return Turn(message["role"], message.get("content") or "", tuple(calls))

@@ -1,0 +1,1 @@
+"""Making training data and training the agent's own small diffusion model."""

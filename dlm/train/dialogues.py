@@ -1,0 +1,283 @@
+"""Training dialogues without end: both agents, renamed tools, talk, and rows of the corpora.
+
+``python -m dlm.train.dialogues --count 20 --seed 1`` prints some as JSON lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dlm.train import catalog, moves
+from dlm.train.corpora import Corpora, as_heard, load
+from dlm.train.grammar import fill
+from dlm.train.holdout import NothingHeldOutError
+from dlm.train.inventions import INVENTIONS
+from dlm.train.rename import rename
+from dlm.train.replies import GREETINGS
+from dlm.train.replies import INSTRUCTIONS as OTHER_INSTRUCTIONS
+from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
+from dlm.train.script import Script
+from dlm.train.values import Values
+from dlm.train.words import WORDS
+
+SHARES: dict[str, float] = {
+    "assistant": 0.32,
+    "coffee": 0.14,
+    "assistant_renamed": 0.22,
+    "coffee_renamed": 0.08,
+    "invented": 0.18,
+    "corpus": 0.06,
+}
+"""Share of each kind of dialogue; without corpora the last falls away."""
+
+WEIGHTS: dict[str, int] = {
+    "set_timer": 10, "get_weather": 10, "set_device": 10, "add_to_list": 8, "set_alarm": 7,
+    "set_reminder": 8, "calculate": 7, "get_time": 5, "get_date": 5, "convert_units": 6,
+    "convert_currency": 5, "get_stock_price": 5, "get_device": 5, "search_documents": 6,
+    "read_list": 4, "remove_from_list": 4, "cancel_timer": 5, "list_timers": 4, "list_reminders": 4,
+}  # fmt: skip
+"""How often each of the assistant's tools is asked for."""
+
+_TALK = {"who": 3, "hello": 2, "thanks": 4, "garbled": 3, "how": 1, "no": 2, "facts": 4}
+_ALIKE = frozenset(
+    "take_note read_calendar schedule_meeting find_recipe set_volume start_car define_word vacuum_room "
+    "check_stock_item get_bus spell_word".split()
+)
+"""Inventions too near to the agents' own tools to be declined beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the words of a stream of dialogues come from: one split's values and rows."""
+
+    values: Values
+    corpora: Corpora | None
+    split: str
+
+
+def generate(
+    seed: int, corpora: Path | None = None, split: str = "train", share_alike: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Dialogues in the project's chat format, without end and the same for the same arguments.
+
+    Args:
+        seed: Any integer.
+        corpora: Directory of the text corpora; None for the grammars alone.
+        split: "train", or "heldout" for phrasings, rows and tool names that training never shows.
+        share_alike: Whether lists under a share-alike licence may be used.
+
+    Raises:
+        ValueError: the split is neither.
+        FileNotFoundError: a corpus is missing.
+    """
+    if split not in ("train", "heldout"):
+        raise ValueError(f"split must be train or heldout, got {split!r}")
+    rng = Random(f"{seed}/{split}")
+    rows = load(corpora, split) if corpora is not None else None
+    source = Source(Values(corpora, share_alike), rows, split)
+    kinds = [kind for kind in SHARES if rows is not None or kind != "corpus"]
+    weights = [SHARES[kind] for kind in kinds]
+    while True:
+        row = _attempt(rng, source, rng.choices(kinds, weights)[0])
+        if row is not None:
+            yield row
+
+
+def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
+    if kind == "corpus":
+        return _corpus_row(rng, source)
+    script = Script(rng, source.values, source.split, source.corpora)
+    agent = kind.removesuffix("_renamed")
+    try:
+        _WRITERS[agent](script)
+    except NothingHeldOutError:
+        if source.split == "train":
+            raise
+        return None
+    if not script.messages or script.messages[-1]["role"] != "assistant":
+        return None
+    if all(m["role"] != "user" for m in script.messages):
+        return None
+    return _row(script, agent, agent != kind or agent == "invented")
+
+
+def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
+    rng = script.rng
+    own = AGENT_TOOLS.get(agent, ())
+    names = [n for n in own if n not in script.forbidden]
+    if agent == "invented" or rng.random() < 0.5:
+        names = _subset(script, names or _strangers(script))
+    tools = [catalog.SPECS[n] for n in names]
+    row = {"system": _instructions(rng, agent), "tools": tools, "messages": script.messages}
+    if not renamed:
+        return row
+    spare = 20 - len(tools)
+    if agent != "invented" and spare > 0 and rng.random() < 0.5:
+        others = [n for n in INVENTIONS if n not in script.forbidden and n not in _ALIKE]
+        row["tools"] = tools + [
+            catalog.SPECS[n] for n in rng.sample(others, rng.randint(1, min(6, spare)))
+        ]
+    return rename(row, rng, script.split)
+
+
+def _strangers(script: Script) -> list[str]:
+    """Tools of any kind, those that the dialogue used among them."""
+    names = [n for n in catalog.SPECS if n not in script.forbidden and n not in script.used]
+    script.rng.shuffle(names)
+    return [*script.used, *names]
+
+
+def _subset(script: Script, names: list[str]) -> list[str]:
+    rng = script.rng
+    others = [n for n in names if n not in script.used]
+    rng.shuffle(others)
+    most = min(12, len(others), 20 - len(script.used))
+    keep = script.used | set(others[: rng.randint(0 if script.used else 1, max(1, most))])
+    return [n for n in names if n in keep]
+
+
+def _instructions(rng: Random, agent: str) -> str:
+    if agent in INSTRUCTIONS and rng.random() < 0.85:
+        return INSTRUCTIONS[agent]
+    if rng.random() < 0.3:
+        return rng.choice(list(INSTRUCTIONS.values()))
+    fields = {"name": "Quicksilver", "company": rng.choice(WORDS["company"])}
+    return fill(rng.choice(OTHER_INSTRUCTIONS), rng, fields)
+
+
+def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
+    if source.corpora is None or not source.corpora.dialogues:
+        return None
+    found = as_heard(rng.choice(source.corpora.dialogues), rng)
+    return None if found is None else {"system": _instructions(rng, ""), **found}
+
+
+def _greet(script: Script, agent: str) -> None:
+    if script.rng.random() < 0.4:
+        script.say(fill(script.rng.choice(GREETINGS[agent]), script.rng, {}))
+
+
+def _turns(script: Script) -> int:
+    return script.rng.choice((1, 1, 2, 2, 3, 4)) if script.split == "train" else 1
+
+
+def _assistant(script: Script) -> None:
+    _greet(script, "assistant")
+    for _ in range(_turns(script)):
+        _turn(script, _wanted)
+    if script.rng.random() < 0.12 and script.split == "train":
+        moves.goodbye(script)
+
+
+def _invented(script: Script) -> None:
+    _greet(script, "assistant")
+    names = script.rng.sample(list(INVENTIONS), script.rng.randint(1, 3))
+    for _ in range(_turns(script)):
+        _turn(
+            script,
+            lambda s: s.rng.choice([n for n in names if n not in s.forbidden] or ["get_time"]),
+        )
+
+
+def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
+    """One turn of the assistant or of a stranger's agent."""
+    rng = script.rng
+    roll = rng.random()
+    if roll < 0.22 and moves.follow_up(script):
+        return
+    if 0.22 <= roll < 0.34 and moves.correction(script):
+        return
+    if 0.34 <= roll < 0.38 and moves.repeat(script):
+        return
+    if 0.38 <= roll < 0.54 and _without_tool(script):
+        return
+    tool = wanted(script)
+    if 0.54 <= roll < 0.64 and tool in catalog.BARE:
+        moves.bare_request(script, tool)
+    else:
+        moves.request(script, tool)
+
+
+def _without_tool(script: Script) -> bool:
+    rng = script.rng
+    roll = rng.random()
+    if roll < 0.5:
+        return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
+    if roll < 0.62:
+        return moves.chat(script)
+    if roll < 0.76:
+        return moves.unfit(script)
+    if roll < 0.9:
+        strange = rng.choice([n for n in INVENTIONS if n not in _ALIKE])
+        return moves.decline(script, strange)
+    return moves.decline(script, _wanted(script))
+
+
+def _wanted(script: Script) -> str:
+    while True:
+        tool = script.rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        if tool not in script.forbidden:
+            return tool
+
+
+def _coffee(script: Script) -> None:
+    _greet(script, "coffee")
+    turns = script.rng.choice((1, 2, 2, 3, 4)) if script.split == "train" else 1
+    for _ in range(turns):
+        _coffee_turn(script)
+
+
+def _coffee_turn(script: Script) -> None:
+    rng = script.rng
+    roll = rng.random()
+    ordered = bool(script.world.order)
+    move = moves.follow_up if roll < 0.2 else moves.correction
+    if ordered and roll < 0.4 and move(script):
+        return
+    if ordered and roll < 0.62:
+        changes = ("remove_drink", "read_order", "confirm_order", "confirm_order")
+        moves.request(script, rng.choice(changes))
+    elif roll > 0.97:
+        moves.goodbye(script)
+    elif roll > 0.93:
+        moves.request(script, "transfer_call")
+    elif roll > 0.91:
+        moves.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
+    elif roll > 0.84 and _without_tool(script):
+        return
+    elif roll > 0.76:
+        moves.bare_request(script, "order_drink")
+    else:
+        moves.request(script, "order_drink")
+
+
+_WRITERS: dict[str, Callable[[Script], None]] = {
+    "assistant": _assistant,
+    "coffee": _coffee,
+    "invented": _invented,
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print dialogues as JSON lines."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--corpora", type=Path, default=None)
+    parser.add_argument("--split", choices=("train", "heldout"), default="train")
+    parser.add_argument("--share-alike", action="store_true")
+    options = parser.parse_args(arguments)
+    rows = generate(options.seed, options.corpora, options.split, options.share_alike)
+    for _ in range(options.count):
+        sys.stdout.write(json.dumps(next(rows), ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Template grammar for phrasings: text with ``(a|b)`` choices, ``[optional]`` parts and ``{slots}``.
+
+A template expands into pieces, so that what fills a slot stays known after noise has been applied.
+Knows nothing of tools or of what fills a slot.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+
+class Piece(NamedTuple):
+    """Some words of an utterance. ``slot`` names what they fill; empty for the template's own."""
+
+    text: str
+    slot: str = ""
+
+
+_Sequence = list["str | Piece | list[_Sequence]"]
+
+
+class Template:
+    """One compiled template.
+
+    Args:
+        source: The template's text; blanks between parts are not significant.
+
+    Raises:
+        ValueError: a bracket is not closed.
+    """
+
+    __slots__ = ("_root", "slots", "source")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.slots: frozenset[str]
+        names: set[str] = set()
+        self._root, end = _parse(source, 0, "", names)
+        if end != len(source):
+            raise ValueError(f"template must be balanced, got {source!r}")
+        self.slots = frozenset(names)
+
+    def expand(self, rng: Random) -> list[Piece]:
+        """One random reading of the template: its pieces in order, slots still empty."""
+        pieces: list[Piece] = []
+        _expand(self._root[rng.randrange(len(self._root))], rng, pieces)
+        return pieces
+
+
+@lru_cache(maxsize=None)
+def template(source: str) -> Template:
+    """The compiled form of a template, compiled once."""
+    return Template(source)
+
+
+def fill(source: str, rng: Random, fields: dict[str, str]) -> str:
+    """A random reading of ``source`` with its slots replaced by ``fields``.
+
+    Raises:
+        KeyError: the reading has a slot that ``fields`` lacks.
+    """
+    parts = [fields[p.slot] if p.slot else p.text for p in template(source).expand(rng)]
+    return tidy("".join(parts))
+
+
+def tidy(text: str) -> str:
+    """Collapse blanks and close up the punctuation that an empty option left apart."""
+    text = " ".join(text.split())
+    return text.replace(" ,", ",").replace(" .", ".").replace(" ?", "?").replace(" !", "!")
+
+
+def _parse(source: str, at: int, closing: str, names: set[str]) -> tuple[list[_Sequence], int]:
+    options: list[_Sequence] = [[]]
+    text: list[str] = []
+
+    def flush() -> None:
+        if text:
+            options[-1].append("".join(text))
+            text.clear()
+
+    while at < len(source):
+        char = source[at]
+        if char == closing:
+            break
+        at += 1
+        if char in "([":
+            flush()
+            inner, at = _parse(source, at, ")" if char == "(" else "]", names)
+            if at >= len(source):
+                raise ValueError(f"template must be balanced, got {source!r}")
+            at += 1
+            options[-1].append(inner if char == "(" else [*inner, *([] for _ in inner)])
+        elif char == "{":
+            flush()
+            end = source.index("}", at)
+            names.add(source[at:end])
+            options[-1].append(Piece("", source[at:end]))
+            at = end + 1
+        elif char == "|":
+            flush()
+            options.append([])
+        else:
+            text.append(char)
+    flush()
+    return options, at
+
+
+def _expand(sequence: _Sequence, rng: Random, pieces: list[Piece]) -> None:
+    for node in sequence:
+        if isinstance(node, str):
+            pieces.append(Piece(node))
+        elif isinstance(node, Piece):
+            pieces.append(node)
+        else:
+            _expand(node[int(rng.random() * len(node))], rng, pieces)

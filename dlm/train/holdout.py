@@ -1,0 +1,49 @@
+"""Which templates, corpus rows and tool names are held out of training: a fixed hash decides.
+
+About one in twenty is held out. Short lists are never split, so that no intent is left without words.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+
+_SHARE = 20
+_SMALLEST = 8
+
+
+class NothingHeldOutError(ValueError):
+    """A list has no entry in the split that was asked for."""
+
+
+def held_out(key: str) -> bool:
+    """Whether a template, row or name belongs to the held-out split."""
+    return zlib.crc32(key.encode()) % _SHARE == 0
+
+
+@lru_cache(maxsize=None)
+def members(options: tuple[str, ...], split: str) -> tuple[str, ...]:
+    """The entries of ``options`` in a split ("train" or "heldout"), possibly none.
+
+    Raises:
+        ValueError: the split is neither.
+    """
+    if split not in ("train", "heldout"):
+        raise ValueError(f"split must be train or heldout, got {split!r}")
+    if len(options) < _SMALLEST:
+        return options if split == "train" else ()
+    return tuple(o for o in options if held_out(o) == (split == "heldout"))
+
+
+def pick(rng: Random, options: Sequence[str], split: str) -> str:
+    """A random entry of ``options`` that belongs to the split.
+
+    Raises:
+        NothingHeldOutError: none does.
+    """
+    found = members(tuple(options), split)
+    if not found:
+        raise NothingHeldOutError(f"none of {len(options)} options is in split {split!r}")
+    return rng.choice(found)

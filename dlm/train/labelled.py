@@ -1,0 +1,368 @@
+"""Labels of the utterance corpora in terms of our tools.
+
+One reader per group of intents turns a row into spans; a row that says more than the tool can take
+is refused rather than half understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dlm.train import spans
+from dlm.train.grammar import Piece
+from dlm.train.spans import Spans
+
+TOPICS: dict[str, str] = {
+    "thank_you": "thanks", "general_praise": "thanks", "goodbye": "bye", "greeting": "hello",
+    "general_greet": "hello", "what_is_your_name": "who", "are_you_a_bot": "who", "WhoAreYou": "who",
+    "WhatAreYou": "who", "repeat": "repeat", "general_repeat": "repeat", "cancel": "no",
+    "HassNevermind": "no", "general_dontcare": "no",
+}  # fmt: skip
+"""Intents that are talk."""
+
+UNFIT = frozenset(
+    "oos translate transfer insurance_change travel_alert pto_request improve_credit_score change_language "
+    "payday replacement_card_duration application_status flight_status oil_change_how restaurant_reservation "
+    "confirm_reservation rollover_401k transactions restaurant_suggestion rewards_balance pay_bill "
+    "spending_history pto_request_status oil_change_when travel_suggestion tire_pressure apr nutrition_info "
+    "uber schedule_maintenance travel_notification roll_dice food_last cook_time make_call w2 bill_due calories "
+    "routing plug_type tire_change credit_limit how_busy pin_change account_blocked international_fees "
+    "schedule_meeting ingredients_list report_fraud book_hotel taxes min_payment international_visa vaccines "
+    "pto_balance direct_deposit interest_rate credit_limit_change book_flight text bill_balance share_location "
+    "redeem_rewards play_music gas expiration_date update_playlist cancel_reservation change_ai_name car_rental "
+    "jump_start recipe income order card_declined balance credit_score new_card lost_luggage mpg insurance "
+    "sync_device report_lost_card ingredient_substitution change_accent restaurant_reviews gas_type "
+    "accept_reservations order_status last_maintenance whisper_mode reset_settings meal_suggestion traffic "
+    "find_phone flip_coin freeze_account pto_used current_location directions order_checks next_song damaged_card "
+    "what_song transport_traffic transport_query play_radio recommendation_locations social_post takeaway_order "
+    "email_query email_querycontact cooking_recipe play_game music_query transport_ticket play_audiobook "
+    "recommendation_events email_sendemail play_podcasts takeaway_query social_query transport_taxi "
+    "recommendation_movies email_addcontact music_likeness news_query audio_volume_up audio_volume_mute "
+    "PlayMusic BookRestaurant AddToPlaylist RateBook SearchScreeningEvent".split()
+)
+"""Intents that no tool of ours serves."""
+
+_MORE = re.compile(r"\b(every|each|daily|weekdays|weekends|weekly|all|until|between|cancel|delete|snooze|"
+                   r"remove|off|another|then|except|change|instead|other|again)\b")  # fmt: skip
+_NAMED = re.compile(r"\b(called|named|cook\w*|bake|baking|my|the (?!timer)|name|label)\b")
+_TIME_WORDS = re.compile(r"\b(week|weekend|month|year|hour|hours|days|yesterday|morning|evening|afternoon|night|"
+                         r"later|last|am|pm|noon|oclock|o'clock|next|minutes|spring|summer|winter)\b")  # fmt: skip
+_LIST_ADD = re.compile(
+    r"^(?:please |can you |could you |i need you to )*(?:add|put|include) (.+?) (?:to|on|onto|in) "
+    r"(?:my|the|our) (?:(.+?) )?list(?: please)?$"
+)
+_LIST_REMOVE = re.compile(
+    r"^(?:please |can you |could you |i need you to )*(?:remove|delete|take|cross|erase) (.+?) "
+    r"(?:from|off|off of|of) (?:my|the|our) (?:(.+?) )?list(?: please)?$"
+)
+_LIST_READ = re.compile(
+    r"^.*\b(?:on|read|is|in|hear|see|show|me) (?:my|the|our) (.+?) list(?: please)?$"
+)
+_REMIND = re.compile(r"^(?:please |can you |could you )*remind me to (.+)$")
+_PLACE = re.compile(r"\b(?:in|at|(?:weather|forecast|report|time) for) (?!me|today|the next|tomorrow|tonight)([a-z' ]+?)(?: right now| now| please| today| tomorrow| like)?$")  # fmt: skip
+
+Reader = Callable[[str, list[str], dict[str, Any]], "tuple[str, Spans] | None"]
+
+
+def request(row: dict[str, Any]) -> tuple[str, list[Piece]] | None:
+    """The tool that a row asks for and its sentence in pieces; None where it does not fit."""
+    reader = READERS.get(row["intent"])
+    if reader is None:
+        return None
+    words = spans.tokens(row["text"])
+    if not all(words):
+        return None
+    found = reader(" ".join(words), words, row["slots"])
+    if found is None:
+        return None
+    tool, slots = found
+    cut = spans.pieces(row["text"], slots)
+    return None if cut is None else (tool, cut)
+
+
+def _timer(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if _MORE.search(text) or "alarm" in text or " and " in text and "timers" in text:
+        return None
+    length = spans.duration(words)
+    name = slots.get("name")
+    if length is None or (name is None and _NAMED.search(text)) or "conversation_command" in slots:
+        return None
+    found = {"duration": length}
+    if name is not None:
+        named = spans.find(words, str(name))
+        if named is None:
+            return None
+        found["name"] = named
+    return "set_timer", found
+
+
+def _alarm(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if _MORE.search(text) or " and " in text or slots.get("event_name"):
+        return None
+    when = spans.moment(words)
+    if when is None:
+        return None
+    rest = " ".join(words[: when[0]] + ["|"] + words[when[1] :])
+    if re.search(r"\d|tomorrow|today|\b(am|pm|morning|day|week|for my)\b|hours?", rest):
+        return None
+    return "set_alarm", {"when": when}
+
+
+def _sum(text: str, words: list[str], _: dict[str, Any]) -> tuple[str, Spans] | None:
+    found = spans.expression(words)
+    if found is None or re.search(r"\d|percent|%", " ".join(words[: found[0]] + words[found[1] :])):
+        return None
+    return "calculate", {"expression": found}
+
+
+def _units(text: str, words: list[str], _: dict[str, Any]) -> tuple[str, Spans] | None:
+    found = spans.conversion(words, money=False)
+    return ("convert_units", found) if found else None
+
+
+def _money(text: str, words: list[str], _: dict[str, Any]) -> tuple[str, Spans] | None:
+    found = spans.conversion(words, money=True)
+    return ("convert_currency", found) if found else None
+
+
+def _weather(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if any(k in slots for k in ("geographic_poi", "spatial_relation", "current_location", "time")):
+        return None
+    named = [slots[k] for k in ("city", "state", "country", "place_name", "location") if k in slots]
+    if any(not isinstance(v, str) for v in named) or "timeofday" in slots:
+        return None
+    found: Spans = {}
+    if named:
+        places = [spans.find(words, v) for v in named]
+        joined = spans.adjacent(places)
+        if None in places or joined is None:
+            return None
+        found["place"] = joined
+    elif match := _PLACE.search(text):
+        place = spans.find(words, match[1])
+        if place is None or _TIME_WORDS.search(match[1]):
+            return None
+        found["place"] = place
+    return _with_day(words, slots, found, "get_weather")
+
+
+def _with_day(
+    words: list[str], slots: dict[str, Any], found: Spans, tool: str
+) -> tuple[str, Spans] | None:
+    day = spans.day(words)
+    if day and not any(s[0] < day[1] and day[0] < s[1] for s in found.values()):
+        found["day"] = day
+    taken = {i for start, end in found.values() for i in range(start, end)}
+    rest = " ".join(w for i, w in enumerate(words) if i not in taken)
+    if _TIME_WORDS.search(rest) or re.search(r"\d|this |coming ", rest):
+        return None
+    if ("timeRange" in slots or "date" in slots) and "day" not in found:
+        return None
+    return tool, found
+
+
+def _time(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if slots.get("offset") or re.search(
+        r"\bwill\b|zone|until|difference|how (many|long|much)", text
+    ):
+        return None
+    place = slots.get("location") or slots.get("place_name")
+    if isinstance(place, str):
+        span = spans.find(words, place)
+        return ("get_time", {"place": span}) if span and "time" in text else None
+    match = _PLACE.search(text)
+    if match:
+        span = spans.find(words, match[1])
+        return ("get_time", {"place": span}) if span else None
+    plain = "time" in text or "clock" in text or "late" in text
+    return ("get_time", {}) if plain and not slots and not re.search(r"\b(in|at)\b", text) else None
+
+
+def _date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if (
+        slots.get("location")
+        or slots.get("place_name")
+        or "time" in text
+        or slots.get("event_name")
+    ):
+        return None
+    if not re.search(r"\b(date|day)\b", text):
+        return None
+    found = _with_day(words, slots, {}, "get_date")
+    if found and not found[1] and re.search(r"\b(in|from|of the|after|before|on)\b", text):
+        return None
+    return found
+
+
+def _add(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    return _listed(text, words, slots, _LIST_ADD, "add_to_list")
+
+
+def _remove(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    return _listed(text, words, slots, _LIST_REMOVE, "remove_from_list")
+
+
+def _listed(
+    text: str, words: list[str], slots: dict[str, Any], pattern: re.Pattern[str], tool: str
+) -> tuple[str, Spans] | None:
+    item, name = slots.get("item"), slots.get("name")
+    if item is None:
+        match = pattern.match(text)
+        if (
+            match is None
+            or " and " in match[1]
+            or match[1] in ("it", "this", "that", "these", "them")
+        ):
+            return None
+        item, name = match[1], match[2]
+        if re.search(r"\b(item|items|everything|list|something)\b", item):
+            return None
+    elif name is None and (match := re.search(r"\b(?:my|the) (\w+) list", text)):
+        name = match[1]
+    found: Spans = {}
+    for slot, value in (("item", item), ("list", name)):
+        if value is not None:
+            span = spans.find(words, str(value))
+            if span is None:
+                return None
+            found[slot] = span
+    return tool, found
+
+
+def _shopping(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    for reader in (_add, _remove):
+        if found := reader(text, words, slots):
+            return found
+    return None
+
+
+def _read(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    match = _LIST_READ.match(text)
+    if (
+        match is None
+        or len(match[1].split()) > 3
+        or re.search(r"\b(if|put|add|did|how many)\b", text)
+    ):
+        return None
+    span = spans.find(words, match[1])
+    return ("read_list", {"list": span}) if span else None
+
+
+def _remind(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    match = _REMIND.match(text)
+    if match is None or _MORE.search(text):
+        return None
+    start = len(words) - len(match[1].split())
+    when = spans.moment(words) or spans.day(words)
+    if when is None:
+        rest = re.search(r"\d|" + _TIME_WORDS.pattern, match[1])
+        return None if rest else ("set_reminder", {"text": (start, len(words))})
+    if when[1] != len(words) or when[0] <= start + 1:
+        return None
+    end = when[0] - (words[when[0] - 1] in ("at", "on", "for", "by", "in"))
+    return ("set_reminder", {"text": (start, end), "when": when}) if end > start else None
+
+
+def _reminders(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    general = re.search(r"\breminders?\b", text) and not re.search(
+        r"\b(for|to|about|if|set)\b", text
+    )
+    return ("list_reminders", {}) if general and not slots else None
+
+
+def _stock(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    company = slots.get("business_name")
+    if not isinstance(company, str) or not re.search(r"stock|share|price|trading", text):
+        return None
+    span = spans.find(words, company)
+    return ("get_stock_price", {"company": span}) if span else None
+
+
+_DEVICE = re.compile(r"\b(lights?|lamps?|fans?|plug|socket|blinds?|curtains?|doors?|locks?|shades?|switch(?:es)?)\b(?! (?:on|off) the)")  # fmt: skip
+
+
+def _switch(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if slots.get("floor") and slots.get("area") or slots.get("time") or _TIME_WORDS.search(text):
+        return None
+    if words.count("on") + words.count("off") != 1 or re.search(r"\b(if|in \d+)\b", text):
+        return None
+    state = words.index("on") if "on" in words else words.index("off")
+    return _device(text, words, slots, {"state": (state, state + 1)}, "set_device")
+
+
+def _device(
+    text: str, words: list[str], slots: dict[str, Any], found: Spans, tool: str
+) -> tuple[str, Spans] | None:
+    name = slots.get("name") or slots.get("device_type")
+    room = slots.get("area") or slots.get("house_place") or slots.get("floor")
+    if name is None:
+        kinds = _DEVICE.findall(text)
+        name = kinds[0] if len(kinds) == 1 else None
+    if not isinstance(name, str):
+        return None
+    span = spans.find(words, name)
+    if span is None:
+        return None
+    found["device"] = span
+    if room is not None:
+        place = spans.find(words, str(room))
+        if place is None:
+            return None
+        if not (span[0] < place[1] and place[0] < span[1]):
+            found["room"] = place
+    return tool, found
+
+
+def _light(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    value = slots.get("color") or slots.get("color_type") or slots.get("brightness")
+    if value is None or slots.get("floor") or slots.get("time"):
+        return None
+    state = spans.find(words, f"{value} percent") or spans.find(words, f"{value}%")
+    state = state or spans.find(words, str(value))
+    return _device(text, words, slots, {"state": state}, "set_device") if state else None
+
+
+def _state(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if slots.get("floor") or not slots.get("name") or not text.startswith(("is ", "status ")):
+        return None
+    return _device(text, words, slots, {}, "get_device")
+
+
+def _no_arguments(tool: str) -> Reader:
+    return lambda text, words, slots: None if slots else (tool, {})
+
+
+def _cancel(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if any(k.startswith("start") or k == "area" for k in slots):
+        return None
+    name = slots.get("name")
+    if name is None:
+        return "cancel_timer", {}
+    span = spans.find(words, str(name))
+    return ("cancel_timer", {"name": span}) if span else None
+
+
+READERS: dict[str, Reader] = {
+    "timer": _timer, "HassStartTimer": _timer, "start.timer": _timer, "alarm": _alarm, "alarm_set": _alarm,
+    "calculator": _sum, "qa_maths": _sum, "measurement_conversion": _units, "exchange_rate": _money,
+    "qa_currency": _money, "weather": _weather, "GetWeather": _weather, "weather_query": _weather,
+    "HassGetWeather": _no_arguments("get_weather"), "current_weather": _weather,
+    "current_temperature": _weather, "is_wind": _weather, "is_clear": _weather, "is_rain": _weather,
+    "is_stormy": _weather, "is_snow": _weather, "do-i-need-an-umbrella": _weather, "high_temperature": _weather,
+    "low_temperature": _weather, "is_fog": _weather, "daily_forecast": _weather,
+    "time": _time, "what.time.is.it": _time, "datetime_query": lambda t, w, s: _time(t, w, s) or _date(t, w, s),
+    "HassGetCurrentTime": _no_arguments("get_time"), "HassGetCurrentDate": _no_arguments("get_date"),
+    "date": _date, "weekday.for.date": _date, "current_date": _date, "what.day.is.it": _date,
+    "shopping_list_update": _shopping, "todo_list_update": _shopping, "lists_createoradd": _add,
+    "HassShoppingListAddItem": _add, "HassListAddItem": _add, "lists_remove": _remove,
+    "HassListRemoveItem": _remove, "HassShoppingListCompleteItem": _remove, "HassListCompleteItem": _remove,
+    "shopping_list": _read, "todo_list": _read, "lists_query": _read, "reminder_update": _remind,
+    "calendar_set": _remind, "ReminderAt": _remind, "Reminder": _remind, "reminder": _reminders,
+    "GetNextReminders": _reminders, "qa_stock": _stock, "smart_home": _switch, "iot_hue_lightoff": _switch,
+    "iot_hue_lighton": _switch, "iot_wemo_on": _switch, "iot_wemo_off": _switch, "HassTurnOn": _switch,
+    "HassTurnOff": _switch, "HassLightSet": _light, "iot_hue_lightchange": _light, "HassGetState": _state,
+    "HassCancelTimer": _cancel, "HassTimerStatus": _no_arguments("list_timers"),
+    "timer.status": _no_arguments("list_timers"),
+}  # fmt: skip

@@ -1,0 +1,185 @@
+"""What can happen in a turn: requests, follow-ups, corrections, questions back, talk without tools."""
+
+from __future__ import annotations
+
+from dlm.train import catalog
+from dlm.train.grammar import Piece, fill
+from dlm.train.holdout import pick
+from dlm.train.inventions import INVENTIONS
+from dlm.train.phrasings_assistant import REFUSALS
+from dlm.train.replies import DECLINES, REPEAT, TALK
+from dlm.train.script import Call, Script, calls_of, ordered
+from dlm.train.slots import base
+from dlm.train.twins import Arguments, capital
+
+CORPUS_SHARE = 0.35
+"""How often a request is worded by a corpus row, where there is one."""
+
+_KEPT: dict[str, tuple[str, ...]] = {
+    "add_to_list": ("list",),
+    "remove_from_list": ("list",),
+    "convert_units": ("amount", "from_unit", "to_unit"),
+    "convert_currency": ("amount", "from_currency", "to_currency"),
+    "get_weather": ("place", "day"),
+}
+"""Arguments that a follow-up takes over from the call before."""
+
+_QUESTION_WORDS = frozenset(
+    "what what's whats how how's who when where why which is are am do does did can could will would should any".split()
+)
+
+_ROOMS = {"set_device": ("device", "state"), "get_device": ("device",)}
+
+
+def request(script: Script, tool: str) -> bool:
+    """The user asks for a tool with everything it needs."""
+    row = None
+    if script.corpora is not None and script.rng.random() < CORPUS_SHARE:
+        row = script.corpora.request(tool, script.rng)
+    values = script.speak(row, row_question(row)) if row else script.ask(tool, catalog.SAY[tool])
+    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    return True
+
+
+def row_question(row: list[Piece]) -> bool:
+    """Whether a corpus sentence is a question, by its first word."""
+    return row[0].text.split()[0].lower() in _QUESTION_WORDS
+
+
+def bare_request(script: Script, tool: str) -> bool:
+    """The user asks without a required parameter; the agent asks back; the user gives it."""
+    missing = script.rng.choice(list(catalog.BARE[tool]))
+    known = script.ask(tool, catalog.BARE[tool][missing])
+    script.say(script.rng.choice(catalog.question(tool, missing)))
+    given = script.ask(tool, catalog.answers(tool, missing), known)
+    values = {k: v for k, v in (known | given).items() if not base(k)[1]}
+    call = (tool, ordered(values, catalog.PARAMETERS[tool]))
+    if any(name not in call[1] for name in catalog.SPECS[tool]["parameters"]["required"]):
+        raise AssertionError(f"{tool} lacks a parameter in {call[1]}")
+    script.answer([call])
+    return True
+
+
+def follow_up(script: Script) -> bool:
+    """The user asks for more of the same, leaving out what stays."""
+    if script.last is None or script.last[0] not in catalog.MORE or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    given = script.ask(tool, catalog.MORE[tool], before)
+    kept = _KEPT.get(tool, ())
+    if tool in INVENTIONS:
+        kept = tuple(catalog.SPECS[tool]["parameters"]["required"])
+    if tool in _ROOMS:
+        kept = _ROOMS[tool] if "device" not in given else ("state",)
+    arguments = {k: before[k] for k in kept if k in before} | given
+    script.answer([(tool, ordered(arguments, catalog.PARAMETERS[tool]))])
+    return True
+
+
+def correction(script: Script) -> bool:
+    """The user corrects the call before: undo and do again, or just do again."""
+    if script.last is None or script.last[0] not in catalog.FIX or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    options = tuple(
+        o.replace("{no}", script.rng.choice(REFUSALS))
+        for o in (pick(script.rng, catalog.FIX[tool], script.split),)
+    )
+    given = _asked(script, tool, options, before)
+    after = ordered(before | given, catalog.PARAMETERS[tool])
+    if tool == "get_device" and "device" in given and "room" not in given:
+        after.pop("room", None)
+    undo = _undo(tool, before)
+    if undo and undo[0] in script.forbidden:
+        return False
+    results = script.call([*([undo] if undo else []), (tool, after)])
+    if tool == "order_drink" and not results[-1].error:
+        script.say(script.changed(results[-1]))
+    else:
+        script.say(script.reply(tool, results[-1]))
+    return True
+
+
+def _asked(script: Script, tool: str, options: tuple[str, ...], before: Arguments) -> Arguments:
+    split, script.split = script.split, "train"
+    try:
+        return script.ask(tool, options, before)
+    finally:
+        script.split = split
+
+
+def _undo(tool: str, before: Arguments) -> Call | None:
+    if tool == "set_timer":
+        return "cancel_timer", {"name": before["name"]} if "name" in before else {}
+    if tool == "add_to_list":
+        return "remove_from_list", dict(before)
+    if tool == "order_drink":
+        return "remove_drink", {"drink": before["drink"]}
+    return None
+
+
+def repeat(script: Script) -> bool:
+    """The user asks to hear the last reply again."""
+    if not script.last_reply:
+        return False
+    _talk_turn(script, "repeat", REPEAT)
+    script.say(script.last_reply)
+    return True
+
+
+def talk(script: Script, topic: str) -> bool:
+    """Talk that needs no tool."""
+    said, answers = TALK[topic]
+    _talk_turn(script, topic, said)
+    script.say(fill(script.rng.choice(answers), script.rng, {}))
+    return True
+
+
+def _talk_turn(script: Script, topic: str, said: tuple[str, ...]) -> None:
+    rows = script.corpora.talk.get(topic) if script.corpora is not None else None
+    if rows and script.rng.random() < 0.5:
+        text = script.rng.choice(rows)
+        script.speak([Piece(text)], row_question([Piece(text)]))
+    else:
+        script.ask("talk", said)
+
+
+def chat(script: Script) -> bool:
+    """Small talk from the corpora."""
+    if script.corpora is None or not script.corpora.chat:
+        return False
+    question, answer = script.rng.choice(script.corpora.chat)
+    script.speak([Piece(question)], question.endswith("?"))
+    script.say(answer)
+    return True
+
+
+def goodbye(script: Script) -> bool:
+    """The user ends the conversation; a plain goodbye where no tool does that."""
+    _talk_turn(script, "bye", catalog.SAY["end_conversation"])
+    script.answer([("end_conversation", {})])
+    return True
+
+
+def decline(script: Script, tool: str) -> bool:
+    """The user asks for something whose tool is not offered."""
+    if tool in script.used or tool not in catalog.CAN:
+        return False
+    script.ask(tool, catalog.SAY[tool])
+    script.forbidden.add(tool)
+    what = {"what": catalog.CAN[tool]}
+    script.say(capital(fill(script.rng.choice(DECLINES), script.rng, what)))
+    script.last = None
+    return True
+
+
+def unfit(script: Script) -> bool:
+    """A corpus sentence that asks for what no tool does."""
+    if script.corpora is None or not script.corpora.unfit:
+        return False
+    text = script.rng.choice(script.corpora.unfit)
+    script.speak([Piece(text)], row_question([Piece(text)]))
+    plain = [d for d in DECLINES if "{what}" not in d]
+    script.say(capital(fill(script.rng.choice(plain), script.rng, {})))
+    script.last = None
+    return True

@@ -1,0 +1,166 @@
+"""One dialogue while it is written: the user's turns, the agent's calls and replies."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from dlm.train.grammar import Piece, fill, template
+from dlm.train.corpora import Corpora
+from dlm.train.holdout import pick
+from dlm.train.inventions import INVENTIONS, reply, twin
+from dlm.train.noise import Style, draw_style, utter
+from dlm.train.replies import ERRORS, FIXED, REPLIES
+from dlm.train.slots import Drawing, base, fill_slots
+from dlm.train.twins import Arguments, Result, World, capital
+from dlm.train.values import Values
+
+Call = tuple[str, Arguments]
+
+_INHERITED = frozenset(("state", "list", "day"))
+_POLITE = ("can you", "could you", "could you please", "please", "can you please", "i need you to", "would you",
+           "i want you to", "i'd like you to", "will you", "go ahead and", "can you quickly")  # fmt: skip
+_TAILS = ("please", "for me", "please", "thanks", "now", "will you", "if you can", "right now")
+_COFFEE = frozenset(("order_drink", "remove_drink", "read_order"))
+
+
+class Script:
+    """A dialogue in the making.
+
+    Args:
+        rng: Source of chance; everything in the dialogue follows from it.
+        values: Slot values.
+        split: "train" or "heldout"; user phrasings come from this split alone.
+        corpora: Rows that may word the user's turns; of the same split.
+    """
+
+    def __init__(
+        self, rng: Random, values: Values, split: str, corpora: Corpora | None = None
+    ) -> None:
+        self.rng, self.split, self.values, self.corpora = rng, split, values, corpora
+        self.world = World(rng)
+        self.style: Style = draw_style(rng)
+        self.drawing = Drawing(values, rng, self.world, self.style.digits)
+        self.messages: list[dict[str, Any]] = []
+        self.used: set[str] = set()
+        self.forbidden: set[str] = set()
+        self.last: tuple[str, Arguments, Result] | None = None
+        self.last_reply = ""
+
+    def say(self, text: str) -> None:
+        """The agent says something."""
+        self.messages.append({"role": "assistant", "content": text})
+        self.last_reply = text
+
+    def hear(self, text: str) -> None:
+        """The user says something, as it stands."""
+        self.messages.append({"role": "user", "content": text})
+
+    def ask(self, tool: str, options: tuple[str, ...], known: Arguments | None = None) -> Arguments:
+        """The user says one of ``options``; returns the slots' values as they stand in the text.
+
+        Raises:
+            NothingHeldOutError: no option is in the split.
+        """
+        source = pick(self.rng, options, self.split)
+        pieces = template(source.lstrip("!")).expand(self.rng)
+        if source.startswith("!"):
+            pieces = self._polite(pieces)
+        return self.speak(fill_slots(tool, pieces, self.drawing, known), source.endswith("?"))
+
+    def speak(self, pieces: list[Piece], question: bool = False) -> Arguments:
+        """The user says filled pieces; returns the slots' values as they stand in the text."""
+        heard = utter(self.rng, pieces, self.style, question)
+        self.hear(heard.text)
+        return heard.values
+
+    def _polite(self, pieces: list[Piece]) -> list[Piece]:
+        roll = self.rng.random()
+        if roll < 0.35:
+            pieces = [Piece(f"{self.rng.choice(_POLITE)} "), *pieces]
+        elif roll < 0.5:
+            pieces = [*pieces, Piece(f" {self.rng.choice(_TAILS)}")]
+        return pieces
+
+    def call(self, calls: list[Call]) -> list[Result]:
+        """The agent calls tools, the world answers; both are written down."""
+        results = []
+        made = [{"name": name, "arguments": arguments} for name, arguments in calls]
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+        for name, arguments in calls:
+            self.drawing.seed(name, arguments)
+            result = self._result(name, arguments)
+            results.append(result)
+            self.used.add(name)
+            self.messages.append({"role": "tool", "name": name, "content": result.text})
+            self.last = (name, arguments, result)
+        return results
+
+    def _result(self, tool: str, arguments: Arguments) -> Result:
+        if tool in INVENTIONS:
+            return twin(INVENTIONS[tool], arguments, self.values, self.rng)
+        return self.world.call(tool, arguments)
+
+    def answer(self, calls: list[Call]) -> None:
+        """Call tools and tell what they answered."""
+        results = self.call(calls)
+        if len(results) == 1:
+            self.say(self.reply(calls[0][0], results[0]))
+        else:
+            self.say(self._both([c[0] for c in calls], results))
+            self.last = None
+
+    def reply(self, tool: str, result: Result) -> str:
+        """What the agent says about one result."""
+        if result.error:
+            text = result.fields["error"]
+            low = text if text.startswith("I ") else text[:1].lower() + text[1:]
+            return fill(self.rng.choice(ERRORS), self.rng, {"error": text, "low": low})
+        if tool in INVENTIONS:
+            return reply(INVENTIONS[tool], result, self.rng)
+        fields = result.fields | {capital(k): capital(v) for k, v in result.fields.items() if v}
+        options = REPLIES[tool][result.case]
+        return capital(fill(self.rng.choice(options), self.rng, result.fields | _caps(fields)))
+
+    def _both(self, tools: list[str], results: list[Result]) -> str:
+        texts = [r.fields["error"] if r.error else r.text for r in results]
+        if self.rng.random() < 0.5:
+            texts = [self.reply(t, r) for t, r in zip(tools, results, strict=True)]
+            texts = [t.split("? ")[0].split(". ")[0].rstrip(".") + "." for t in texts]
+        tail = " Anything else?" if set(tools) & _COFFEE else ""
+        return " ".join(texts) + tail
+
+    def changed(self, result: Result) -> str:
+        """What the agent says about a drink that replaced another."""
+        return capital(fill(self.rng.choice(FIXED), self.rng, result.fields))
+
+
+def _caps(fields: dict[str, str]) -> dict[str, str]:
+    return {k: v for k, v in fields.items() if k[:1].isupper()}
+
+
+def calls_of(tool: str, values: Arguments, order: list[str]) -> list[Call]:
+    """The calls that a turn's slots make, one for each numbering, parameters in schema order.
+
+    Args:
+        tool: The tool called.
+        values: Slots as heard; "item2" belongs to the second call.
+        order: The tool's parameters in schema order.
+    """
+    groups: dict[str, Arguments] = {}
+    for slot, value in values.items():
+        name, suffix = base(slot)
+        groups.setdefault(suffix, {})[name] = value
+    first = groups.setdefault("", {})
+    calls = []
+    for suffix in sorted(groups):
+        own = groups[suffix]
+        if suffix:
+            own = {k: v for k, v in first.items() if k in _INHERITED} | own
+        calls.append((tool, ordered(own, order)))
+    return calls
+
+
+def ordered(arguments: Arguments, order: list[str]) -> Arguments:
+    """Arguments in schema order."""
+    return {name: arguments[name] for name in order if name in arguments}

@@ -1,0 +1,186 @@
+"""Filling the slots of a phrasing with values that fit each other, the world and the call before."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from dlm.train.grammar import Piece
+from dlm.train.inventions import INVENTIONS
+from dlm.train.twins import Arguments, World, list_name
+from dlm.train.values import Values, currency_pair, unit_pair
+from dlm.train.words import CURRENCIES, UNITS, WORDS
+
+KINDS: dict[str, str] = {
+    "place": "place", "day": "day", "duration": "duration", "name": "timer_name", "when": "when",
+    "text": "task", "item": "item", "list": "list", "expression": "expression", "amount": "amount",
+    "company": "company", "query": "topic", "drink": "drink", "size": "size", "roast": "roast",
+    "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
+    "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
+    "noun": "noun",
+}  # fmt: skip
+"""Kind of value that a parameter takes, where nothing more particular is known."""
+
+_PARTICULAR = {("get_date", "day"): "date_day", ("confirm_order", "name"): "person"}
+_BASE = re.compile(r"\d+$")
+_SWITCHED = ("light", "switch", "light", "switch", "thermostat", "cover", "lock", "light")
+_PAIRED = frozenset(
+    ("device", "state", "from_unit", "to_unit", "from_currency", "to_currency", "noise")
+)
+
+
+def base(slot: str) -> tuple[str, str]:
+    """A slot's parameter and the number of its call: "item2" is ("item", "2")."""
+    name = _BASE.sub("", slot)
+    return name, slot[len(name) :]
+
+
+def fill_slots(
+    tool: str, pieces: list[Piece], draw: Drawing, known: Arguments | None = None
+) -> list[Piece]:
+    """The pieces with values in their slots.
+
+    Args:
+        tool: Whose parameters the slots are.
+        pieces: An expanded template.
+        draw: Where values come from.
+        known: Arguments of the call before, with which new ones must fit.
+    """
+    names = {p.slot for p in pieces if p.slot}
+    own = "".join(p.text for p in pieces)
+    chosen: Arguments = {}
+    for suffix in sorted({base(n)[1] for n in names}):
+        wanted = {base(n)[0] for n in names if base(n)[1] == suffix}
+        inherited = {**(known or {}), **{k: v for k, v in chosen.items() if k in ("state",)}}
+        for name, value in draw.related(tool, wanted, own, inherited).items():
+            chosen[name + suffix] = value
+        for name in sorted(wanted if tool in INVENTIONS else wanted - _PAIRED):
+            chosen[name + suffix] = draw.single(tool, name)
+        if "quantity" in wanted and f"drink{suffix}" in chosen:
+            chosen[f"drink{suffix}"] = plural(chosen[f"drink{suffix}"])
+    filled = [Piece(chosen.get(p.slot, p.text), p.slot) if p.slot else p for p in pieces]
+    return _articles([Piece(p.text, "" if p.slot.startswith("noise") else p.slot) for p in filled])
+
+
+def plural(drink: str) -> str:
+    """A drink in the plural."""
+    return drink if drink.endswith("s") else drink + "s"
+
+
+def _articles(pieces: list[Piece]) -> list[Piece]:
+    """Turn "a" into "an" where the value that follows asks for it."""
+    for i in range(len(pieces) - 1):
+        following = pieces[i + 1].text.lstrip()
+        if pieces[i].text.endswith(" a ") or pieces[i].text == "a ":
+            if following[:1].lower() in "aeio8" and following and not following.startswith("one"):
+                pieces[i] = Piece(pieces[i].text[:-1] + "n ", pieces[i].slot)
+    return pieces
+
+
+class Drawing:
+    """Draws values for one dialogue.
+
+    Args:
+        values: The lists.
+        rng: Source of chance.
+        world: What timers, lists and orders there are to speak of.
+        digits: Whether numbers are said as digits.
+    """
+
+    def __init__(self, values: Values, rng: Random, world: World, digits: bool) -> None:
+        self.values, self.rng, self.world, self.digits = values, rng, world, digits
+
+    def single(self, tool: str, name: str) -> str:
+        """A value for one parameter that depends on no other."""
+        rng, world = self.rng, self.world
+        if tool == "cancel_timer" and name == "name" and rng.random() < 0.85:
+            return self._timer()
+        if tool == "remove_drink" and world.order and rng.random() < 0.85:
+            return rng.choice(world.order)["drink"]
+        if tool in INVENTIONS and name in INVENTIONS[tool].kinds:
+            return self.values.draw(INVENTIONS[tool].kinds[name], rng, self.digits)
+        kind = _PARTICULAR.get((tool, name)) or KINDS.get(name, name)
+        if kind in ("name", "noun", "person") and tool == "talk":
+            return self.values.draw(kind, rng, self.digits)
+        return self.values.draw(kind, rng, self.digits and rng.random() < 0.9)
+
+    def _timer(self) -> str:
+        named = [name for name, _ in self.world.timers if name]
+        if not named:
+            named = [self.rng.choice(WORDS["timer_name"])]
+            self.world.timers.append((named[0], 60 * self.rng.randint(1, 40)))
+        return self.rng.choice(named)
+
+    def related(self, tool: str, wanted: set[str], own: str, known: Arguments) -> Arguments:
+        """Values that must fit each other: a device and its state, two units, two currencies."""
+        found: Arguments = {}
+        if wanted & {"device", "state"}:
+            found |= self._device(own, known, "state" in wanted)
+        if wanted & {"from_unit", "to_unit"}:
+            found |= self._units(wanted, known)
+        if wanted & {"from_currency", "to_currency"}:
+            first, second = currency_pair(self.rng)
+            if known and "from_currency" not in wanted:
+                others = [c for c in CURRENCIES if c not in known.values()]
+                second = self.rng.choice(others)
+            found |= {"from_currency": first, "to_currency": second}
+        if "noise" in wanted:
+            found["noise"] = self.rng.choice(WORDS[self.rng.choice(("noun", "adjective"))])
+        return {k: v for k, v in found.items() if k in wanted}
+
+    def _units(self, wanted: set[str], known: Arguments) -> Arguments:
+        first, second = unit_pair(self.rng)
+        if known and not {"from_unit", "to_unit"} <= wanted:
+            fixed = known.get("to_unit" if "from_unit" in wanted else "from_unit", "miles")
+            kind = UNITS.get(fixed, ("length", 1.0))[0]
+            fitting = [u for u, (k, _) in UNITS.items() if k == kind and u != fixed]
+            first = second = self.rng.choice(fitting)
+        return {"from_unit": first, "to_unit": second}
+
+    def _device(self, own: str, known: Arguments, stated: bool) -> Arguments:
+        rng = self.rng
+        switching = bool(re.search(r"\b(turn|turning|switch|too (dark|cold))\b", own))
+        kind = rng.choice(("light", "switch") if switching else _SWITCHED)
+        for name in ("light", "switch", "thermostat", "cover", "lock"):
+            if known.get("device", "").lower() in WORDS[name] and "device" in known:
+                kind = name
+                break
+        device = rng.choice(WORDS[kind])
+        names = self.values.known("device_name")
+        if kind == "light" and names and rng.random() < 0.25:
+            device = rng.choice(names)
+        return {"device": device, "state": self._state(kind, switching) if stated else ""}
+
+    def _state(self, kind: str, switching: bool) -> str:
+        rng = self.rng
+        if switching:
+            return rng.choice(("on", "off"))
+        if kind == "lock":
+            return rng.choice(("locked", "unlocked", "open", "closed"))
+        if kind == "cover":
+            shares = ("open", "closed", "open", "closed", "half open")
+            return (
+                self.values.draw("percent", rng, self.digits)
+                if rng.random() < 0.25
+                else rng.choice(shares)
+            )
+        if kind == "thermostat":
+            return self.values.draw("degrees", rng, self.digits)
+        if kind == "light":
+            roll = rng.random()
+            return (
+                self.values.draw("color" if roll < 0.35 else "percent", rng, self.digits)
+                if (roll < 0.7)
+                else rng.choice(("on", "off", "brighter", "dimmer"))
+            )
+        return rng.choice(("on", "off", "on", "off", "low", "high", "medium"))
+
+    def seed(self, tool: str, arguments: Arguments) -> None:
+        """Put into the world what a call is about to take away, mostly."""
+        if tool == "remove_from_list" and self.rng.random() < 0.75:
+            self.world.lists.setdefault(list_name(arguments), []).append(arguments["item"])
+        if tool == "cancel_timer" and "name" not in arguments and not self.world.timers:
+            if self.rng.random() < 0.85:
+                self.world.timers.append(("", 60 * self.rng.randint(1, 50)))
+        if tool == "remove_drink" and not self.world.order and self.rng.random() < 0.7:
+            self.world.order.append({"drink": arguments["drink"]})

@@ -1,0 +1,68 @@
+import numpy as np
+
+from benchmarks.voice.corpus import (
+    PAUSES_MS,
+    demo_lines,
+    orders,
+    people,
+    speech_end,
+    with_pause,
+    with_pauses,
+    word_ends,
+)
+from voice.types import SAMPLE_RATE_HZ, samples_of_ms
+from voice.virtual_audio import speech_span
+
+
+def test_every_word_has_its_end():
+    line = demo_lines("assistant")[0]
+    ends = word_ends(line.samples, line.text)
+    assert len(ends) == len(line.text.split())
+    assert ends == sorted(ends)
+    assert ends[0] > 0
+    assert ends[-1] <= len(line.samples)
+
+
+def test_a_click_after_the_last_word_is_not_speech():
+    line = demo_lines("assistant")[0]
+    assert speech_end(line.samples, line.text) == speech_span(line.samples, SAMPLE_RATE_HZ)[1]
+    clicked = np.concatenate([line.samples, np.zeros(8000, np.int16)])
+    clicked[-800:] = line.samples[4000:4800]
+    assert abs(speech_end(clicked, line.text) - line.end) < samples_of_ms(120)
+    assert speech_end(clicked, None) > line.end + 7000
+
+
+def test_words_that_cannot_be_aligned_have_no_ends():
+    line = demo_lines("assistant")[0]
+    assert word_ends(line.samples, "xyzzy plugh") == []
+
+
+def test_a_pause_is_quiet_and_of_the_length_asked_for():
+    speech = np.tile(np.array([4000, -4000], np.int16), 8000)
+    speech[:1600] = 3
+    paused = with_pause(speech, 8000, 300)
+    assert len(paused) == len(speech) + samples_of_ms(300)
+    assert np.array_equal(paused[:7900], speech[:7900])
+    assert np.array_equal(paused[-7900:], speech[-7900:])
+    pause = paused[8000 : 8000 + samples_of_ms(300)].astype(np.float64)
+    assert 1 < np.sqrt(np.mean(pause**2)) < 6
+
+
+def test_each_line_of_enough_words_gets_each_pause():
+    lines = demo_lines("assistant")[:1] + demo_lines("assistant")[-1:]
+    paused = with_pauses(lines, PAUSES_MS)
+    assert [p.pause_ms for p in paused] == list(PAUSES_MS)
+    assert {p.name for p in paused} == {lines[0].name}
+    assert [p.end - lines[0].end for p in paused] == [samples_of_ms(ms) for ms in PAUSES_MS]
+    again = with_pauses(lines, PAUSES_MS)
+    assert all(np.array_equal(a.samples, b.samples) for a, b in zip(paused, again, strict=True))
+
+
+def test_recordings_of_people_say_what_they_are(shared_audio):
+    found = {utterance.name: utterance for utterance in people()}
+    assert len(found) == 45
+    assert found["voice2json-11-what-time-is-it"].tool == "get_time"
+    assert found["tts-41-has-never-been-surpassed"].kind == "read"
+    assert found["python-docs-samples-19-today"].tool is None
+    assert {order.tool for order in orders()} == {"order_drink"}
+    assert all(order.slots["coffeeDrink"] for order in orders())

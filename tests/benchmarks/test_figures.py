@@ -1,0 +1,71 @@
+import numpy as np
+
+from benchmarks.voice.corpus import NO_TOOL, Utterance
+from benchmarks.voice.figures import BargeIn, Said, figures, interruptions
+from voice.turn_report import ToolUse, Turn
+
+
+def said(kind="command", text="turn it on", tool="set_device", used=(), pause_ms=0, **changes):
+    told = {
+        "transcript": "turn it on",
+        "tools": tuple(used),
+        "reply": "Done.",
+        "status": "completed",
+        "marks_ms": {"end_of_turn": 200.0},
+        "voice_to_voice_ms": 400.0,
+        "after_commit_ms": 90.0,
+        "commits": 1,
+        "early_commits": 0,
+    }
+    slots = changes.pop("slots", {})
+    utterance = Utterance(
+        "u", kind, "assistant", np.zeros(1, np.int16), 1, text, tool, slots, pause_ms
+    )
+    return Said(utterance, Turn(**{**told, **changes}))
+
+
+ON = ToolUse("set_device", {"device": "light", "state": "on"}, "On.")
+WEATHER = ToolUse("get_weather", {}, "Error.")
+
+
+def test_figures_of_a_few_turns():
+    told = figures(
+        [
+            said(used=[ON]),
+            said(transcript="turn on", voice_to_voice_ms=600.0, early_commits=1),
+            said(used=[WEATHER], voice_to_voice_ms=2500.0),
+            said(tool=NO_TOOL, used=[ON], status="none", voice_to_voice_ms=None),
+            said(kind="read", tool=NO_TOOL, voice_to_voice_ms=9000.0),
+            said(pause_ms=300, early_commits=1),
+        ],
+        [],
+    )
+    commands = told["kinds"]["command"]
+    assert told["all"]["voice_to_voice_ms"] == {"n": 2, "p50": 500, "p95": 590, "max": 600}
+    assert commands["voice_to_voice_ms"]["n"] == 2
+    assert commands["intended_called"] == {"count": 1, "of": 3, "rate": 0.3333}
+    assert commands["called_unasked"] == {"count": 1, "of": 1, "rate": 1.0}
+    assert commands["word_error_rate"] == {"count": 1, "of": 12, "rate": 0.0833}
+    assert told["false_cutoffs"]["continuous"]["count"] == 1
+    assert told["false_cutoffs"]["pause of 300 ms"] == {"count": 1, "of": 1, "rate": 1.0}
+    assert told["all"]["stages_ms_after_speech"]["end_of_turn"]["p50"] == 200
+    assert len(told["turns"]) == 6
+    assert "order_slots" not in told
+
+
+def test_order_slots_are_looked_up_in_all_calls():
+    slots = {"coffeeDrink": "iced mocha", "milkAmount": "a bit of  cream", "size": "large"}
+    call = ToolUse("order_drink", {"drink": "iced mocha", "extras": "cream"}, "Added.")
+    told = figures([said(kind="order", text=None, used=[call], slots=slots)], [])["order_slots"]
+    assert told["drink_right"]["count"] == 1
+    assert told["slots_right"] == {"count": 2, "of": 3, "rate": 0.6667}
+    assert told["orders_all_right"]["count"] == 0
+
+
+def test_an_interruption_keeps_a_beginning():
+    told = interruptions(
+        [BargeIn(180.0, "It is noon.", "It is"), BargeIn(220.0, "Done.", "Done."), None]
+    )
+    assert (told["attempts"], told["interrupted"]) == (3, 2)
+    assert told["silence_ms"]["max"] == 220
+    assert told["kept_is_a_beginning"]["count"] == 1

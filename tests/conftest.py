@@ -1,0 +1,59 @@
+"""What every test shares: where things are, and that CI leaves nothing out.
+
+On a machine without an NVIDIA device Triton runs kernels in its interpreter. It reads the variable
+when it is first imported, which other packages may do at any time, so it is set here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+AUDIO = ROOT.parent / "shared" / "audio"
+
+if not Path("/dev/nvidiactl").exists():
+    os.environ["TRITON_INTERPRET"] = "1"
+
+
+@pytest.fixture(scope="session")
+def repo_root() -> Path:
+    """The checkout's top directory."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_audio() -> Path:
+    """Recordings of real people, which lie beside the checkout; skips where they do not."""
+    if not AUDIO.is_dir():
+        pytest.skip("no recordings of real people at ../shared/audio")
+    return AUDIO
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a skipped test is a failed one, unless it needs a GPU."""
+    report = yield
+    if item.get_closest_marker("gpu") is None and not hasattr(report, "wasxfail"):
+        _forbid_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI a skipped module is a failed one."""
+    report = yield
+    _forbid_skip(report)
+    return report
+
+
+def _forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and os.environ.get("CI") == "true":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, where everything but GPU tests must run: {reason}"

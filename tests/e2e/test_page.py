@@ -1,0 +1,81 @@
+"""A person at the page, end to end: Chromium, a recording for a microphone, the real server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.e2e.chromium import PROGRAM, chromium_page, microphone_from
+from tests.server_program import program
+
+FLITE = shutil.which("flite")
+SOX = shutil.which("sox")
+
+# The agent greets first; nobody speaks meanwhile.
+SILENCE_BEFORE_S = 7
+SILENCE_AFTER_S = 20
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(FLITE is None, reason="flite, which speaks for the user, is not installed"),
+    pytest.mark.skipif(SOX is None, reason="sox, which pads the recording, is not installed"),
+]
+
+
+async def spoken(text: str, path: Path) -> Path:
+    """A recording of somebody who waits, says something, and waits for the answer."""
+    bare = path.with_suffix(".bare.wav")
+    padding = ("pad", str(SILENCE_BEFORE_S), str(SILENCE_AFTER_S))
+    for command in ((FLITE, "-voice", "slt", "-t", text, "-o", bare), (SOX, bare, path, *padding)):
+        process = await asyncio.create_subprocess_exec(*map(str, command))
+        assert await process.wait() == 0
+    return path
+
+
+async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
+    recording = await spoken("set a timer for ten minutes", tmp_path / "user.wav")
+    async with (
+        program(cwd=repo_root) as (_, _, address),
+        chromium_page(f"http://{address}/?tap", *microphone_from(recording)) as page,
+    ):
+        await page.click("#talk")
+        await page.until("quicksilver.state === 'speaking'")
+        await page.until("quicksilver.state === 'listening'")
+        greeting_end = await page.evaluate("quicksilver.played.endFrame")
+
+        answered = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
+        await page.until("quicksilver.state === 'hearing'", timeout_s=20)
+        await page.until("document.querySelector('.interim')", timeout_s=20)
+        await page.until(answered, timeout_s=30)
+        await page.until("quicksilver.state === 'listening'", timeout_s=20)
+
+        assert "set_timer" in await page.text(".tool .tool-call")
+        assert await page.text(".tool .tool-result") == "Timer set for 10 minutes."
+        turn = await page.evaluate(answered)
+        assert "timer" in turn["user"]["text"]
+        reply = turn["replies"][-1]
+        assert "minutes" in reply["text"]
+        assert reply["heard"] == len(reply["text"])
+        assert await page.text(".turn:last-child .heard") == reply["text"].strip()
+
+        elapsed_ms = turn["voiceToVoiceMs"]
+        assert elapsed_ms is not None and math.isfinite(elapsed_ms)
+        assert 50 < elapsed_ms < 8000
+        assert {"asr_final", "end_of_turn", "first_audio"} <= turn["marksMs"].keys()
+        assert "voice to voice" in await page.text(".turn:last-child .latency")
+
+        sound = await page.evaluate("quicksilver.played")
+        rate_hz = await page.evaluate("new AudioContext().sampleRate")
+        samples = np.frombuffer(base64.b64decode(sound["base64"]), "<i2").astype(float) / 32768
+        answer = samples[len(samples) - round(sound["endFrame"] - greeting_end) :]
+        loud = np.flatnonzero(np.abs(answer) > 0.02)
+        assert 0.7 < (loud[-1] - loud[0]) / rate_hz < 10
+        assert 0.02 < np.sqrt(np.mean(answer[loud[0] : loud[-1]] ** 2)) < 0.5
+        assert page.problems == []

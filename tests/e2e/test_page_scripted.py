@@ -1,0 +1,313 @@
+"""The page in a real browser against a scripted server: what can go wrong, and barge-in."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.e2e.chromium import FAKE_MICROPHONE, PROGRAM, Page, chromium_page
+from tests.e2e.scripted_server import (
+    ScriptedServer,
+    reply_begins,
+    reply_ends,
+    reply_goes_on,
+    scripted_server,
+    speech_events,
+    tone,
+)
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with scripted_server() as opened:
+        yield opened
+
+
+async def start_talking(page: Page, server: ScriptedServer) -> None:
+    await page.click("#talk")
+    await server.connected()
+    await server.expect("input_audio_buffer.append")
+    await page.until("quicksilver.state === 'listening'")
+
+
+async def played(page: Page) -> np.ndarray[Any, np.dtype[np.int16]]:
+    recording = await page.evaluate("quicksilver.played")
+    return np.frombuffer(base64.b64decode(recording["base64"]), "<i2")
+
+
+def tool_events(response_id: str) -> list[dict[str, Any]]:
+    use = {"response_id": response_id, "call_id": "c1", "name": "set_timer"}
+    outcome = {"content": "Timer set for 10 minutes.", "error": False, "duration_ms": 3.4}
+    return [
+        {"type": "quicksilver.tool_call", "arguments": {"duration": "ten minutes"}, **use},
+        {"type": "quicksilver.tool_result", **outcome, **use},
+    ]
+
+
+async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
+    async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
+        assert await page.evaluate("quicksilver.state") == "idle"
+        await start_talking(page, server)
+        wanted = server.received[0]["session"]
+        assert wanted["audio"]["input"]["format"] == {"type": "audio/pcm", "rate": 24000}
+        assert wanted["quicksilver"]["greet"] is True
+
+        question = speech_events("u1", "set a timer", start_ms=0, end_ms=20)
+        await server.send(*question[:2])
+        await page.until("quicksilver.state === 'hearing'")
+        await page.until("document.querySelector('.interim')?.innerText.includes('set a')")
+        await server.send(*question[2:])
+        await page.until("quicksilver.state === 'thinking'")
+        draft = {"type": "quicksilver.denoising", "response_id": "r1", "text": "Set ░░░", "step": 1}
+        await server.send(*reply_begins("r1", "m1"), draft)
+        await page.until("document.querySelector('.draft')?.innerText === 'Set ░░░'")
+        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(0.8))
+        await server.send(*tool_events("r1"), *segment, *reply_ends("r1", "m1"))
+        await page.until("quicksilver.state === 'speaking'")
+        marks = {"asr_final": 5, "end_of_turn": 10, "first_audio": 15}
+        await server.send({"type": "quicksilver.latency", "turn_id": 1, "marks_ms": marks})
+        heard = {"type": "quicksilver.heard", "response_id": "r1", "item_id": "m1", "chars": 7}
+        await server.send(heard)
+        await page.until("document.querySelector('.heard')?.innerText === 'Set for'")
+        await page.until("quicksilver.state === 'listening'")
+
+        shown = await page.text("#turns")
+        for words in (
+            "set a timer",
+            "set_timer",
+            "duration: ten minutes",
+            "Timer set for 10 minutes.",
+        ):
+            assert words in shown
+        assert await page.text(".heard") == "Set for ten minutes."
+        assert "ms voice to voice" in await page.text(".latency")
+        (turn,) = await page.evaluate("quicksilver.turns")
+        assert 20 < turn["voiceToVoiceMs"] < 10_000
+        reports = [e for e in server.received if e["type"] == "quicksilver.played"]
+        assert reports[-1]["item_id"] == "m1"
+        assert reports[-1]["audio_end_ms"] in (799, 800)
+
+        sound = (await played(page)).astype(float)
+        rate_hz = await page.evaluate("new AudioContext().sampleRate")
+        loud = np.flatnonzero(np.abs(sound) > 300)
+        assert (loud[-1] - loud[0]) / rate_hz == pytest.approx(0.8, abs=0.02)
+        assert np.abs(sound).max() / 32767 == pytest.approx(0.3, abs=0.02)
+        assert page.problems == []
+
+
+async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
+    async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        long_reply = reply_goes_on("r1", "m1", "A very long story.", tone(8))
+        await server.send(*reply_begins("r1", "m1"), *long_reply)
+        await server.expect("quicksilver.played")
+        await server.send(*speech_events("u2", "stop", start_ms=0, end_ms=20)[:2])
+        cut = await server.expect("conversation.item.truncate")
+        # What was on its way when the user spoke up belongs to a reply that is over.
+        await server.send(*reply_goes_on("r1", "m1", " More.", tone(1)))
+        cancelled = {"id": "r1", "status": "cancelled"}
+        await server.send({"type": "response.done", "response": cancelled})
+        await page.until("document.querySelector('.reply.interrupted .unheard')")
+
+        assert cut["item_id"] == "m1"
+        assert cut["content_index"] == 0
+        rate_hz = await page.evaluate("new AudioContext().sampleRate")
+        later = await page.evaluate("quicksilver.played.endFrame") + 0.3 * rate_hz
+        await page.until(f"quicksilver.played.endFrame > {later}")
+        sound = np.abs((await played(page)).astype(float))
+        loud = np.flatnonzero(sound > 50)
+        heard_ms = (loud[-1] - loud[0]) * 1000 / rate_hz
+        assert heard_ms == pytest.approx(cut["audio_end_ms"], abs=12)
+        assert heard_ms < 4000
+        assert len(sound) - loud[-1] >= 0.3 * rate_hz
+        assert await page.evaluate("quicksilver.state") == "hearing"
+        assert page.problems == []
+
+
+async def test_a_typed_message_interrupts_and_is_asked_after_the_reply_is_over(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url) as page:
+        await page.type("#words", "what time is it")
+        await server.connected()
+        item = (await server.expect("conversation.item.create"))["item"]
+        assert item["content"] == [{"type": "input_text", "text": "what time is it"}]
+        await server.expect("response.create")
+        await server.send(*reply_begins("r1", "m1"), *reply_goes_on("r1", "m1", "It is", tone(5)))
+        await page.until("quicksilver.state === 'speaking'")
+
+        since = len(server.received)
+        await page.type("#words", "and the date")
+        await server.expect("response.cancel", since)
+        await server.expect("conversation.item.truncate", since)
+        assert not [e for e in server.received[since:] if e["type"] == "response.create"]
+        await server.send(
+            {"type": "response.done", "response": {"id": "r1", "status": "cancelled"}}
+        )
+        await server.expect("response.create", since)
+        assert page.problems == []
+
+
+async def test_a_refused_microphone_is_explained(server: ScriptedServer) -> None:
+    flags = ("--use-fake-device-for-media-stream", "--deny-permission-prompts")
+    async with chromium_page(server.url, *flags) as page:
+        await page.click("#talk")
+        await page.until("!document.querySelector('#notice').hidden")
+        assert "not allowed to use the microphone" in await page.text("#notice-text")
+        assert await page.evaluate("document.activeElement.id") == "words"
+        assert await page.evaluate("quicksilver.state") == "idle"
+        assert server.connections == 0
+
+
+async def test_a_missing_microphone_is_explained(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, "--use-fake-ui-for-media-stream") as page:
+        await page.click("#talk")
+        await page.until("!document.querySelector('#notice').hidden")
+        assert "No microphone was found" in await page.text("#notice-text")
+
+
+async def test_without_a_secure_context_one_can_still_type(server: ScriptedServer) -> None:
+    flags = ("--host-resolver-rules=MAP agent.test 127.0.0.1",)
+    async with chromium_page(f"http://agent.test:{server.port}/", *flags) as page:
+        assert "HTTPS" in await page.text("#notice-text")
+        assert await page.evaluate("document.querySelector('#talk').hidden")
+        await page.type("#words", "hello")
+        await server.connected()
+        assert server.received[0]["session"]["output_modalities"] == ["text"]
+        await server.expect("response.create")
+        delta = {"type": "response.output_text.delta", "response_id": "r1", "delta": "Hello."}
+        await server.send(*reply_begins("r1", "m1"), delta, *reply_ends("r1", "m1")[1:])
+        await page.until("document.querySelector('.heard')?.innerText === 'Hello.'")
+        assert page.problems == []
+
+
+async def test_a_server_that_goes_is_missed_and_found_again(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await server.send(*speech_events("u1", "hello", start_ms=0, end_ms=20))
+        await server.send(*reply_begins("r1", "m1"), *reply_goes_on("r1", "m1", "Hi.", tone(0.1)))
+        await server.send(*reply_ends("r1", "m1"))
+        await page.until("quicksilver.turns[0]?.replies[0]?.heard === 3")
+        await server.close()
+        await page.until("quicksilver.state === 'reconnecting'")
+        assert "Trying again" in await page.text("#notice-text")
+
+        await server.open()
+        await page.click("#notice-action")
+        await server.connected(2)
+        await page.until("quicksilver.state === 'listening'")
+        assert await page.evaluate("document.querySelector('#notice').hidden")
+        await server.expect("input_audio_buffer.append")
+        assert server.received[0]["session"]["quicksilver"]["greet"] is False
+        told = [e["item"] for e in server.received if e["type"] == "conversation.item.create"]
+        assert [(i["role"], i["content"][0]["text"]) for i in told] == [
+            ("user", "hello"),
+            ("assistant", "Hi."),
+        ]
+
+
+async def test_a_server_that_wants_a_key_is_given_one(server: ScriptedServer) -> None:
+    server.key = "open-sesame"
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.click("#talk")
+        await page.until("document.querySelector('#notice-text').innerText.includes('access key')")
+        assert await page.evaluate("quicksilver.state") == "idle"
+        await page.click("#notice-action")
+        await page.until("document.querySelector('#settings').open")
+        await page.type("#key", server.key)
+        await page.until("!document.querySelector('#settings').open")
+        await page.click("#talk")
+        await server.connected()
+        await page.until("quicksilver.state === 'listening'")
+
+
+async def test_a_farewell_is_heard_out(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        goodbye = reply_goes_on("r1", "m1", "Goodbye.", tone(0.6))
+        await server.send(*reply_begins("r1", "m1"), *goodbye, *reply_ends("r1", "m1"))
+        await server.hang_up(1000)
+        await page.until("quicksilver.state === 'speaking'")
+        await page.until("quicksilver.state === 'idle'")
+        assert await page.text(".heard") == "Goodbye."
+        assert await page.evaluate("document.querySelector('#hang-up').hidden")
+        assert server.connections == 1
+
+
+async def test_nothing_that_is_said_becomes_markup_and_nonsense_does_no_harm(
+    server: ScriptedServer,
+) -> None:
+    trap = "<img src=x onerror=\"document.title='trapped'\">"
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await server.send_raw("{ not json")
+        await page.until("!document.querySelector('#notice').hidden")
+        for event in ({}, {"type": "response.created"}, {"type": "response.output_audio.delta"}):
+            await server.send(event)
+        broken = {"type": "response.output_audio.delta", "response_id": "x", "item_id": "x"}
+        await server.send({**broken, "delta": "%%%"}, {"type": "error", "error": trap})
+        await server.send(*speech_events("u1", trap, start_ms=-5, end_ms=10**12))
+        await server.send(*reply_begins("r1", "m1"), *reply_goes_on("r1", "m1", trap, []))
+        use = {"response_id": "r1", "call_id": "c1", "name": trap, "arguments": {trap: trap}}
+        await server.send({"type": "quicksilver.tool_call", **use})
+        await server.send({"type": "quicksilver.tool_result", **use, "content": trap})
+        await server.send({"type": "error", "error": {"message": trap}})
+        await page.until("document.querySelector('.tool-result')?.innerText.includes('onerror')")
+        assert trap in await page.text("#notice-text")
+        assert await page.evaluate("document.querySelectorAll('main img, #notice img').length") == 0
+        assert await page.evaluate("document.title") == "Quicksilver"
+        assert page.problems == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_fits_a_narrow_phone(server: ScriptedServer, scheme: str) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        size = {"width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": True}
+        await page.call("Emulation.setDeviceMetricsOverride", **size)
+        media = [{"name": "prefers-color-scheme", "value": scheme}]
+        await page.call("Emulation.setEmulatedMedia", features=media)
+        await start_talking(page, server)
+        words = "antidisestablishmentarianism" * 4
+        await server.send(*speech_events("u1", words, start_ms=0, end_ms=20))
+        await server.send(*reply_begins("r1", "m1"), *tool_events("r1"))
+        await server.send(*reply_goes_on("r1", "m1", words, tone(0.3)))
+        await page.until("document.querySelector('.latency')")
+        too_wide = """[...document.querySelectorAll('body *')].filter((each) => {
+            const box = each.getBoundingClientRect();
+            return box.width > 1 && (box.right > 361 || box.left < -1);
+        }).map((each) => each.outerHTML.slice(0, 80))"""
+        assert await page.evaluate(too_wide) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") == 360
+        state_right = "document.querySelector('#state-text').getBoundingClientRect().right"
+        controls_left = "document.querySelector('.controls').getBoundingClientRect().left"
+        assert await page.evaluate(f"{state_right} <= {controls_left}")
+
+
+async def test_muting_silences_the_microphone_and_not_the_stream(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await page.click("#mute")
+        await page.until("quicksilver.state === 'muted'")
+        async with asyncio.timeout(10):
+            # The fake device beeps once a second; more than that in silence means muted.
+            while not _silent_for(server.received, seconds=1.4):
+                await server.expect("input_audio_buffer.append", len(server.received))
+        await page.click("#hang-up")
+        await page.until("quicksilver.state === 'idle'")
+
+
+def _silent_for(events: list[dict[str, Any]], seconds: float) -> bool:
+    pieces = [e["audio"] for e in events if e["type"] == "input_audio_buffer.append"]
+    last = pieces[-round(seconds / 0.02) :]
+    sound = np.frombuffer(b"".join(base64.b64decode(piece) for piece in last), "<i2")
+    return len(sound) >= seconds * 24_000 - 480 and not sound.any()

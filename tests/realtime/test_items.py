@@ -1,0 +1,142 @@
+from typing import Any
+
+import pytest
+
+from voice.errors import ProtocolError
+from voice.realtime import items
+from voice.realtime.items import ItemLog, message_of, parse_item, wire_item
+from voice.types import Message, Role, ToolCall
+
+TYPED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello."}]}
+CALL = {
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "weather",
+    "arguments": '{"place":"Rome"}',
+}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "Rain."}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (TYPED, Message(Role.USER, "Hello.")),
+        (
+            {
+                "type": "message",
+                "role": "system",
+                "content": [
+                    {"type": "input_text", "text": "Be"},
+                    {"type": "input_text", "text": "brief."},
+                ],
+            },
+            Message(Role.SYSTEM, "Be brief."),
+        ),
+        (
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_audio", "transcript": "Hi.", "audio": "AAAA"}],
+            },
+            Message(Role.AGENT, "Hi."),
+        ),
+        (CALL, Message(Role.AGENT, tool_calls=(ToolCall("c1", "weather", {"place": "Rome"}),))),
+        (OUTPUT, Message(Role.TOOL, "Rain.", call_id="c1", name="weather")),
+    ],
+)
+def test_what_items_mean(data: dict[str, Any], expected: Message) -> None:
+    assert message_of(parse_item(data), {"c1": "weather"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "param"),
+    [
+        ({}, "missing_required_parameter", "item"),
+        ({"type": "picture"}, "invalid_value", "item"),
+        ({**TYPED, "role": "tool"}, "invalid_value", "item.role"),
+        ({**TYPED, "content": []}, "invalid_value", "item.content"),
+        (
+            {**TYPED, "content": [{"type": "input_image", "image_url": "x"}]},
+            "invalid_value",
+            "item.content.0.type",
+        ),
+        (
+            {**TYPED, "content": [{"type": "input_audio", "audio": "AAAA"}]},
+            "missing_required_parameter",
+            "item.content.transcript",
+        ),
+        ({**OUTPUT, "call_id": "c9"}, "invalid_tool_call_id", "item.call_id"),
+        ({**CALL, "arguments": "[]"}, "invalid_value", "item.arguments"),
+        ({**CALL, "arguments": "{"}, "invalid_value", "item.arguments"),
+        ({**TYPED, "id": ""}, "invalid_value", "item.id"),
+    ],
+)
+def test_a_wrong_item_is_refused_by_name(data: dict[str, Any], code: str, param: str) -> None:
+    with pytest.raises(ProtocolError) as raised:
+        message_of(parse_item(data), {"c1": "weather"})
+    assert (raised.value.code, raised.value.param) == (code, param)
+
+
+def test_items_are_echoed_without_audio() -> None:
+    said = {"type": "input_audio", "transcript": "Hi.", "audio": "AAAA"}
+    heard = parse_item({**TYPED, "content": [said]})
+    assert wire_item(heard, "i1") == {
+        "id": "i1",
+        "object": "realtime.item",
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": [{"type": "input_audio", "transcript": "Hi."}],
+    }
+    assert wire_item(parse_item(OUTPUT), "i2") == {
+        "id": "i2",
+        "object": "realtime.item",
+        "type": "function_call_output",
+        "status": "completed",
+        "call_id": "c1",
+        "output": "Rain.",
+    }
+    assert wire_item(parse_item(CALL), "i3")["arguments"] == '{"place":"Rome"}'
+
+
+def test_arguments_are_compact_json() -> None:
+    call = ToolCall("c1", "weather", {"place": "Zürich", "day": None})
+    assert items.arguments_json(call) == '{"place":"Zürich","day":null}'
+
+
+def item(item_id: str) -> items.Item:
+    return wire_item(parse_item(TYPED), item_id)
+
+
+def test_the_log_keeps_the_order() -> None:
+    log = ItemLog()
+    assert log.last_id is None
+    assert log.put(item("a")) is None
+    assert log.put(item("c")) == "a"
+    assert log.put(item("b"), "a") == "a"
+    assert log.put(item("first"), "root") is None
+    assert log.put(item("a")) == "first"
+    assert log.last_id == "c"
+    log.remove("c")
+    assert log.last_id == "b"
+    assert "c" not in log
+    with pytest.raises(ProtocolError) as raised:
+        log.require("c")
+    assert raised.value.code == "item_not_found"
+
+
+def test_the_log_knows_the_calls() -> None:
+    log = ItemLog()
+    log.put(item("a"))
+    log.put(wire_item(parse_item(CALL), "b"))
+    assert log.calls == {"c1": "weather"}
+
+
+def test_the_log_is_bounded() -> None:
+    log = ItemLog()
+    for number in range(items.MAX_ITEMS + 10):
+        log.put(item(str(number)))
+    assert "9" not in log
+    assert "10" in log
+    assert log.put(item("front"), "root") is None
+    assert "front" not in log

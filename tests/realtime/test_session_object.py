@@ -1,0 +1,159 @@
+from typing import Any
+
+import pytest
+
+from voice.errors import ProtocolError
+from voice.realtime.session_object import SessionObject, echo, merged
+
+VAD = {"create_response": True, "interrupt_response": True}
+
+
+def turn_detection(session: SessionObject) -> Any:
+    return session.model_dump()["audio"]["input"]["turn_detection"]
+
+
+def change_detection(session: SessionObject, value: Any) -> SessionObject:
+    return merged(session, {"audio": {"input": {"turn_detection": value}}})
+
+
+def test_the_echo_is_the_whole_session() -> None:
+    assert echo(SessionObject(instructions="Hi."), "sess_1", "quicksilver", "espeak") == {
+        "type": "realtime",
+        "object": "realtime.session",
+        "id": "sess_1",
+        "model": "quicksilver",
+        "output_modalities": ["audio"],
+        "instructions": "Hi.",
+        "tools": [],
+        "tool_choice": "auto",
+        "max_output_tokens": "inf",
+        "tracing": None,
+        "truncation": "auto",
+        "audio": {
+            "input": {
+                "format": {"type": "audio/pcm", "rate": 24000},
+                "noise_reduction": None,
+                "transcription": None,
+                "turn_detection": {"type": "semantic_vad", "eagerness": "auto", **VAD},
+            },
+            "output": {
+                "format": {"type": "audio/pcm", "rate": 24000},
+                "voice": "espeak",
+                "speed": 1.0,
+            },
+        },
+    }
+
+
+def test_model_and_voice_stay_the_servers_own() -> None:
+    session = merged(
+        SessionObject(), {"model": "gpt-realtime", "audio": {"output": {"voice": {"id": "x"}}}}
+    )
+    shown = echo(session, "s", "quicksilver", "espeak")
+    assert (shown["model"], shown["audio"]["output"]["voice"]) == ("quicksilver", "espeak")
+
+
+@pytest.mark.parametrize("tracing", ["auto", None, {"workflow_name": "x"}])
+def test_the_clients_second_update_is_never_refused(tracing: Any) -> None:
+    before = change_detection(SessionObject(), {"type": "server_vad"})
+    after = merged(before, {"type": "realtime", "model": "gpt-realtime", "tracing": tracing})
+    assert after.tracing == tracing
+    assert after.audio == before.audio
+
+
+def test_optional_fields_are_echoed_once_set() -> None:
+    session = merged(
+        SessionObject(),
+        {
+            "reasoning": {"effort": "low"},
+            "parallel_tool_calls": False,
+            "include": ["item.input_audio_transcription.logprobs"],
+            "prompt": {"id": "pmpt_1"},
+            "quicksilver": {"events": ["state"]},
+        },
+    )
+    shown = echo(session, "s", "m", "v")
+    assert shown["reasoning"] == {"effort": "low"}
+    assert shown["parallel_tool_calls"] is False
+    assert shown["prompt"] == {"id": "pmpt_1"}
+    assert shown["quicksilver"] == {"events": ["state"], "agent_tools": None, "greet": True}
+
+
+def test_vad_defaults_are_filled_in() -> None:
+    session = change_detection(SessionObject(), {"type": "server_vad"})
+    assert turn_detection(session) == {
+        "type": "server_vad",
+        "threshold": 0.5,
+        "prefix_padding_ms": 300,
+        "silence_duration_ms": 500,
+        "idle_timeout_ms": None,
+        **VAD,
+    }
+
+
+def test_a_partial_change_keeps_the_rest() -> None:
+    session = change_detection(SessionObject(), {"type": "server_vad", "silence_duration_ms": 900})
+    session = change_detection(session, {"interrupt_response": False})
+    assert turn_detection(session)["silence_duration_ms"] == 900
+    assert turn_detection(session)["interrupt_response"] is False
+
+
+def test_another_type_begins_anew() -> None:
+    session = change_detection(SessionObject(), {"type": "server_vad", "interrupt_response": False})
+    session = change_detection(session, {"type": "semantic_vad"})
+    assert turn_detection(session) == {"type": "semantic_vad", "eagerness": "auto", **VAD}
+
+
+def test_null_switches_turn_detection_off_and_leaves_what_cannot_be_null() -> None:
+    session = change_detection(merged(SessionObject(), {"instructions": "Hi."}), None)
+    session = merged(session, {"instructions": None, "audio": {"output": None}})
+    assert turn_detection(session) is None
+    assert session.instructions == "Hi."
+
+
+def test_a_format_of_another_type_loses_its_rate() -> None:
+    session = merged(SessionObject(), {"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
+    assert session.model_dump()["audio"]["input"]["format"] == {"type": "audio/pcmu"}
+
+
+def test_tools_are_replaced_as_a_whole() -> None:
+    one = {"type": "function", "name": "one", "description": None, "parameters": None}
+    session = merged(SessionObject(), {"tools": [one]})
+    assert session.tools[0].spec().parameters == {"type": "object", "properties": {}}
+    assert merged(session, {"tools": []}).tools == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "param"),
+    [
+        ({"type": "transcription"}, "session.type"),
+        ({"output_modalities": ["audio", "text"]}, "session.output_modalities"),
+        ({"output_modalities": ["video"]}, "session.output_modalities.0"),
+        ({"max_output_tokens": 0}, "session.max_output_tokens"),
+        ({"instructions": 7}, "session.instructions"),
+        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "session.tools.0"),
+        ({"tools": [{"type": "function"}]}, "session.tools.0.name"),
+        ({"audio": "loud"}, "session.audio"),
+        ({"audio": {"output": {"speed": 1.6}}}, "session.audio.output.speed"),
+        (
+            {"audio": {"input": {"format": {"type": "audio/pcm", "rate": 16000}}}},
+            "session.audio.input.format.rate",
+        ),
+        ({"audio": {"input": {"format": {"type": "audio/opus"}}}}, "session.audio.input.format"),
+        (
+            {"audio": {"input": {"turn_detection": {"type": "server_vad", "threshold": 2}}}},
+            "session.audio.input.turn_detection.threshold",
+        ),
+        ({"quicksilver": {"events": ["everything"]}}, "session.quicksilver.events.0"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(changes: dict[str, Any], param: str) -> None:
+    with pytest.raises(ProtocolError) as raised:
+        merged(SessionObject(), changes)
+    assert raised.value.param == param
+
+
+def test_names_of_the_beta_version_are_pointed_to_todays() -> None:
+    with pytest.raises(ProtocolError, match=r"use session\.audio\.input\.format") as raised:
+        merged(SessionObject(), {"input_audio_format": "pcm16"})
+    assert raised.value.code == "unknown_parameter"

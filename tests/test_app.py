@@ -1,0 +1,237 @@
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
+from tests.fakes import FakeParts
+from tests.serving import receive, send, serving
+from voice.app import build_app
+from voice.config import Config, ServerConfig
+from voice.events import FinalTranscript, TurnMeasured
+
+KEY = "the-key-of-this-server"
+BEARER = {"Authorization": f"Bearer {KEY}"}
+
+
+class Server:
+    """A running server with fake parts."""
+
+    def __init__(self, address: str, parts: FakeParts) -> None:
+        self.http = httpx.AsyncClient(base_url=f"http://{address}")
+        self.url = f"ws://{address}/v1/realtime"
+        self.address = address
+        self.parts = parts
+
+
+@asynccontextmanager
+async def running(**options: Any) -> AsyncGenerator[Server, None]:
+    config = Config(server=ServerConfig(port=0, **options))
+    parts = FakeParts()
+    async with serving(build_app(parts, config), config.server) as address:  # type: ignore[arg-type]
+        server = Server(address, parts)
+        async with server.http:
+            yield server
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with running() as found:
+        yield found
+
+
+@pytest.fixture
+async def keyed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    async with running() as found:
+        yield found
+
+
+async def refused(url: str, **options: Any) -> tuple[int, str]:
+    """Status and error code of an upgrade that is refused."""
+    with pytest.raises(InvalidStatus) as raised:
+        async with connect(url, **options):
+            pass
+    answer = raised.value.response
+    assert answer.body is not None
+    return answer.status_code, json.loads(answer.body)["error"]["code"]
+
+
+async def test_health(server: Server) -> None:
+    answer = await server.http.get("/healthz")
+    assert answer.json() == {"status": "ok", "sessions": 0, "max_sessions": 8}
+    async with connect(server.url) as socket:
+        await receive(socket)
+        assert (await server.http.get("/healthz")).json()["sessions"] == 1
+
+
+async def test_the_model_is_listed(server: Server) -> None:
+    listed = (await server.http.get("/v1/models")).json()
+    assert listed["object"] == "list"
+    assert [model["id"] for model in listed["data"]] == ["quicksilver"]
+
+
+async def test_files_of_the_page_are_served_with_care(server: Server) -> None:
+    answer = await server.http.get("/package.json")
+    assert answer.status_code == 200
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert (await server.http.get("/../pyproject.toml")).status_code == 404
+    assert (await server.http.get("/%2e%2e/pyproject.toml")).status_code == 404
+
+
+async def test_a_foreign_host_gets_nothing(server: Server) -> None:
+    for path in ("/", "/healthz", "/v1/models"):
+        answer = await server.http.get(path, headers={"Host": "evil.example"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "host_not_allowed")
+    host, port = server.address.split(":")
+    rebound = server.url.replace(host, "evil.example")
+    assert await refused(rebound, host=host, port=int(port)) == (403, "host_not_allowed")
+
+
+async def test_a_conversation_opens_with_the_session(server: Server) -> None:
+    async with connect(f"{server.url}?model=gpt-realtime") as socket:
+        created = await receive(socket)
+        assert created["type"] == "session.created"
+        assert created["session"]["model"] == "quicksilver"
+        assert socket.subprotocol is None
+    assert len(server.parts.sessions) == 1
+
+
+async def test_extensions_can_be_asked_for_in_the_address(server: Server) -> None:
+    async with connect(f"{server.url}?extensions=transcript,state") as socket:
+        created = await receive(socket)
+        assert created["session"]["quicksilver"]["events"] == ["transcript", "state"]
+        server.parts.sessions[0].emit(FinalTranscript(1, "i1", "Hello.", 0.9, 1.0))
+        assert (await receive(socket))["type"] == "quicksilver.transcript"
+    assert await refused(f"{server.url}?extensions=all") == (400, "invalid_value")
+
+
+async def test_a_page_of_the_server_may_connect_and_another_may_not(server: Server) -> None:
+    async with connect(server.url, origin=Origin(f"http://{server.address}")) as socket:
+        await receive(socket)
+    status = await refused(server.url, origin=Origin("http://evil.example"))
+    assert status == (403, "origin_not_allowed")
+    evil = {"Origin": "http://evil.example"}
+    answer = await server.http.post("/v1/realtime/client_secrets", headers=evil)
+    assert answer.status_code == 403
+    assert len(server.parts.sessions) == 1
+
+
+async def test_a_key_is_needed_everywhere_but_for_the_page(keyed: Server) -> None:
+    for path in ("/v1/models", "/metrics"):
+        assert (await keyed.http.get(path)).status_code == 401
+        assert (await keyed.http.get(path, headers=BEARER)).status_code == 200
+    assert (await keyed.http.post("/v1/realtime/client_secrets")).status_code == 401
+    assert (await keyed.http.get("/healthz")).status_code == 200
+    assert await refused(keyed.url) == (401, "missing_api_key")
+    wrong = {"Authorization": "Bearer wrong"}
+    assert await refused(keyed.url, additional_headers=wrong) == (401, "invalid_api_key")
+    assert keyed.parts.sessions == []
+    async with connect(keyed.url, additional_headers=BEARER) as socket:
+        await receive(socket)
+
+
+async def test_a_browser_shows_its_key_as_a_subprotocol(keyed: Server) -> None:
+    offered = [Subprotocol("realtime"), Subprotocol(f"openai-insecure-api-key.{KEY}")]
+    own = Origin(f"http://{keyed.address}")
+    async with connect(keyed.url, subprotocols=offered, origin=own) as socket:
+        assert socket.subprotocol == "realtime"
+        await receive(socket)
+
+
+async def test_an_ephemeral_key_opens_a_session_as_agreed(keyed: Server) -> None:
+    wanted = {
+        "expires_after": {"anchor": "created_at", "seconds": 60},
+        "session": {"type": "realtime", "instructions": "Sing.", "model": "gpt-realtime"},
+    }
+    answer = await keyed.http.post("/v1/realtime/client_secrets", json=wanted, headers=BEARER)
+    made = answer.json()
+    assert set(made) == {"value", "expires_at", "session"}
+    assert made["session"]["instructions"] == "Sing."
+    assert made["session"]["object"] == "realtime.session"
+    ephemeral = {"Authorization": f"Bearer {made['value']}"}
+    for _ in range(2):
+        async with connect(keyed.url, additional_headers=ephemeral) as socket:
+            assert (await receive(socket))["session"]["instructions"] == "Sing."
+            await send(socket, "session.update", session={"instructions": "Hum."})
+            assert (await receive(socket))["session"]["instructions"] == "Hum."
+    again = await keyed.http.post("/v1/realtime/client_secrets", headers=ephemeral)
+    assert again.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"expires_after": {"seconds": 5}}, "expires_after.seconds"),
+        ({"expires_after": {"anchor": "now"}}, "expires_after.anchor"),
+        ({"session": {"max_output_tokens": -1}}, "session.max_output_tokens"),
+        ([], None),
+    ],
+)
+async def test_a_wrong_wish_for_a_key_is_refused(
+    server: Server, body: object, param: str | None
+) -> None:
+    answer = await server.http.post("/v1/realtime/client_secrets", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == param
+
+
+async def test_a_body_is_bounded() -> None:
+    async with running(max_message_bytes=2048) as server:
+        path = "/v1/realtime/client_secrets"
+        answer = await server.http.post(path, content=b" " * 3000)
+        assert answer.json()["error"]["code"] == "too_large"
+        answer = await server.http.post(path, content=b"\xff")
+        assert answer.json()["error"]["code"] == "invalid_json"
+
+
+async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> None:
+    async with running(max_sessions=1) as server:
+        async with connect(server.url) as first:
+            await receive(first)
+            async with connect(server.url) as second:
+                with pytest.raises(ConnectionClosed):
+                    await second.recv()
+                assert second.close_code == 1013
+        assert len(server.parts.sessions) == 1
+        await asyncio.wait_for(server.parts.sessions[0].over.wait(), 5)
+        async with connect(server.url) as third:
+            await receive(third)
+
+
+async def test_a_message_that_is_too_long_ends_the_connection() -> None:
+    async with running(max_message_bytes=2048) as server, connect(server.url) as socket:
+        await receive(socket)
+        await socket.send("x" * 3000)
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+        assert socket.close_code == 1009
+
+
+async def test_the_models_are_closed_with_the_server() -> None:
+    async with running() as server:
+        assert not server.parts.closed
+    assert server.parts.closed
+
+
+async def test_no_compression_is_negotiated(server: Server) -> None:
+    async with connect(server.url) as socket:
+        assert socket.protocol.extensions == []
+
+
+async def test_metrics_follow_the_conversation(server: Server) -> None:
+    async with connect(f"{server.url}?extensions=latency") as socket:
+        await receive(socket)
+        server.parts.sessions[0].emit(TurnMeasured(1, {"first_audio": 250.0}))
+        await receive(socket)
+        answer = await server.http.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert 'quicksilver_turn_mark_seconds_sum{mark="first_audio"} 0.25' in answer.text
+    assert "quicksilver_live_sessions 1.0" in answer.text

@@ -1,0 +1,101 @@
+import asyncio
+
+import numpy as np
+import pytest
+
+from tests.fake_realtime import RATE_HZ, FakeRealtime, tone
+from voice.client import RealtimeClient, at_client_rate
+
+
+async def test_a_turn_is_said_and_heard_in_real_time():
+    server = FakeRealtime()
+    async with server.running() as url, RealtimeClient.open(url, api_key="k") as client:
+        begun_s = client.clock()
+        turn = await client.turn(tone(0.4))
+        lasted_s = client.clock() - begun_s
+        assert client.microphone.latest_packet_s < 0.2
+    assert (turn.transcript, turn.reply, turn.status) == ("hello", "It is noon.", "completed")
+    assert [(t.name, t.arguments, t.result) for t in turn.tools] == [
+        ("get_time", {"place": "Rome"}, "It is noon.")
+    ]
+    assert turn.marks_ms == {"asr_final": 9.0}
+    assert (turn.commits, turn.early_commits) == (1, 0)
+    # 200 ms of quiet end the turn, then 50 ms of thought and 50 ms of silence before the tone.
+    assert turn.voice_to_voice_ms == pytest.approx(300, abs=80)
+    assert lasted_s == pytest.approx(0.4 + 0.25 + 0.55, abs=0.15)
+    assert server.headers[0]["Authorization"] == "Bearer k"
+    session = server.received[0]["session"]
+    assert "tools" in session["quicksilver"]["events"]
+
+
+async def test_playback_is_reported_while_it_lasts():
+    server = FakeRealtime(reply=tone(0.7))
+    async with server.running() as url, RealtimeClient.open(url) as client:
+        await client.turn(tone(0.3))
+    played = [e for e in server.received if e["type"] == "quicksilver.played"]
+    assert {e["item_id"] for e in played} == {"i1"}
+    positions = [e["audio_end_ms"] for e in played]
+    assert len(positions) >= 3
+    assert positions == sorted(positions)
+    assert 400 < positions[-1] <= 700
+
+
+async def test_speech_silences_the_loudspeaker_and_truncates():
+    server = FakeRealtime(reply=tone(3.0))
+    async with server.running() as url, RealtimeClient.open(url) as client:
+        client.microphone.say(tone(0.2))
+        await client.wait_for("response.done")
+        await asyncio.sleep(0.5)
+        since = len(client.events)
+        position = client.microphone.say(tone(0.2))
+        started = await client.wait_for("input_audio_buffer.speech_started", since)
+        silent_s = client.loudspeaker.last_audible_s("i1")
+        assert silent_s == pytest.approx(started.at_s, abs=0.01)
+        assert silent_s - client.microphone.time_of(position) < 0.15
+        await client.wait_for("response.done", since)
+    truncate = next(e for e in server.received if e["type"] == "conversation.item.truncate")
+    assert truncate["item_id"] == "i1"
+    assert 500 <= truncate["audio_end_ms"] < 800
+
+
+async def test_a_turn_cut_in_two_is_seen_as_such():
+    server = FakeRealtime(quiet_packets=5, transcripts=["set a", "timer"])
+    halves = np.concatenate([tone(0.3), np.zeros(RATE_HZ // 4, np.int16), tone(0.3)])
+    async with server.running() as url, RealtimeClient.open(url) as client:
+        turn = await client.turn(halves)
+    assert (turn.commits, turn.early_commits) == (2, 1)
+    assert turn.transcript == "set a timer"
+    assert turn.voice_to_voice_ms > 0
+
+
+async def test_a_turn_that_was_not_understood_ends_without_a_reply():
+    server = FakeRealtime(transcripts=[""])
+    async with server.running() as url, RealtimeClient.open(url) as client:
+        turn = await client.turn(tone(0.3))
+    assert (turn.status, turn.reply, turn.voice_to_voice_ms) == ("none", "", None)
+
+
+async def test_a_closed_connection_ends_the_wait():
+    server = FakeRealtime(close_after=1)
+    async with server.running() as url, RealtimeClient.open(url) as client:
+        assert (await client.turn(tone(0.3))).status == "completed"
+        await client.until(lambda: client.closed)
+        with pytest.raises(ConnectionError, match="1000 goodbye"):
+            await client.turn(tone(0.3))
+
+
+async def test_nobody_listening_is_an_os_error():
+    with pytest.raises(OSError, match="Connect"):
+        async with RealtimeClient.open("ws://127.0.0.1:9/v1/realtime"):
+            pass
+
+
+async def test_an_error_in_the_body_comes_out_as_it_is():
+    async with FakeRealtime().running() as url:
+        with pytest.raises(KeyError, match="mine"):
+            async with RealtimeClient.open(url):
+                raise KeyError("mine")
+
+
+def test_recordings_are_brought_to_the_clients_rate():
+    assert len(at_client_rate(np.zeros(16_000, np.int16), 16_000)) == RATE_HZ

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from voice import config
+from voice.config import Config, EndpointingConfig, load_agent, load_config, secret
+from voice.errors import ConfigError
+
+CONFIGS = [path.stem for path in sorted(config.CONFIGS_DIR.glob("*.toml"))]
+AGENTS = [path.stem for path in sorted((config.CONFIGS_DIR / "agents").glob("*.toml"))]
+
+
+def test_the_shipped_files_are_found() -> None:
+    assert {"default", "hub", "gpu", "mercury"} <= set(CONFIGS)
+    assert {"assistant", "coffee"} <= set(AGENTS)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_shipped_file_is_valid(name: str) -> None:
+    assert load_agent(load_config(name).agent).name
+
+
+def test_the_default_file_says_what_the_defaults_are() -> None:
+    assert load_config() == load_config("default") == Config()
+
+
+def test_the_remote_file_takes_the_remote_model() -> None:
+    llm = load_config("mercury").llm
+    assert (llm.engine, llm.remote.model, llm.remote.api_key_env) == (
+        "remote",
+        "mercury-2",
+        "INCEPTION_API_KEY",
+    )
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_has_all_slots_of_its_phrases(name: str) -> None:
+    agent = load_agent(name)
+    slots = {part.split("}")[0] for phrase in agent.phrases for part in phrase.split("{")[1:]}
+    assert agent.phrases
+    assert agent.tools
+    assert slots <= set(agent.values)
+
+
+def test_a_path_and_overrides_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[asr.whisper]\nmodel = 'tiny.en'\n[server]\nport = 1234\n")
+    loaded = load_config(file, ["server.port=0", "asr.engine=whisper", "local.input_device=2"])
+    assert (loaded.asr.engine, loaded.asr.whisper.model) == ("whisper", "tiny.en")
+    assert loaded.server.port == 0
+    assert loaded.local.input_device == "2"
+
+
+def test_an_unknown_name_lists_those_that_exist() -> None:
+    with pytest.raises(ConfigError, match=r"hubb: got an unknown name; .*'hub'"):
+        load_config("hubb")
+    with pytest.raises(ConfigError, match=r"barista: got an unknown name; .*'coffee'"):
+        load_agent("barista")
+
+
+def test_a_wrong_value_names_what_is_expected() -> None:
+    with pytest.raises(ConfigError, match=r"asr.engine: got 'wisper'; expected 'auto', 'sphi"):
+        load_config(overrides=["asr.engine=wisper"])
+
+
+def test_a_start_window_too_short_for_its_speech_is_refused() -> None:
+    message = r"endpointing: got start_ms 300; expected at most start_window_ms \(200\)"
+    with pytest.raises(ConfigError, match=message):
+        load_config(overrides=["endpointing.start_ms=300"])
+    assert EndpointingConfig(start_ms=200, start_window_ms=200).start_ms == 200
+
+
+@pytest.mark.parametrize(
+    "shortest",
+    ["complete_silence_ms", "silence_ms", "incomplete_silence_ms", "no_transcript_silence_ms"],
+)
+def test_a_pause_longer_than_the_end_of_a_turn_is_refused(shortest: str) -> None:
+    with pytest.raises(ConfigError, match=r"endpointing: got pause_ms 60; expected .* \(40\)"):
+        load_config(overrides=[f"endpointing.{shortest}=40"])
+    load_config(overrides=[f"endpointing.{shortest}=60"])
+
+
+def test_a_secret_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "s3cret")
+    assert secret("QUICKSILVER_TEST_SECRET") == "s3cret"
+    monkeypatch.delenv("QUICKSILVER_TEST_SECRET")
+    assert secret("QUICKSILVER_TEST_SECRET") is None
+
+
+def test_an_empty_secret_counts_as_unset() -> None:
+    assert secret("KEY", {"KEY": ""}) is None
+    assert secret("KEY", {"KEY": "x"}) == "x"

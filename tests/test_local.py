@@ -1,0 +1,167 @@
+import asyncio
+from io import StringIO
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from voice import events
+from voice.local import ECHO_TAIL_S, LocalConversation, main
+from voice.playback import PlaybackQueue
+from voice.screen import Screen
+from voice.types import ToolCall, ToolResult
+
+RATE_HZ = 1000
+
+
+class ScriptedSession:
+    """A session whose events the test puts in; it notes what it is told."""
+
+    def __init__(self) -> None:
+        self.options = SimpleNamespace(interrupt_response=True)
+        self.told: list[tuple] = []
+        self.audio: list[np.ndarray] = []
+        self._events: asyncio.Queue[events.SessionEvent | None] = asyncio.Queue()
+
+    def emit(self, *happened: events.SessionEvent | None) -> None:
+        for event in happened:
+            self._events.put_nowait(event)
+
+    async def run(self) -> None:
+        self.told.append(("run",))
+
+    async def events(self):
+        while (event := await self._events.get()) is not None:
+            yield event
+
+    def append_audio(self, samples, rate_hz):
+        self.audio.append(samples)
+
+    def played(self, reply_id, played_ms):
+        self.told.append(("played", reply_id, played_ms))
+
+    def truncate(self, item_id, played_ms):
+        self.told.append(("truncate", item_id, played_ms))
+
+
+class Local:
+    """A conversation whose sound card is the test's."""
+
+    def __init__(self, headset: bool) -> None:
+        self.session = ScriptedSession()
+        self.queue = PlaybackQueue(RATE_HZ)
+        self.now_s = 0.0
+        self.file = StringIO()
+        screen = Screen(Console(file=self.file, width=100))
+        self.conversation = LocalConversation(
+            self.session, self.queue, lambda: self.now_s, screen, headset
+        )
+
+    async def happen(self, *happened: events.SessionEvent) -> None:
+        self.session.emit(*happened, None)
+        await self.conversation.run()
+
+    @property
+    def lines(self) -> list[str]:
+        return [" ".join(text.split()) for text in self.file.getvalue().splitlines()]
+
+
+LOUD = np.full(20, 500, np.int16)
+STARTED = events.ReplyStarted("r1", "i1", 1, None)
+
+
+def audio(count: int) -> events.ReplyAudio:
+    return events.ReplyAudio("r1", np.full(count, 9, np.int16), RATE_HZ)
+
+
+def ended(status: events.ReplyStatus, text: str) -> events.ReplyEnded:
+    return events.ReplyEnded("r1", status, "", text, 1, 1)
+
+
+async def test_a_turn_is_shown_and_played():
+    local = Local(headset=False)
+    await local.happen(
+        events.InterimTranscript(1, "u1", "set a"),
+        events.FinalTranscript(1, "u1", "set a timer for ten minutes", 0.9, 2.0),
+        STARTED,
+        events.ReplyToolCall("r1", "f1", ToolCall("c1", "set_timer", {"duration": "ten"}), False),
+        events.ReplyToolResult("r1", ToolResult("c1", "set_timer", "Timer set.")),
+        events.ReplyText("r1", "Done."),
+        audio(5),
+        ended(events.ReplyStatus.COMPLETED, "Done."),
+        events.Failure(1, "tts", "no voice"),
+    )
+    assert local.lines == [
+        "user set a timer for ten minutes",
+        "tool set_timer(duration='ten') → Timer set.",
+        "agent Done.",
+        "error tts: no voice",
+    ]
+    assert local.queue.pull(6, 0.0).tolist() == [9, 9, 9, 9, 9, 0]
+
+
+async def test_the_last_words_are_played_out():
+    local = Local(headset=False)
+    begun_s = asyncio.get_running_loop().time()
+    await local.happen(STARTED, audio(200))
+    assert asyncio.get_running_loop().time() - begun_s >= 0.2
+
+
+async def test_an_interruption_drops_the_sound_and_tells_how_much_was_heard():
+    local = Local(headset=True)
+    local.queue.push("r1", np.full(300, 9, np.int16))
+    local.queue.pull(120, 0.0)
+    await local.happen(
+        STARTED,
+        events.UserSpeechStarted(2, "u2", 0),
+        events.ReplyHeard("r1", 7),
+        ended(events.ReplyStatus.CANCELLED, "It is a long story."),
+    )
+    assert ("truncate", "i1", 120.0) in local.session.told
+    assert not local.queue.pull(50, 0.2).any()
+    assert local.lines == ["agent It is a long story."]
+
+
+async def test_where_interrupting_is_off_the_sound_goes_on():
+    local = Local(headset=True)
+    local.session.options.interrupt_response = False
+    local.queue.push("r1", np.full(50, 9, np.int16))
+    await local.happen(STARTED, events.UserSpeechStarted(2, "u2", 0))
+    assert local.queue.pull(50, 0.0).all()
+    assert not any(told[0] == "truncate" for told in local.session.told)
+
+
+async def test_playback_is_reported_while_it_lasts():
+    local = Local(headset=False)
+    local.queue.push("r1", np.full(300, 9, np.int16))
+    local.queue.pull(300, 0.0)
+    local.now_s = 0.1
+    await local.happen(STARTED)
+    assert ("played", "r1", pytest.approx(100)) in local.session.told
+
+
+@pytest.mark.parametrize("headset", [False, True])
+async def test_without_a_headset_it_does_not_listen_to_itself(headset):
+    local = Local(headset)
+    hear, heard = local.conversation.hear, local.session.audio
+    hear(LOUD, 16_000)
+    local.queue.push("r1", np.full(100, 9, np.int16))
+    hear(LOUD, 16_000)
+    local.queue.pull(100, 0.0)
+    local.now_s = 0.1 + ECHO_TAIL_S - 0.01
+    hear(LOUD, 16_000)
+    local.now_s = 0.1 + ECHO_TAIL_S + 0.01
+    hear(LOUD, 16_000)
+    assert [bool(block.any()) for block in heard] == [True, headset, headset, True]
+    assert [len(block) for block in heard] == [20] * 4
+    assert local.lines == ["Listening. Ctrl-C ends the conversation."]
+
+
+def test_a_mistake_is_one_line_on_standard_error(capsys):
+    assert main(["--set", "local.ecko=headset"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert "did you mean 'echo'" in printed.err
+    assert printed.err.count("\n") == 1

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.normalize import spoken
+from voice.normalize_numbers import cardinal, digits, integer, is_one, ordinal, year
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0", "zero"),
+        ("1234", "one thousand two hundred and thirty four"),
+        ("1,234.50", "one thousand two hundred and thirty four point five zero"),
+        (".5", "zero point five"),
+        ("-7", "minus seven"),
+        ("007", "zero zero seven"),
+        ("9" * 16, " ".join(["nine"] * 16)),
+    ],
+)
+def test_cardinal(text: str, said: str) -> None:
+    assert cardinal(text) == said
+
+
+def test_single_forms() -> None:
+    assert integer(105) == "one hundred and five"
+    assert ordinal(21) == "twenty first"
+    assert digits("4-07") == "four zero seven"
+    assert (year(1999), year(2005), year(2026)) == (
+        "nineteen ninety nine",
+        "two thousand and five",
+        "twenty twenty six",
+    )
+    assert is_one("1.0")
+    assert not is_one("1,000")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("call 555-123-4567", "call five five five, one two three, four five six seven"),
+        ("(555) 123-4567", "five five five, one two three, four five six seven"),
+        ("+44 20 7946 0958", "plus four four, two zero, seven nine four six, zero nine five eight"),
+        ("555-1234", "five five five, one two three four"),
+        ("4111 1111 1111 1111", ", ".join(["four one one one"] + ["one one one one"] * 3)),
+        ("call 911, code 4821", "call nine one one, code four eight two one"),
+        ("order 12345678", "order one two three four five six seven eight"),
+        ("1000000", "one million"),
+        ("1/2, 3/4, 2½, 5 1/8", "one half, three quarters, two and a half, five and an eighth"),
+        ("17/20", "seventeen over twenty"),
+        ("24/7", "twenty four seven"),
+        ("1st, 22nd, 103rd", "first, twenty second, one hundred and third"),
+        ("3-5 and 10–12", "three to five and ten to twelve"),
+        ("10k, 5M", "ten thousand, five million"),
+        ("5 x 3", "five times three"),
+        ("3.11.2", "three point eleven point two"),
+        ("192.168.0.1", "one nine two dot one six eight dot zero dot one"),
+        ("it is -3.5", "it is minus three point five"),
+        ("COVID-19", "COVID nineteen"),
+    ],
+)
+def test_numbers_in_text(text: str, said: str) -> None:
+    assert spoken(text) == said

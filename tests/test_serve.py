@@ -1,0 +1,120 @@
+import asyncio
+import json
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.server_program import program
+from tests.serving import receive, receive_until, send
+from voice.config import ServerConfig
+from voice.errors import ConfigError
+from voice.serve import listen, main, parse_arguments, url_of, uvicorn_config
+
+TYPED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello."}]}
+
+
+def test_arguments_override_the_file() -> None:
+    overrides = ["--set", "server.port=1", "--set", "turn.interrupt=false"]
+    named = ["--agent", "coffee", "--host", "localhost", "--port", "0"]
+    config = parse_arguments([*overrides, *named])
+    assert config.agent == "coffee"
+    assert (config.server.host, config.server.port) == ("localhost", 0)
+    assert config.turn.interrupt is False
+
+
+def test_without_arguments_the_file_holds() -> None:
+    assert parse_arguments([]) == parse_arguments(["--config", "default"])
+
+
+def test_a_free_port_is_found_and_shown() -> None:
+    with listen(ServerConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        assert port > 0
+        assert url_of(listener) == f"http://127.0.0.1:{port}/"
+
+
+def test_a_wildcard_is_shown_as_an_address_to_click_on() -> None:
+    with listen(ServerConfig(host="0.0.0.0", port=0)) as listener:
+        assert url_of(listener).startswith("http://127.0.0.1:")
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 on this machine")
+def test_ipv6() -> None:
+    with listen(ServerConfig(host="::1", port=0)) as listener:
+        assert url_of(listener) == f"http://[::1]:{listener.getsockname()[1]}/"
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with listen(ServerConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"server\.port.*{port}"):
+            listen(ServerConfig(port=port))
+
+
+def test_an_address_that_is_not_ours_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"server\.(host|port)"):
+        listen(ServerConfig(host="203.0.113.77", port=0))
+
+
+def test_uvicorn_is_told_the_limits() -> None:
+    config = uvicorn_config(lambda: None, ServerConfig(max_message_bytes=4096))  # type: ignore[arg-type,misc]
+    assert config.ws_max_size == 4096
+    assert not config.ws_per_message_deflate
+    assert not config.proxy_headers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--config", "nowhere"], "nowhere"),
+        (["--set", "asr.engin=sphinx"], "did you mean 'engine'"),
+        (["--port", "99999"], "server.port"),
+        (["--host", "0.0.0.0", "--port", "0"], "QUICKSILVER_API_KEY"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    arguments: list[str],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("QUICKSILVER_API_KEY", raising=False)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert main(arguments) == 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    shown = capsys.readouterr()
+    assert shown.err.startswith("error: ")
+    assert told in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+    assert shown.out == ""
+
+
+@pytest.mark.e2e
+async def test_the_server_says_what_it_uses_answers_and_ends_on_a_signal(repo_root: Path) -> None:
+    async with program(cwd=repo_root) as (process, lines, address):
+        assert len(lines) >= 3
+        async with httpx.AsyncClient(base_url=f"http://{address}") as client:
+            assert (await client.get("/healthz")).json()["status"] == "ok"
+        async with connect(f"ws://{address}/v1/realtime", max_size=None) as socket_:
+            assert (await receive(socket_))["type"] == "session.created"
+            await send(socket_, "conversation.item.create", item=TYPED)
+            await receive_until(socket_, "conversation.item.done")
+            await send(socket_, "response.create")
+            events = await receive_until(socket_, "response.done")
+            assert events[-1]["response"]["status"] == "completed"
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    json.loads(await socket_.recv())
+            assert socket_.close_code == 1012
+        async with asyncio.timeout(15):
+            assert await process.wait() == 0
+        assert process.stderr is not None
+        assert b"Traceback" not in await process.stderr.read()

@@ -1,0 +1,172 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from voice.errors import DeviceError
+from voice.sound_card import SoundCard, list_devices
+
+pytest.importorskip("sounddevice", reason="the extra 'local' is not installed", exc_type=OSError)
+
+
+def test_a_broken_sound_system_is_told_in_one_line(tmp_path):
+    broken = tmp_path / "asound.conf"
+    broken.write_text("<confdir:nothing>")
+    code = (
+        "import sys; from voice.errors import DeviceError; from voice.sound_card import SoundCard\n"
+        "try: SoundCard('', '')\n"
+        "except DeviceError as error: sys.exit(str(error))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "ALSA_CONFIG_PATH": str(broken)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("PortAudio does not start: ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_missing_sounddevice_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sounddevice", None)
+    with pytest.raises(DeviceError, match=r"quicksilver-voice\[local\]"):
+        list_devices()
+
+
+def test_a_missing_portaudio_names_the_package(monkeypatch, tmp_path):
+    (tmp_path / "sounddevice.py").write_text("raise OSError('PortAudio library not found')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sounddevice", raising=False)
+    with pytest.raises(DeviceError, match="libportaudio2"):
+        SoundCard("", "")
+
+
+class PortAudioError(Exception):
+    pass
+
+
+class Stream:
+    """What sounddevice's streams look like from outside; blocks are moved by hand."""
+
+    latency = 0.04
+    time = 7.0
+
+    def __init__(self, **settings):
+        self.settings = settings
+        self.running = False
+
+    def start(self):
+        self.running = True
+
+    def close(self):
+        self.running = False
+
+
+class NoDevices:
+    """PortAudio on a machine without a sound card."""
+
+    PortAudioError = PortAudioError
+
+    def query_devices(self, device=None, kind=None):
+        if kind is None:
+            return ()
+        if device is not None:
+            raise ValueError("No input device matching 'usb'")
+        raise PortAudioError("Error querying device -1")
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        (list_devices, "there is no sound device on this machine"),
+        (lambda: SoundCard("", ""), "there is no microphone; --list-devices shows what there is"),
+        (lambda: SoundCard("usb", ""), "no microphone matches 'usb'; --list-devices shows"),
+    ],
+)
+def test_a_machine_without_devices_is_told_what_is_missing(monkeypatch, action, told):
+    monkeypatch.setitem(sys.modules, "sounddevice", NoDevices())
+    with pytest.raises(DeviceError, match=told):
+        action()
+
+
+class StereoOnlyPortAudio:
+    """A sound card that does 48 kHz stereo and nothing else."""
+
+    PortAudioError = PortAudioError
+
+    def __init__(self):
+        self.streams = []
+
+    def query_devices(self, device=None, kind=None):
+        return {"index": 3, "name": "card", "default_samplerate": 48_000.0}
+
+    def _check(self, device, samplerate, channels, dtype):
+        if (samplerate, channels) != (48_000, 2):
+            raise PortAudioError("no")
+
+    check_input_settings = check_output_settings = _check
+
+    def _stream(self, **settings):
+        self.streams.append(Stream(**settings))
+        return self.streams[-1]
+
+    InputStream = OutputStream = _stream
+
+
+class Times:
+    currentTime = 5.0
+    outputBufferDacTime = 0.0
+
+
+def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(monkeypatch):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    card = SoundCard("", "3")
+    assert card.input_rate_hz == card.queue.rate_hz == 48_000
+    heard = []
+    with card.running(heard.append):
+        microphone, loudspeaker = portaudio.streams
+        assert microphone.running and loudspeaker.running
+        assert microphone.settings["blocksize"] == 960
+        block = np.array([[1, 9], [2, 9]], np.int16)
+        microphone.settings["callback"](block, 2, Times, None)
+        block[:] = 0
+        assert heard[0].tolist() == [1, 2]
+        card.queue.push("a", np.array([5, 6, 7], np.int16))
+        out = np.full((4, 2), 99, np.int16)
+        loudspeaker.settings["callback"](out, 4, Times, None)
+        assert out.tolist() == [[5, 5], [6, 6], [7, 7], [0, 0]]
+        # Without a DAC time the stream's latency says when a block sounds.
+        assert card.queue.silent_from_s(0.0) == pytest.approx(5.04 + 3 / 48_000)
+        assert card.now_s == 7.0
+    assert not microphone.running and not loudspeaker.running
+
+
+def test_a_card_that_does_nothing_usable_is_refused(monkeypatch):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setattr(
+        portaudio,
+        "query_devices",
+        lambda *_: {"index": 0, "name": "old card", "default_samplerate": 11_025.0},
+    )
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    with pytest.raises(DeviceError, match="'old card' takes neither mono nor stereo"):
+        SoundCard("", "")
+
+
+def test_a_device_that_fails_while_it_runs_is_a_device_error(monkeypatch):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    card = SoundCard("", "")
+    monkeypatch.setattr(portaudio.streams[0], "start", _unplugged)
+    with pytest.raises(DeviceError, match="unplugged"), card.running(lambda _: None):
+        pass
+    assert not portaudio.streams[1].running
+
+
+def _unplugged():
+    raise PortAudioError("unplugged")

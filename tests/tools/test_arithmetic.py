@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from num2words import num2words
+
+from voice.tools.arithmetic import calculate, evaluate
+from voice.tools.registry import ToolError
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("twelve times seven", "12 times 7 is 84."),
+        ("12 * 7", "12 * 7 is 84."),
+        ("twelve x seven", "12 x 7 is 84."),
+        ("two plus two", "2 plus 2 is 4."),
+        ("two plus three times four", "2 plus 3 times 4 is 14."),
+        ("one hundred and five minus six", "105 minus 6 is 99."),
+        ("five hundred and one plus two", "501 plus 2 is 503."),
+        ("minus six plus four", "Minus 6 plus 4 is -2."),
+        ("ten divided by three", "10 divided by 3 is 3.33."),
+        ("one over eight", "1 over 8 is 0.125."),
+        ("1,200 / 6", "1200 / 6 is 200."),
+        ("seventeen modulo five", "17 modulo 5 is 2."),
+        ("fifteen percent of eighty", "15 percent of 80 is 12."),
+        ("eighty plus ten percent", "80 plus 10 percent is 88."),
+        ("twenty percent off fifty", "20 percent off 50 is 40."),
+        ("a fifteen percent tip on sixty dollars", "A 15 percent tip on 60 dollars is 9."),
+        ("fifty percent of fifty percent of eighty", "50 percent of 50 percent of 80 is 20."),
+        ("nine squared", "9 squared is 81."),
+        ("two cubed minus one", "2 cubed minus 1 is 7."),
+        ("minus two squared", "Minus 2 squared is -4."),
+        ("the square root of sixteen", "The square root of 16 is 4."),
+        ("square root of two", "Square root of 2 is 1.41."),
+        ("cube root of twenty seven", "Cube root of 27 is 3."),
+        ("two to the power of ten", "2 to the power of 10 is 1024."),
+        ("two to the tenth", "2 to the 10th is 1024."),
+        ("two to the third power", "2 to the third power is 8."),
+        ("2^10", "2^10 is 1024."),
+        ("(2+3)*4", "(2+3)*4 is 20."),
+        (
+            "open parenthesis two plus three close parenthesis times four",
+            "Open parenthesis 2 plus 3 close parenthesis times 4 is 20.",
+        ),
+        ("half of ninety", "Half of 90 is 45."),
+        ("a third of ninety", "A third of 90 is 30."),
+        ("three quarters of eighty", "3 quarters of 80 is 60."),
+        ("two and a half times four", "2 and a half times 4 is 10."),
+        ("zero point one plus zero point two", "0.1 plus 0.2 is 0.3."),
+        ("double twelve", "Double 12 is 24."),
+        ("add five and three", "5 plus 3 is 8."),
+        ("subtract five from nine", "9 minus 5 is 4."),
+        ("multiply six by seven", "6 times 7 is 42."),
+        ("divide ten by four", "10 divided by 4 is 2.5."),
+        ("what is nine plus nine equals", "9 plus 9 is 18."),
+    ],
+)
+def test_sums(said: str, answer: str) -> None:
+    assert calculate(said) == answer
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "blue",
+        "ninety nine minus",
+        "plus",
+        "(2 + 3",
+        "2 3",
+        "square root of minus four",
+        "nine to the power of nine to the power of nine",
+        "__import__('os').getcwd()",
+        "1 " + "+ 1" * 200,
+        "(" * 280,
+        "minus " * 45,
+    ],
+)
+def test_what_is_no_sum(said: str) -> None:
+    with pytest.raises(ToolError, match=r"^I could not calculate that\.$"):
+        calculate(said)
+
+
+@pytest.mark.parametrize(
+    "said", ["ten divided by zero", "zero over zero", "zero to the power of minus one"]
+)
+def test_division_by_zero(said: str) -> None:
+    with pytest.raises(ToolError, match=r"^I cannot divide by zero\.$"):
+        calculate(said)
+
+
+def test_a_number_nobody_could_say() -> None:
+    with pytest.raises(ToolError, match=r"^That number is too large to say\.$"):
+        calculate("ten to the power of twenty")
+
+
+@given(st.integers(0, 99_999), st.integers(0, 99_999), st.integers(1, 999))
+def test_words_are_worked_out_as_python_would(a: int, b: int, c: int) -> None:
+    words = [num2words(number) for number in (a, b, c)]
+    assert evaluate(f"{words[0]} plus {words[1]} times {words[2]}") == a + b * c
+    assert evaluate(f"{words[0]} minus {words[1]}") == a - b
+    assert abs(evaluate(f"{a} divided by {c}") - Decimal(a) / c) < Decimal("1e-9")
+
+
+@given(st.text(alphabet="0123456789+-*/^()% .abcdefghijklmnopqrstuvwxyz", max_size=40))
+def test_any_text_is_worked_out_or_refused(said: str) -> None:
+    try:
+        calculate(said)
+    except ToolError as failure:
+        assert str(failure).endswith(".")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from voice.tools.documents import Documents, search_documents
+from voice.tools.registry import ToolError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "boiler_manual.md").write_text(
+        "# The boiler\n\nThe boiler was serviced in March. The next service is due in spring.\n\n"
+        "## Pressure\n\n* Keep the pressure between 1 and 2 bar.\n"
+    )
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "notes.txt").write_text(
+        "The wifi password is tulip.\n\n"
+        + "The garden is large. " * 12
+        + "Tides turn the mill twice a day. "
+        + "The mill is old. " * 12
+    )
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8 tides")
+    (tmp_path / "broken.txt").write_bytes(b"\xff\xfe\xff tides")
+    return tmp_path
+
+
+def test_the_best_passage_is_found(folder: Path) -> None:
+    documents = Documents(folder)
+    answer = search_documents("when is the next boiler service", documents=documents)
+    assert answer == (
+        "From boiler manual: The boiler: The boiler was serviced in March."
+        " The next service is due in spring."
+    )
+    assert search_documents("wifi", documents=documents) == (
+        "From notes: The wifi password is tulip."
+    )
+    assert search_documents("pressure", documents=documents) == (
+        "From boiler manual: Pressure: Keep the pressure between 1 and 2 bar."
+    )
+    documents.close()
+
+
+def test_a_long_paragraph_is_told_from_where_the_words_are(folder: Path) -> None:
+    documents = Documents(folder)
+    found = documents.search("tides")
+    assert found is not None
+    name, passage = found
+    assert name == "notes"
+    assert passage.startswith("Tides turn the mill")
+    assert len(passage) <= 200
+    documents.close()
+
+
+def test_a_sentence_that_is_too_long_is_cut_at_a_word(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("lighthouse " + "word " * 100)
+    found = Documents(tmp_path).search("lighthouse")
+    assert found is not None
+    assert len(found[1]) <= 200
+    assert found[1].endswith("word…")
+
+
+@pytest.mark.parametrize("query", ["dragons", "what is the", "", '"', "AND OR NOT", "boil*"])
+def test_what_is_not_there_is_not_found(folder: Path, query: str) -> None:
+    with pytest.raises(ToolError) as failure:
+        search_documents(query, documents=Documents(folder))
+    assert str(failure.value) == f"Nothing about {query} was found."
+
+
+def test_without_a_folder_nothing_is_found() -> None:
+    assert Documents(None).search("tides") is None
+
+
+def test_files_that_change_are_read_again(folder: Path) -> None:
+    documents = Documents(folder)
+    assert documents.search("dragons") is None
+    notes = folder / "deep" / "notes.txt"
+    notes.write_text("Here be dragons.")
+    os.utime(notes, (1e9, 1e9))
+    assert documents.search("dragons") == ("notes", "Here be dragons.")
+    assert documents.search("wifi") is None
+    notes.unlink()
+    assert documents.search("dragons") is None

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from num2words import num2words
+
+from voice.tools.parsing import amount, digits, duration
+from voice.tools.registry import Unreadable
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("ten minutes", 600),
+        ("10 minutes", 600),
+        ("a ten minute timer", 600),
+        ("twenty-five minutes", 1500),
+        ("for 5 min", 300),
+        ("ninety seconds", 90),
+        ("a second", 1),
+        ("one second", 1),
+        ("a minute", 60),
+        ("an hour", 3600),
+        ("half an hour", 1800),
+        ("a half hour", 1800),
+        ("half a minute", 30),
+        ("a quarter of an hour", 900),
+        ("three quarters of an hour", 2700),
+        ("an hour and a half", 5400),
+        ("one and a half hours", 5400),
+        ("two and a half minutes", 150),
+        ("an hour and three quarters", 6300),
+        ("one hour thirty", 5400),
+        ("1 hour 30 minutes", 5400),
+        ("an hour and ten minutes", 4200),
+        ("two hours and fifteen minutes", 8100),
+        ("five minutes thirty", 330),
+        ("a minute and thirty seconds", 90),
+        ("point five hours", 1800),
+        ("1.5 hours", 5400),
+        ("a couple of minutes", 120),
+        ("a day and a half", 129_600),
+        ("in two weeks", 1_209_600),
+        ("twenty minutes from now", 1200),
+    ],
+)
+def test_durations(said: str, seconds: float) -> None:
+    assert duration(said) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["blue", "", "ten", "zero minutes", "ten minutes and blue", "half past seven", "900 days"],
+)
+def test_what_is_no_duration_is_named(said: str) -> None:
+    with pytest.raises(Unreadable) as failure:
+        duration(said)
+    assert str(failure.value) == f"I could not read the duration {said}."
+
+
+@given(st.integers(1, 24), st.integers(1, 59))
+def test_hours_and_minutes_in_words_add_up(hours: int, minutes: int) -> None:
+    said = f"{num2words(hours)} hours and {num2words(minutes)} minutes"
+    assert duration(said) == timedelta(hours=hours, minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("twenty", "20"),
+        ("two and a half", "2.5"),
+        ("three and a quarter", "3.25"),
+        ("a", "1"),
+        ("half a", "0.5"),
+        ("half", "0.5"),
+        ("three quarters", "0.75"),
+        ("minus five", "-5"),
+        ("1,200", "1200"),
+        ("one thousand two hundred", "1200"),
+        ("one hundred and forty four", "144"),
+        ("a hundred", "100"),
+        ("a million", "1000000"),
+        ("a dozen", "12"),
+        ("half a dozen", "6"),
+        ("two dozen", "24"),
+        ("three point one four", "3.14"),
+        ("point five", "0.5"),
+        ("$20", "20"),
+        ("a couple of", "2"),
+        ("about ten", "10"),
+    ],
+)
+def test_amounts(said: str, value: str) -> None:
+    assert amount(said) == Decimal(value)
+
+
+@pytest.mark.parametrize("said", ["blue", "", "nan", "inf", "five six", "five minutes"])
+def test_what_is_no_amount_is_named(said: str) -> None:
+    with pytest.raises(Unreadable) as failure:
+        amount(said, "quantity")
+    assert str(failure.value) == f"I could not read the quantity {said}."
+
+
+@given(st.integers(0, 999_999_999))
+def test_any_number_in_words_is_read_back(number: int) -> None:
+    assert amount(num2words(number)) == number
+
+
+def test_fractions_and_ordinals_only_where_they_are_meant() -> None:
+    assert digits("two and a half times four", fractions=False) == "2 and a half times 4"
+    assert digits("half past seven") == "half past 7"
+    assert digits("a quarter to seven") == "a quarter to 7"
+    assert digits("december twenty second", ordinals=True) == "december 22nd"
+    assert digits("one second") == "1 second"
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_named(said: str) -> None:
+    for read in (amount, duration):
+        try:
+            read(said)
+        except Unreadable as failure:
+            assert said in str(failure)

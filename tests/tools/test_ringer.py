@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import aclosing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.tools.services import NOW, Clock
+from voice.store import Alert, AlertKind, Store
+from voice.tools.ringer import Ringer, announcement, timer_name
+from voice.tools.scope import local_now
+
+NOW_S = NOW.timestamp()
+
+
+@pytest.fixture
+def store() -> Generator[Store, None, None]:
+    with Store(":memory:") as store:
+        yield store
+
+
+@pytest.fixture
+def ringer(store: Store, clock: Clock) -> Ringer:
+    return Ringer(store, clock)
+
+
+async def test_it_rings_when_it_is_due_and_once(store: Store, ringer: Ringer, clock: Clock) -> None:
+    async with aclosing(ringer.announcements("s")) as heard:
+        waiting = asyncio.ensure_future(anext(heard))
+        store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 600, "s", length_s=600)
+        ringer.wake()
+        clock.advance(minutes=9)
+        ringer.wake()
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        clock.advance(minutes=1)
+        ringer.wake()
+        assert await waiting == "Your pasta timer is done."
+    assert store.alerts() == []
+
+
+async def test_it_sleeps_until_then_by_itself(store: Store) -> None:
+    ringer = Ringer(store, local_now)
+    due = (local_now() + timedelta(milliseconds=60)).timestamp()
+    store.add_alert(AlertKind.REMINDER, "call mom", due, "s")
+    async with asyncio.timeout(5), aclosing(ringer.announcements("s")) as heard:
+        assert await anext(heard) == "Reminder: call mom."
+    assert local_now().timestamp() >= due
+
+
+async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
+    tmp_path: Path, clock: Clock
+) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with Store(file) as store:
+        store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 60, "gone", length_s=60)
+        store.add_alert(AlertKind.ALARM, "", NOW_S + 120, "gone")
+    clock.advance(minutes=30)
+    with Store(file) as store:
+        ringer = Ringer(store, clock)
+        async with aclosing(ringer.announcements("next")) as heard:
+            assert await anext(heard) == "Your pasta timer was done at 3:43 PM."
+            assert await anext(heard) == "Your alarm was for 3:44 PM."
+        assert store.alerts() == []
+
+
+async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
+    store: Store, ringer: Ringer, clock: Clock
+) -> None:
+    store.add_alert(AlertKind.TIMER, "mine", NOW_S + 60, "one", length_s=60)
+    store.add_alert(AlertKind.TIMER, "orphan", NOW_S + 120, "closed", length_s=60)
+    async with aclosing(ringer.announcements("two")) as second:
+        first = ringer.announcements("one")
+        others = asyncio.ensure_future(anext(second))
+        ours = asyncio.ensure_future(anext(first))
+        await asyncio.sleep(0)
+        clock.advance(seconds=60)
+        ringer.wake()
+        assert await ours == "Your mine timer is done."
+        assert not others.done()
+        await first.aclose()
+        clock.advance(seconds=60)
+        ringer.wake()
+        assert await others == "Your orphan timer is done."
+
+
+async def test_a_closing_conversation_leaves_its_own_to_the_others(
+    store: Store, ringer: Ringer, clock: Clock
+) -> None:
+    first = ringer.announcements("one")
+    store.add_alert(AlertKind.TIMER, "a", NOW_S, "one", length_s=60)
+    store.add_alert(AlertKind.TIMER, "b", NOW_S, "one", length_s=60)
+    async with aclosing(ringer.announcements("two")) as second:
+        assert await anext(first) == "Your a timer is done."
+        other = asyncio.ensure_future(anext(second))
+        await asyncio.sleep(0)
+        assert not other.done()
+        await first.aclose()
+        assert await other == "Your b timer is done."
+
+
+async def test_each_is_told_in_one_conversation_only(store: Store, ringer: Ringer) -> None:
+    for number in range(6):
+        store.add_alert(AlertKind.TIMER, f"t{number}", NOW_S, "closed", length_s=60)
+    told: list[str] = []
+    all_told = asyncio.Event()
+
+    async def listen(session_id: str) -> None:
+        async for text in ringer.announcements(session_id):
+            told.append(text)
+            if len(told) == 6:
+                all_told.set()
+
+    listeners = [asyncio.create_task(listen(name)) for name in ("one", "two", "three")]
+    await all_told.wait()
+    for listener in listeners:
+        listener.cancel()
+    await asyncio.gather(*listeners, return_exceptions=True)
+    assert sorted(told) == [f"Your t{number} timer is done." for number in range(6)]
+
+
+async def test_a_conversation_listens_once(ringer: Ringer, store: Store) -> None:
+    store.add_alert(AlertKind.TIMER, "", NOW_S, "s", length_s=60)
+    async with aclosing(ringer.announcements("s")) as heard:
+        await anext(heard)
+        with pytest.raises(ValueError, match="'s', which listens already"):
+            await anext(ringer.announcements("s"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "length_s", "ago_s", "text"),
+    [
+        (AlertKind.TIMER, "pasta", 60, 0, "Your pasta timer is done."),
+        (AlertKind.TIMER, "", 600, 0, "Your 10 minute timer is done."),
+        (AlertKind.TIMER, "", 5400, 5, "Your 1 hour 30 minute timer is done."),
+        (AlertKind.TIMER, "pasta", 60, 3600, "Your pasta timer was done at 2:42 PM."),
+        (AlertKind.ALARM, "", 0, 0, "It is 3:42 PM. Your alarm."),
+        (AlertKind.ALARM, "", 0, 86_400, "Your alarm was for 3:42 PM yesterday."),
+        (AlertKind.REMINDER, "call mom", 0, 0, "Reminder: call mom."),
+        (AlertKind.REMINDER, "call mom", 0, 3600, "Reminder for 2:42 PM: call mom."),
+    ],
+)
+def test_announcements(
+    kind: AlertKind, label: str, length_s: float, ago_s: float, text: str
+) -> None:
+    assert announcement(Alert(1, kind, label, NOW_S - ago_s, length_s, "s"), NOW) == text
+
+
+def test_only_what_has_a_moment_can_be_announced() -> None:
+    note = Alert(1, AlertKind.REMINDER, "buy milk", None, 0, "s")
+    with pytest.raises(ValueError, match="got None"):
+        announcement(note, NOW)
+
+
+def test_timers_are_called_by_name_or_length() -> None:
+    assert timer_name(Alert(1, AlertKind.TIMER, "egg", 0, 60, "s")) == "egg timer"
+    assert timer_name(Alert(1, AlertKind.TIMER, "", 0, 60, "s")) == "1 minute timer"

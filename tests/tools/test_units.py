@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.tools.registry import ToolError
+from voice.tools.units import convert_units
+
+
+@pytest.mark.parametrize(
+    ("amount", "source", "target", "answer"),
+    [
+        ("five", "miles", "kilometers", "5 miles is 8.05 kilometers."),
+        ("a", "mile", "feet", "1 mile is 5280 feet."),
+        ("two and a half", "pounds", "kilos", "2.5 pounds is 1.13 kilograms."),
+        ("seventy two", "fahrenheit", "celsius", "72 degrees Fahrenheit is 22.22 degrees Celsius."),
+        (
+            "zero",
+            "degrees celsius",
+            "degrees fahrenheit",
+            "0 degrees Celsius is 32 degrees Fahrenheit.",
+        ),
+        ("minus forty", "celsius", "fahrenheit", "-40 degrees Celsius is -40 degrees Fahrenheit."),
+        ("one hundred", "degrees", "celsius", "100 degrees Fahrenheit is 37.78 degrees Celsius."),
+        ("five", "degrees", "fahrenheit", "5 degrees Celsius is 41 degrees Fahrenheit."),
+        ("three", "cups", "ounces", "3 cups is 24 fluid ounces."),
+        ("ten", "ounces", "grams", "10 ounces is 283.5 grams."),
+        (
+            "sixty",
+            "miles per hour",
+            "kilometers per hour",
+            "60 miles per hour is 96.56 kilometers per hour.",
+        ),
+        ("a hundred", "square feet", "square meters", "100 square feet is 9.29 square meters."),
+        ("one", "inch", "centimeters", "1 inch is 2.54 centimeters."),
+        ("ten", "stone", "kilograms", "10 stone is 63.5 kilograms."),
+        ("two", "hours", "minutes", "2 hours is 120 minutes."),
+        ("two", "gigabytes", "megabytes", "2 gigabytes is 2000 megabytes."),
+        ("3", "km", "mi", "3 kilometers is 1.86 miles."),
+    ],
+)
+def test_conversions(amount: str, source: str, target: str, answer: str) -> None:
+    assert convert_units(amount, source, target) == answer
+
+
+@pytest.mark.parametrize(
+    ("amount", "source", "target", "complaint"),
+    [
+        ("blue", "miles", "feet", "I could not read the amount blue."),
+        ("ten", "blorps", "miles", "I could not read the unit blorps."),
+        ("ten", "miles", "blorps", "I could not read the unit blorps."),
+        ("ten", "miles", "pounds", "I cannot convert miles to pounds."),
+        ("ten", "feet", "degrees celsius", "I cannot convert feet to degrees Celsius."),
+    ],
+)
+def test_what_cannot_be_converted(amount: str, source: str, target: str, complaint: str) -> None:
+    with pytest.raises(ToolError) as failure:
+        convert_units(amount, source, target)
+    assert str(failure.value) == complaint

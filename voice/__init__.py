@@ -1,0 +1,1 @@
+"""A voice agent whose mind is a diffusion language model."""

@@ -1,0 +1,110 @@
+"""A server in a process of its own on a free port, for as long as a ``with`` lasts.
+
+The demo and the benchmarks talk to it as any client would; nothing of it runs in their process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from voice.errors import VoiceError
+
+START_TIMEOUT_S = 900.0
+"""Long enough to fetch models over a slow line the first time."""
+STOP_TIMEOUT_S = 10.0
+ASK_EVERY_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    """A server that answers.
+
+    Attributes:
+        started_s: From starting the process to the first answer of /healthz.
+    """
+
+    host: str
+    port: int
+    pid: int
+    started_s: float
+
+    @property
+    def realtime_url(self) -> str:
+        """Where its Realtime clients connect."""
+        return f"ws://{self.host}:{self.port}/v1/realtime"
+
+
+@asynccontextmanager
+async def serving(arguments: Sequence[str]) -> AsyncGenerator[ServerProcess, None]:
+    """Run ``python -m voice.serve`` until the block is left.
+
+    Args:
+        arguments: Of the command; host and port are added.
+
+    Raises:
+        VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
+            error, which is ours.
+    """
+    host, port = "127.0.0.1", _free_port()
+    command = [
+        "-m",
+        "voice.serve",
+        "--set",
+        f'server.host="{host}"',
+        "--set",
+        f"server.port={port}",
+    ]
+    begun_s = asyncio.get_running_loop().time()
+    process = await asyncio.create_subprocess_exec(sys.executable, *command, *arguments)
+    try:
+        await _answering(process, f"http://{host}:{port}/healthz")
+        started_s = asyncio.get_running_loop().time() - begun_s
+        yield ServerProcess(host, port, process.pid, started_s)
+    finally:
+        await _stop(process)
+
+
+async def _answering(process: Process, url: str) -> None:
+    ended = asyncio.create_task(process.wait())
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S), httpx.AsyncClient(trust_env=False) as http:
+            while not ended.done():
+                if await _answers(http, url):
+                    return
+                await asyncio.wait({ended}, timeout=ASK_EVERY_S)
+    except TimeoutError as error:
+        raise VoiceError(f"the server did not answer within {START_TIMEOUT_S:.0f} s") from error
+    finally:
+        ended.cancel()
+    raise VoiceError(f"the server ended with status {process.returncode} before it answered")
+
+
+async def _answers(http: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await http.get(url, timeout=2.0)).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+async def _stop(process: Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_TIMEOUT_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])

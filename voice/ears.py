@@ -1,0 +1,286 @@
+"""One session's ears: audio in; endpointing events and transcripts out.
+
+Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
+thread, in the order of the audio. The final decode of a turn starts at its first silent frames, so
+that it overlaps the silence that decides whether the turn is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from voice.asr import Recognizer, RecognizerStream
+from voice.audio import Framer, StreamResampler
+from voice.config import EndpointingConfig
+from voice.endpointing import Endpointer
+from voice.errors import ModelError, ProtocolError
+from voice.turns import RecognitionFailed, SessionOptions
+from voice.types import (
+    FRAME_SAMPLES,
+    SAMPLE_RATE_HZ,
+    AudioFrame,
+    EndpointEvent,
+    EndReason,
+    Pause,
+    Samples,
+    SpeechResumed,
+    SpeechStarted,
+    Transcript,
+    TurnEnded,
+    ms_of_samples,
+)
+from voice.vad import Vad
+
+SHORTEST_COMMIT_MS = 100
+# A client that marks its turns itself may fill the buffer for ever; the oldest audio goes first.
+BUFFERED_S = 120
+
+_log = logging.getLogger(__name__)
+
+Heard = EndpointEvent | Transcript | RecognitionFailed
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Audio of a turn on its way through the recogniser.
+
+    Attributes:
+        waiting: Frames that the recogniser has not been given.
+        held: Frames since the pause began; given to it only if speech goes on.
+        paused: Whether speech has stopped, for now or for good.
+        decodes: Final decodes asked for; only the newest one's outcome counts.
+        decoded: Final decodes begun, touched by the recogniser's thread alone.
+        final: What the newest one brought.
+        ended: Whether the turn is over.
+    """
+
+    turn_id: int
+    waiting: deque[AudioFrame] = field(default_factory=deque)
+    held: deque[AudioFrame] = field(default_factory=deque)
+    paused: bool = False
+    decodes: int = 0
+    decoded: int = 0
+    final: Transcript | None = None
+    ended: bool = False
+    stream: RecognizerStream | None = None
+
+
+class Ears:
+    """Hears one user.
+
+    Args:
+        recognizer: Opens a stream for each turn.
+        vad: This session's own.
+        config: Of endpointing.
+        executor: Runs the recogniser.
+        tell: Called on the event loop with what was heard, in order.
+        decoded: Called with a turn's id whenever a final decode of it is complete.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        vad: Vad,
+        config: EndpointingConfig,
+        executor: Executor,
+        tell: Callable[[Heard], None],
+        decoded: Callable[[int], None],
+    ) -> None:
+        self._recognizer = recognizer
+        self._vad = vad
+        self._endpointer = Endpointer(config)
+        self._executor = executor
+        self._tell = tell
+        self._decoded = decoded
+        self._framer = Framer()
+        self._resamplers: dict[int, StreamResampler] = {}
+        pre_roll = self._endpointer.pre_roll_samples + config.start_window_ms * 16
+        self._before: deque[AudioFrame] = deque(maxlen=pre_roll // FRAME_SAMPLES + 1)
+        self._buffer: deque[AudioFrame] = deque(maxlen=BUFFERED_S * SAMPLE_RATE_HZ // FRAME_SAMPLES)
+        self._detects = True
+        self._turn: _Turn | None = None
+        self._text = ""
+        self._work: deque[_Turn] = deque()
+        self._wake = asyncio.Event()
+
+    def configure(self, options: SessionOptions) -> None:
+        """Take over what the client may change."""
+        self._endpointer.threshold = options.vad_threshold
+        self._endpointer.silence_ms = options.silence_ms
+        if self._detects != options.turn_detection:
+            self.clear()
+        self._detects = options.turn_detection
+
+    def append(self, samples: Samples, rate_hz: int) -> None:
+        """Hear audio of any rate and length."""
+        if rate_hz != SAMPLE_RATE_HZ:
+            if rate_hz not in self._resamplers:
+                self._resamplers = {rate_hz: StreamResampler(rate_hz, SAMPLE_RATE_HZ)}
+            samples = self._resamplers[rate_hz].push(samples)
+        for frame in self._framer.push(samples):
+            self._hear(frame)
+
+    def commit(self) -> None:
+        """End the turn at the client's word.
+
+        Raises:
+            ProtocolError: There is less than 100 ms of audio to commit.
+        """
+        self._require_audio()
+        if self._endpointer.in_turn:
+            events = self._endpointer.force_end(EndReason.MANUAL)
+        else:
+            start = self._buffer[0].start_sample
+            events = self._endpointer.force_end(EndReason.MANUAL, start)[1:]
+            self._open(events[0].turn_id, self._buffer)
+        for event in events:
+            self._follow(event)
+        self._buffer.clear()
+
+    def clear(self) -> None:
+        """Drop an open turn and what was heard of it."""
+        self._endpointer.reset()
+        self._buffer.clear()
+        self._before.clear()
+        self._turn = None
+        self._text = ""
+
+    async def run(self) -> None:
+        """Feed the recogniser, until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            while self._work:
+                turn = self._work.popleft()
+                try:
+                    heard = await loop.run_in_executor(self._executor, self._recognise, turn)
+                except Exception as error:
+                    # A recogniser that raises must cost this turn only.
+                    _log.error("recognition failed: %s", type(error).__name__)
+                    self._drop(turn)
+                    message = str(error) if isinstance(error, ModelError) else "recognition failed"
+                    self._tell(RecognitionFailed(turn.turn_id, message))
+                    continue
+                for transcript in heard:
+                    self._understand(turn, transcript)
+            self._wake.clear()
+            if not self._work:
+                await self._wake.wait()
+
+    def _require_audio(self) -> None:
+        got = ms_of_samples(len(self._buffer) * FRAME_SAMPLES)
+        if got < SHORTEST_COMMIT_MS:
+            raise ProtocolError(
+                f"got {got:.0f} ms of audio in the buffer; expected at least {SHORTEST_COMMIT_MS}",
+                "input_audio_buffer_commit_empty",
+            )
+
+    def _hear(self, frame: AudioFrame) -> None:
+        self._buffer.append(frame)
+        if not self._detects:
+            return
+        probability = self._vad.probability(frame)
+        self._before.append(frame)
+        events = self._endpointer.accept(frame, probability, self._text)
+        turn = self._turn
+        if turn is not None:
+            (turn.held if turn.paused else turn.waiting).append(frame)
+            if not turn.paused:
+                self._request(turn)
+        for event in events:
+            self._follow(event)
+
+    def _follow(self, event: EndpointEvent) -> None:
+        match event:
+            case SpeechStarted(turn_id, start_sample):
+                first = start_sample - self._endpointer.pre_roll_samples
+                frames = [frame for frame in self._before if frame.start_sample >= first]
+                self._open(turn_id, deque(frames))
+            case Pause():
+                self._pause()
+            case SpeechResumed():
+                self._resume()
+            case TurnEnded():
+                self._end(event)
+                return
+        self._tell(event)
+
+    def _open(self, turn_id: int, frames: deque[AudioFrame]) -> None:
+        self._text = ""
+        self._turn = _Turn(turn_id, waiting=deque(frames))
+        self._request(self._turn)
+
+    def _pause(self) -> None:
+        turn = self._turn
+        if turn is not None:
+            turn.paused = True
+            turn.decodes += 1
+            self._request(turn)
+
+    def _resume(self) -> None:
+        turn = self._turn
+        if turn is not None:
+            turn.paused = False
+            turn.final = None
+            turn.waiting.extend(turn.held)
+            turn.held.clear()
+            self._request(turn)
+
+    def _end(self, event: TurnEnded) -> None:
+        turn, self._turn = self._turn, None
+        self._text = ""
+        self._buffer.clear()
+        self._tell(event)
+        if turn is None:
+            return
+        turn.ended = True
+        if turn.final is not None:
+            self._tell(turn.final)
+        elif not turn.paused:
+            turn.decodes += 1
+            self._request(turn)
+
+    def _request(self, turn: _Turn) -> None:
+        if turn not in self._work:
+            self._work.append(turn)
+            self._wake.set()
+
+    def _drop(self, turn: _Turn) -> None:
+        if self._turn is turn:
+            self._turn = None
+            self._endpointer.reset()
+            self._text = ""
+
+    def _recognise(self, turn: _Turn) -> list[Transcript]:
+        """In a thread: give the recogniser what waits. Only this thread touches the stream."""
+        if turn.stream is None:
+            turn.stream = self._recognizer.open(turn.turn_id)
+        heard = []
+        while turn.waiting:
+            interim = turn.stream.accept(turn.waiting.popleft())
+            if interim is not None:
+                heard.append(interim)
+        if turn.decoded < turn.decodes:
+            turn.decoded = turn.decodes
+            heard.append(turn.stream.finish())
+        return heard
+
+    def _understand(self, turn: _Turn, transcript: Transcript) -> None:
+        """Back on the loop: tell what was recognised, unless speech has gone on since."""
+        if not transcript.final:
+            if self._turn is turn and transcript.text != self._text:
+                self._text = transcript.text
+                self._tell(transcript)
+            return
+        if turn.decoded < turn.decodes or not (turn.ended or turn.paused):
+            return
+        self._decoded(turn.turn_id)
+        if turn.ended:
+            self._tell(transcript)
+        elif self._turn is turn:
+            turn.final = transcript
+            self._text = transcript.text

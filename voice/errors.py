@@ -1,0 +1,41 @@
+"""The exceptions of the voice agent.
+
+    VoiceError
+    ├── ConfigError      a configuration file, override or environment variable is wrong
+    ├── ProtocolError    a peer sent something that the protocol does not allow
+    ├── DeviceError      a sound device, or a system library that one needs, is missing
+    └── ModelError       a model cannot be loaded, or failed while it ran
+
+Bad input from calling code is a plain ``ValueError`` that names what was got and what was expected.
+"""
+
+
+class VoiceError(Exception):
+    """Base of every error that this package raises on purpose; its text is fit for a user."""
+
+
+class ConfigError(VoiceError):
+    """A configuration value is unknown or wrong; the text names file, key, got and expected."""
+
+
+class ProtocolError(VoiceError):
+    """A peer broke the protocol.
+
+    Args:
+        message: What is wrong, in words for the peer's developer.
+        code: A short machine-readable code, as in OpenAI's error events.
+        param: The field at fault, as a dotted path, if one is.
+    """
+
+    def __init__(self, message: str, code: str = "invalid_value", param: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.param = param
+
+
+class DeviceError(VoiceError):
+    """A sound device or the system library behind it cannot be used."""
+
+
+class ModelError(VoiceError):
+    """A recogniser, language model or voice could not be loaded or failed while running."""

@@ -1,0 +1,225 @@
+"""What a session tells whoever is connected to it, in the order in which it happened.
+
+Transports turn these into their own wire messages. Item ids name entries of the dialogue; a reply
+is one answer of the agent, from the first token to the last sample, tools that ran here included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from voice.types import Samples, ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class UserSpeechStarted:
+    """The user began to speak; a client that plays the agent's audio stops and drops it now."""
+
+    turn_id: int
+    item_id: str
+    start_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserSpeechStopped:
+    """The user's turn is over; speech ended at ``end_sample``."""
+
+    turn_id: int
+    item_id: str
+    end_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurnCommitted:
+    """The turn has become an entry of the dialogue, after ``previous_item_id`` if there is one."""
+
+    turn_id: int
+    item_id: str
+    previous_item_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InterimTranscript:
+    """What has been recognised so far; each replaces the one before."""
+
+    turn_id: int
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTranscript:
+    """What the user said; empty when nothing was understood. ``seconds`` of audio were decoded."""
+
+    turn_id: int
+    item_id: str
+    text: str
+    confidence: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFailed:
+    """Recognition failed; the turn has no text."""
+
+    turn_id: int
+    item_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStarted:
+    """The agent begins a reply; ``item_id`` names its message in the dialogue."""
+
+    reply_id: str
+    item_id: str
+    turn_id: int
+    previous_item_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyText:
+    """Text that the reply goes on with, a segment at a time; its audio follows."""
+
+    reply_id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplyAudio:
+    """Audio that the reply goes on with.
+
+    Attributes:
+        samples: (T,) int16 mono at ``sample_rate_hz``, the rate that the session asked for.
+    """
+
+    reply_id: str
+    samples: Samples
+    sample_rate_hz: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyToolCall:
+    """The agent calls a tool.
+
+    ``client_side`` calls are the client's to run: the reply ends, and the client sends the output
+    and asks for a new reply. The others run here.
+    """
+
+    reply_id: str
+    item_id: str
+    call: ToolCall
+    client_side: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyToolResult:
+    """A tool that ran here has answered."""
+
+    reply_id: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHeard:
+    """How much of the reply's text has been heard by now: its first ``chars`` characters."""
+
+    reply_id: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Denoising:
+    """A snapshot of the text that the model is working on; each replaces the one before.
+
+    Attributes:
+        text: The whole draft; a position that is still masked shows as ``░``.
+        step: Denoising steps spent so far.
+    """
+
+    reply_id: str
+    text: str
+    step: int
+
+
+class ReplyStatus(StrEnum):
+    """How a reply ended."""
+
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded:
+    """The reply is over: all of its audio has been sent, or will not be.
+
+    Attributes:
+        reason: For a status other than completed: turn_detected, client_cancelled,
+            max_output_tokens, or the failure in words.
+        text: The whole text of the reply, heard or not.
+    """
+
+    reply_id: str
+    status: ReplyStatus
+    reason: str
+    text: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something failed and the conversation goes on.
+
+    Attributes:
+        stage: asr, llm, tool, tts or session.
+    """
+
+    turn_id: int
+    stage: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMeasured:
+    """When each stage of a turn was reached.
+
+    Attributes:
+        marks_ms: Mark → milliseconds after the end of the user's speech. Marks: asr_final,
+            end_of_turn, first_token, reply_committed, first_audio, and tool.<name> (a duration).
+    """
+
+    turn_id: int
+    marks_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The agent has ended the conversation, or it was closed."""
+
+    reason: str
+
+
+SessionEvent = (
+    UserSpeechStarted
+    | UserSpeechStopped
+    | UserTurnCommitted
+    | InterimTranscript
+    | FinalTranscript
+    | TranscriptFailed
+    | ReplyStarted
+    | ReplyText
+    | ReplyAudio
+    | ReplyToolCall
+    | ReplyToolResult
+    | ReplyHeard
+    | Denoising
+    | ReplyEnded
+    | Failure
+    | TurnMeasured
+    | SessionEnded
+)

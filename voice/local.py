@@ -1,0 +1,197 @@
+"""``python -m voice.local``: talk to the agent through this machine's microphone and loudspeaker.
+
+The conversation runs in this process. Without a headset the microphone would hear the loudspeaker,
+so it is deaf while the agent is heard unless ``local.echo`` says "headset"; then the agent can be
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rich.console import Console
+
+from voice import events
+from voice.config import Config, load_config
+from voice.errors import VoiceError
+from voice.pipeline import Parts, Session
+from voice.playback import PlaybackQueue
+from voice.screen import Screen, line, tool_line
+from voice.sound_card import SoundCard, list_devices
+from voice.types import Samples, ToolCall
+
+ECHO_TAIL_S = 0.3
+"""How long the loudspeaker's sound lingers in the room and on its way through the microphone."""
+PLAYED_EVERY_S = 0.1
+
+
+class LocalConversation:
+    """One conversation between a session and a sound card.
+
+    Args:
+        session: Not running yet.
+        queue: What the loudspeaker plays from.
+        clock: The loudspeaker's clock, in seconds.
+        screen: Where the conversation is shown.
+        headset: Whether the microphone cannot hear the loudspeaker.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        queue: PlaybackQueue,
+        clock: Callable[[], float],
+        screen: Screen,
+        headset: bool,
+    ) -> None:
+        self._session = session
+        self._queue = queue
+        self._clock = clock
+        self._screen = screen
+        self._headset = headset
+        self._listening = False
+        self._items: dict[str, str] = {}
+        self._calls: dict[str, ToolCall] = {}
+        self._text = ""
+        self._heard_chars = 0
+
+    async def run(self) -> None:
+        """Converse until the session has ended and its last words have sounded."""
+        async with asyncio.TaskGroup() as group:
+            reporting = group.create_task(self._report_played())
+            group.create_task(self._session.run())
+            async for event in self._session.events():
+                self._on(event)
+            await asyncio.sleep(self._queue.silent_from_s(self._clock()) - self._clock())
+            reporting.cancel()
+
+    def hear(self, samples: Samples, rate_hz: int) -> None:
+        """Take a block of the microphone; call it on the event loop.
+
+        What is captured while the agent can be heard counts as silence, so that time goes on.
+        """
+        if not self._listening:
+            self._listening = True
+            self._screen.keep("Listening. Ctrl-C ends the conversation.")
+        now_s = self._clock()
+        if not self._headset and now_s < self._queue.silent_from_s(now_s) + ECHO_TAIL_S:
+            samples = np.zeros_like(samples)
+        self._session.append_audio(samples, rate_hz)
+
+    async def _report_played(self) -> None:
+        while True:
+            await asyncio.sleep(PLAYED_EVERY_S)
+            if heard := self._queue.heard(self._clock()):
+                self._session.played(heard.item_id, heard.played_ms)
+
+    def _on(self, event: events.SessionEvent) -> None:
+        match event:
+            case events.UserSpeechStarted():
+                self._fall_silent()
+            case events.InterimTranscript(text=text):
+                self._screen.change(line("user", text, style="dim"))
+            case events.FinalTranscript(text=text):
+                self._screen.keep(line("user", text or "(not understood)"))
+            case events.ReplyStarted():
+                self._items = {event.reply_id: event.item_id}
+                self._text, self._heard_chars = "", 0
+            case events.ReplyText(delta=delta):
+                self._text += delta
+                self._screen.change(line("agent", self._text, style="dim"))
+            case events.ReplyAudio():
+                self._queue.push(event.reply_id, event.samples)
+            case events.ReplyToolCall(call=call):
+                self._calls[call.call_id] = call
+                self._screen.change(tool_line(call.name, call.arguments))
+            case events.ReplyToolResult(result=result):
+                call = self._calls.pop(result.call_id)
+                self._screen.keep(tool_line(call.name, call.arguments, result.content))
+            case events.ReplyHeard(chars=chars):
+                self._heard_chars = chars
+            case events.ReplyEnded():
+                self._show_end(event)
+            case events.Failure(stage=stage, message=message):
+                self._screen.keep(line("error", f"{stage}: {message}"))
+            case _:
+                pass
+
+    def _fall_silent(self) -> None:
+        if not self._session.options.interrupt_response:
+            return
+        cut = self._queue.flush()
+        if cut and cut.item_id in self._items:
+            self._session.truncate(self._items[cut.item_id], cut.played_ms)
+
+    def _show_end(self, ended: events.ReplyEnded) -> None:
+        if ended.status == events.ReplyStatus.CANCELLED:
+            heard, unheard = ended.text[: self._heard_chars], ended.text[self._heard_chars :]
+            self._screen.keep(line("agent", heard, unheard=unheard))
+        elif ended.text:
+            self._screen.keep(line("agent", ended.text))
+
+
+async def converse(config: Config, console: Console) -> None:
+    """Hold one conversation.
+
+    Raises:
+        VoiceError: A device, a model or a file is missing.
+    """
+    card = SoundCard(config.local.input_device, config.local.output_device)
+    with console.status("Loading"):
+        parts = await asyncio.to_thread(Parts.load, config)
+    try:
+        for sentence in parts.describe():
+            console.print(sentence, style="dim")
+        session = parts.session()
+        session.update(output_rate_hz=card.queue.rate_hz)
+        loop = asyncio.get_running_loop()
+        with Screen(console) as screen:
+            conversation = LocalConversation(
+                session,
+                card.queue,
+                clock=lambda: card.now_s,
+                screen=screen,
+                headset=config.local.echo == "headset",
+            )
+
+            def hear(samples: Samples) -> None:
+                loop.call_soon_threadsafe(conversation.hear, samples, card.input_rate_hz)
+
+            with card.running(hear):
+                await conversation.run()
+    finally:
+        parts.close()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m voice.local", description=__doc__)
+    parser.add_argument("--list-devices", action="store_true", help="show the sound devices")
+    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
+    parser.add_argument("--agent", help="an agent file, or the name of one in configs/agents/")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="as local.echo=headset"
+    )
+    options = parser.parse_args(arguments)
+    status = 0
+    try:
+        if options.list_devices:
+            print(list_devices())
+        else:
+            agent = [f"agent={options.agent}"] if options.agent else []
+            asyncio.run(converse(load_config(options.config, options.set + agent), Console()))
+    except* VoiceError as failed:
+        for error in failed.exceptions:
+            print(f"error: {error}", file=sys.stderr)
+        status = 1
+    except* KeyboardInterrupt:
+        print()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

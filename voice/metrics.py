@@ -1,0 +1,193 @@
+"""What is measured: Prometheus series for a scraper, and JSON lines for who asks for them.
+
+The series carry no text of a conversation, and no label that a client can choose. The lines carry
+transcripts only when the configuration says so.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from voice.config import MetricsConfig
+from voice.errors import ConfigError
+from voice.events import (
+    Failure,
+    FinalTranscript,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyText,
+    SessionEvent,
+    TurnMeasured,
+)
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
+STAGES = ("asr", "llm", "tool", "tts", "session")
+OTHER = "other"
+
+_TOOL = "tool."
+_BUCKETS_S = (0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
+
+
+class Metrics:
+    """The series of one server.
+
+    Args:
+        config: Where JSON lines go, and what they hold.
+        tools: Tools that may be a label; any other counts as "other".
+        clock: Seconds since the epoch, for the lines.
+
+    Raises:
+        ConfigError: The file for the lines cannot be opened.
+    """
+
+    def __init__(
+        self,
+        config: MetricsConfig,
+        tools: Iterable[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._config = config
+        self._tools = frozenset(tools)
+        self._clock = clock
+        self._lines = _open_lines(config.json_lines)
+        self.registry = CollectorRegistry()
+        self._marks = Histogram(
+            "quicksilver_turn_mark_seconds",
+            "From the end of the user's speech to a stage of the turn",
+            ["mark"],
+            buckets=_BUCKETS_S,
+            registry=self.registry,
+        )
+        self._tool_times = Histogram(
+            "quicksilver_tool_seconds",
+            "How long tools took",
+            ["tool"],
+            buckets=_BUCKETS_S,
+            registry=self.registry,
+        )
+        self._turns = Counter("quicksilver_turns", "Turns measured", registry=self.registry)
+        self._replies = Counter(
+            "quicksilver_replies", "Replies by how they ended", ["status"], registry=self.registry
+        )
+        self._failures = Counter(
+            "quicksilver_failures", "Failures by stage", ["stage"], registry=self.registry
+        )
+        self._refused = Counter(
+            "quicksilver_refused", "Connections refused", ["reason"], registry=self.registry
+        )
+        self._sessions = Counter("quicksilver_sessions", "Sessions begun", registry=self.registry)
+        self._live = Gauge("quicksilver_live_sessions", "Sessions now", registry=self.registry)
+
+    @contextmanager
+    def session(self, session_id: str) -> Iterator[SessionMetrics]:
+        """Count a session for as long as the context lasts."""
+        self._sessions.inc()
+        with self._live.track_inprogress():
+            yield SessionMetrics(self, session_id, self._config.transcripts)
+
+    def refused(self, reason: str) -> None:
+        """Count a connection that was refused; ``reason`` is one of the server's own codes."""
+        self._refused.labels(reason).inc()
+
+    def turn(self, measured: TurnMeasured) -> None:
+        """Enter a turn's marks."""
+        self._turns.inc()
+        for mark, value_ms in measured.marks_ms.items():
+            if mark.startswith(_TOOL):
+                tool = mark.removeprefix(_TOOL)
+                label = tool if tool in self._tools else OTHER
+                self._tool_times.labels(label).observe(value_ms / 1000)
+            else:
+                self._marks.labels(mark if mark in MARKS else OTHER).observe(value_ms / 1000)
+
+    def reply(self, ended: ReplyEnded) -> None:
+        """Count a reply."""
+        self._replies.labels(ended.status.value).inc()
+
+    def failure(self, failure: Failure) -> None:
+        """Count a failure."""
+        self._failures.labels(failure.stage if failure.stage in STAGES else OTHER).inc()
+
+    def write_line(self, fields: dict[str, object]) -> None:
+        """Append a JSON line, if lines are wanted."""
+        if self._lines is not None:
+            line = {"time": round(self._clock(), 3), **fields}
+            self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def render(self) -> bytes:
+        """All series in Prometheus's text format."""
+        return generate_latest(self.registry)
+
+    def close(self) -> None:
+        """Close the file of lines; may be called again."""
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
+
+
+class SessionMetrics:
+    """Enters the events of one session.
+
+    Args:
+        metrics: The server's series.
+        session_id: Written to the lines.
+        transcripts: Whether lines hold what was said.
+    """
+
+    def __init__(self, metrics: Metrics, session_id: str, transcripts: bool) -> None:
+        self._metrics = metrics
+        self._session_id = session_id
+        self._transcripts = transcripts
+        self._user: tuple[int, str] = (0, "")
+        self._agent: tuple[int, str] = (0, "")
+
+    def observe(self, event: SessionEvent) -> None:
+        """Take what the session tells."""
+        match event:
+            case FinalTranscript(turn_id=turn_id, text=text):
+                self._user = (turn_id, text)
+            case ReplyStarted(turn_id=turn_id):
+                self._agent = (turn_id, "")
+            case ReplyText(delta=delta):
+                self._agent = (self._agent[0], self._agent[1] + delta)
+            case ReplyEnded():
+                self._metrics.reply(event)
+            case Failure():
+                self._metrics.failure(event)
+            case TurnMeasured():
+                self._metrics.turn(event)
+                self._metrics.write_line(self._line(event))
+
+    def _line(self, measured: TurnMeasured) -> dict[str, object]:
+        turn_id = measured.turn_id
+        marks = {mark: round(value, 1) for mark, value in measured.marks_ms.items()}
+        line: dict[str, object] = {
+            "session": self._session_id,
+            "turn_id": turn_id,
+            "marks_ms": marks,
+        }
+        if self._transcripts:
+            line["user"] = self._user[1] if self._user[0] == turn_id else ""
+            line["agent"] = self._agent[1] if self._agent[0] == turn_id else ""
+        return line
+
+
+def _open_lines(path: str) -> TextIO | None:
+    if not path:
+        return None
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        # Line-buffered: whoever follows the file sees a turn when it ends.
+        return Path(path).open("a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise ConfigError(f"metrics.json_lines: cannot open {path!r}: {error.strerror}") from error

@@ -1,0 +1,231 @@
+"""One session's mouth: segments in, audio out, and what has been heard of it.
+
+Synthesis runs in a thread, a chunk at a time and one segment after the other; a reply that was
+stopped in the meantime makes no further sound. Audio goes to the client as soon as it is there;
+where the client's loudspeaker stands is its own word where it gives one, else an estimate from the
+time gone by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from voice.audio import StreamResampler
+from voice.errors import ModelError, ProtocolError
+from voice.events import ReplyAudio, ReplyHeard, SessionEvent
+from voice.playout import Playout, PlayoutEstimate
+from voice.tts import Synthesizer
+from voice.turns import AudioPlayed, AudioSent, SpeakingStopped, SpeechFailed
+from voice.types import Samples, Segment, SpeechChunk
+
+# Replies that a client may still speak of, by truncating them or telling its position.
+REMEMBERED = 8
+HEARD_EVERY_S = 0.1
+# A client that tells its position lags behind by its buffer; then the estimate decides after all.
+CLIENT_GRACE_MS = 1500.0
+
+_log = logging.getLogger(__name__)
+
+Told = AudioSent | AudioPlayed | SpeakingStopped | SpeechFailed
+
+
+@dataclass(slots=True)
+class _Speech:
+    """The sound of one reply."""
+
+    reply_id: str
+    rate_hz: int
+    speed: float
+    playout: Playout
+    estimate: PlayoutEstimate = field(default_factory=PlayoutEstimate)
+    waiting: deque[Segment] = field(default_factory=deque)
+    client_position: bool = False
+    ending: bool = False
+    sent: bool = False
+    stopped: bool = False
+    heard: int = 0
+
+
+class Mouth:
+    """Speaks to one user.
+
+    Args:
+        synthesizer: The voice; shared by all sessions.
+        executor: Runs it.
+        emit: Called with audio and heard text for the client.
+        tell: Called with what the conversation has to know.
+        clock: Milliseconds of any steady clock.
+    """
+
+    def __init__(
+        self,
+        synthesizer: Synthesizer,
+        executor: Executor,
+        emit: Callable[[SessionEvent], None],
+        tell: Callable[[Told], None],
+        clock: Callable[[], float] = lambda: time.monotonic() * 1000,
+    ) -> None:
+        self._synthesizer = synthesizer
+        self._executor = executor
+        self._emit = emit
+        self._tell = tell
+        self._clock = clock
+        self._speeches: OrderedDict[str, _Speech] = OrderedDict()
+        self._wake = asyncio.Event()
+
+    def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
+        """Say a segment behind those before it.
+
+        Args:
+            reply_id: Of the reply.
+            segment: Its next one.
+            rate_hz: Of the audio that the client gets; the reply's first segment decides.
+            speed: Speaking rate; likewise.
+        """
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            speech = _Speech(reply_id, rate_hz, speed, Playout(rate_hz))
+            self._speeches[reply_id] = speech
+            while len(self._speeches) > REMEMBERED:
+                self._speeches.popitem(last=False)
+        speech.waiting.append(segment)
+        self._wake.set()
+
+    def end(self, reply_id: str) -> None:
+        """No further segment comes; `AudioSent` and `AudioPlayed` will be told."""
+        self._speeches[reply_id].ending = True
+        self._wake.set()
+
+    def stop(self, reply_id: str) -> None:
+        """Make no further sound for a reply; `SpeakingStopped` is told before this returns."""
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            self._tell(SpeakingStopped(reply_id, ""))
+            return
+        self._move(speech)
+        speech.stopped = True
+        speech.waiting.clear()
+        self._report(speech)
+        self._tell(SpeakingStopped(reply_id, speech.playout.heard_text()))
+
+    def played(self, reply_id: str, position_ms: float) -> None:
+        """The client tells how much of a reply it has played."""
+        speech = self._speeches.get(reply_id)
+        if speech is not None and not speech.stopped:
+            speech.client_position = True
+            speech.playout.played(position_ms)
+
+    def truncate(self, reply_id: str, position_ms: float) -> str:
+        """The client tells where it stopped playing a reply; returns what was heard by then.
+
+        Raises:
+            ProtocolError: The reply is not known any more, or that much was never sent.
+        """
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            raise ProtocolError("the item has no audio", "item_not_found", "item_id")
+        speech.playout.truncate(position_ms)
+        self._report(speech)
+        return speech.playout.heard_text()
+
+    async def run(self) -> None:
+        """Synthesise and keep track, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._synthesize())
+            group.create_task(self._watch())
+
+    async def _synthesize(self) -> None:
+        while True:
+            speech = next((s for s in self._speeches.values() if _has_work(s)), None)
+            if speech is None:
+                self._wake.clear()
+                await self._wake.wait()
+            elif speech.waiting:
+                await self._say(speech, speech.waiting.popleft())
+            else:
+                self._finish(speech)
+
+    async def _say(self, speech: _Speech, segment: Segment) -> None:
+        loop = asyncio.get_running_loop()
+        voice_rate = self._synthesizer.sample_rate_hz
+        resampler = StreamResampler(voice_rate, speech.rate_hz)
+        chunks = self._synthesizer.synthesize(segment, speech.speed)
+        try:
+            last = False
+            while not last and not speech.stopped:
+                chunk = await loop.run_in_executor(self._executor, _next, chunks)
+                last = chunk.last
+                samples = resampler.push(chunk.samples)
+                if last:
+                    samples = np.concatenate((samples, resampler.flush()))
+                self._send(speech, chunk, samples)
+        except Exception as error:
+            # A voice that raises must cost this reply only.
+            _log.error("speech synthesis failed: %s", type(error).__name__)
+            message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
+            if not speech.stopped:
+                speech.waiting.clear()
+                speech.sent = True
+                speech.playout.complete()
+                self._tell(SpeechFailed(speech.reply_id, message))
+
+    def _send(self, speech: _Speech, chunk: SpeechChunk, samples: Samples) -> None:
+        if speech.stopped:
+            return
+        speech.estimate.sent(self._clock(), len(samples) * 1000 / speech.rate_hz)
+        speech.playout.sent(chunk, len(samples))
+        if len(samples):
+            self._emit(ReplyAudio(speech.reply_id, samples, speech.rate_hz))
+
+    def _finish(self, speech: _Speech) -> None:
+        speech.sent = True
+        speech.playout.complete()
+        self._tell(AudioSent(speech.reply_id))
+
+    async def _watch(self) -> None:
+        """Tell what has been heard while it sounds."""
+        while True:
+            await asyncio.sleep(HEARD_EVERY_S)
+            for speech in list(self._speeches.values()):
+                if speech.stopped:
+                    continue
+                self._move(speech)
+                self._report(speech)
+                if speech.sent and self._is_over(speech):
+                    speech.stopped = True
+                    self._tell(AudioPlayed(speech.reply_id))
+
+    def _move(self, speech: _Speech) -> None:
+        if not speech.client_position:
+            speech.playout.played(speech.estimate.position_ms(self._clock()))
+
+    def _is_over(self, speech: _Speech) -> bool:
+        if speech.playout.finished:
+            return True
+        late_ms = self._clock() - CLIENT_GRACE_MS
+        return speech.estimate.position_ms(late_ms) >= speech.playout.total_ms
+
+    def _report(self, speech: _Speech) -> None:
+        chars = speech.playout.heard_chars()
+        if chars != speech.heard:
+            speech.heard = chars
+            self._emit(ReplyHeard(speech.reply_id, chars))
+
+
+def _has_work(speech: _Speech) -> bool:
+    return not speech.stopped and (bool(speech.waiting) or (speech.ending and not speech.sent))
+
+
+def _next(chunks: Iterator[SpeechChunk]) -> SpeechChunk:
+    try:
+        return next(chunks)
+    except StopIteration:
+        raise ModelError("the voice ended without a last chunk") from None

@@ -1,0 +1,145 @@
+"""Groups of options, read from a TOML file and from overrides; strict about names and values.
+
+Every mistake becomes a `ConfigError` that names the file (or ``--set``), the key, what was got and
+what is expected. It does not know which options there are: that is `voice.config`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from voice.errors import ConfigError
+
+
+class Section(BaseModel):
+    """Base of all option groups: frozen, and strict about names."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        # A device may be named by its number, and `--set` reads a number where it sees one.
+        coerce_numbers_to_str=True,
+        # inf as a timeout is refused by asyncio, long after the start.
+        allow_inf_nan=False,
+    )
+
+
+S = TypeVar("S", bound=Section)
+
+_EXPECTED = {
+    "missing": "a value",
+    "tuple_type": "a list",
+    "dict_type": "a section",
+    "model_type": "a section",
+    "finite_number": "a finite number",
+}
+"""Pydantic's error types whose own words speak of Python rather than TOML."""
+
+
+def find_file(name_or_path: str | Path, directory: Path) -> Path:
+    """The file meant by a path that ends in .toml, or by the bare name of one in a directory.
+
+    Raises:
+        ConfigError: There is no such file; the text lists the names that there are.
+    """
+    given = Path(name_or_path)
+    if given.suffix == ".toml":
+        if given.is_file():
+            return given
+        raise ConfigError(f"{given}: no such configuration file")
+    if not directory.is_dir():
+        raise ConfigError(
+            f"{directory}: no such directory; expected a checkout of the project, or the path of"
+            f" a .toml file in place of {str(name_or_path)!r}"
+        )
+    file = directory / f"{given}.toml"
+    if file.is_file():
+        return file
+    known = sorted(path.stem for path in directory.glob("*.toml"))
+    raise ConfigError(
+        f"{name_or_path}: got an unknown name; expected the path of a .toml file, or one of {known}"
+    )
+
+
+def read_options(model: type[S], file: Path, overrides: Iterable[str] = ()) -> S:
+    """Read a TOML file into an option group.
+
+    Args:
+        model: The group at the top of the file.
+        file: An existing file.
+        overrides: Each ``dotted.key=value``, applied over the file; the value is read as TOML, or
+            else as a string.
+
+    Raises:
+        ConfigError: The file or an override is malformed, a key is unknown, or a value is wrong.
+    """
+    tree = _read_toml(file)
+    overridden = [_apply(tree, override) for override in overrides]
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        problems = [_explain(model, problem, file, overridden) for problem in error.errors()]
+        raise ConfigError("\n".join(problems)) from error
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _apply(tree: dict[str, Any], override: str) -> str:
+    """Put an override into the tree; returns its key."""
+    key, equals, text = (part.strip() for part in override.partition("="))
+    if not equals or not all(key.split(".")):
+        raise ConfigError(f"--set: got {override!r}; expected section.key=value")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *parents, leaf = key.split(".")
+    node = tree
+    for name in parents:
+        node = node.setdefault(name, {})
+        if not isinstance(node, dict):
+            raise ConfigError(f"--set: {key}: {name} is a value, not a section")
+    node[leaf] = value
+    return key
+
+
+def _explain(model: type[Section], problem: ErrorDetails, file: Path, overridden: list[str]) -> str:
+    path = [str(part) for part in problem["loc"]]
+    key = ".".join(path)
+    from_override = any(f"{key}.".startswith(f"{name}.") for name in overridden)
+    where = f"--set: {key}" if from_override else f"{file}: {key}"
+    kind, message = problem["type"], problem["msg"]
+    if kind == "extra_forbidden":
+        names = _names_at(model, path[:-1])
+        close = difflib.get_close_matches(path[-1], names, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {sorted(names)}"
+        return f"{where}: unknown key; {hint}"
+    if kind == "value_error":
+        return f"{where}: {problem['ctx']['error']}"
+    expected = _EXPECTED.get(kind) or message.removeprefix("Input should be ")
+    got = "nothing" if kind == "missing" else repr(problem["input"])
+    return f"{where}: got {got}; expected {expected}"
+
+
+def _names_at(model: type[Section], path: list[str]) -> list[str]:
+    for name in path:
+        inner = model.model_fields[name].annotation
+        if not (isinstance(inner, type) and issubclass(inner, Section)):
+            return []
+        model = inner
+    return list(model.model_fields)

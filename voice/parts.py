@@ -1,0 +1,106 @@
+"""The loaded models and tools that all conversations share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from voice.asr import Recognizer, make_recognizer
+from voice.config import AgentConfig, Config, load_agent
+from voice.llm import ReplyModel, load_model
+from voice.tools import Toolbox
+from voice.tts import Synthesizer, make_synthesizer
+from voice.turns import SessionOptions
+from voice.vad import Vad, make_vad
+
+if TYPE_CHECKING:
+    from voice.pipeline import Session
+
+# More threads than cores only help where they wait, and these compute.
+EAR_THREADS = 2
+MOUTH_THREADS = 2
+
+
+@dataclass(slots=True)
+class Parts:
+    """Everything slow to load, loaded once.
+
+    Attributes:
+        lines: What was chosen and why, a line for each part.
+    """
+
+    config: Config
+    agent: AgentConfig
+    recognizer: Recognizer
+    model: ReplyModel
+    synthesizer: Synthesizer
+    toolbox: Toolbox
+    lines: list[str]
+    ear_threads: ThreadPoolExecutor
+    mouth_threads: ThreadPoolExecutor
+
+    @classmethod
+    def load(cls, config: Config) -> Parts:
+        """Load what the configuration names; slow.
+
+        Raises:
+            ConfigError: An option or the agent's file is wrong.
+            ModelError: A model cannot be had.
+        """
+        agent = load_agent(config.agent)
+        toolbox = Toolbox(config.tools, config.turn)
+        toolbox.specs(agent.tools)
+        with ThreadPoolExecutor(2, thread_name_prefix="load") as pool:
+            # Each may wait seconds for a hub that does not answer; they wait together.
+            heard = pool.submit(make_recognizer, config.asr, agent)
+            said = pool.submit(make_synthesizer, config.tts)
+            model, model_line = load_model(config.llm)
+            recognizer, ear_line = heard.result()
+            synthesizer, voice_line = said.result()
+        return cls(
+            config=config,
+            agent=agent,
+            recognizer=recognizer,
+            model=model,
+            synthesizer=synthesizer,
+            toolbox=toolbox,
+            lines=[ear_line, model_line, voice_line],
+            ear_threads=ThreadPoolExecutor(EAR_THREADS, thread_name_prefix="ears"),
+            mouth_threads=ThreadPoolExecutor(MOUTH_THREADS, thread_name_prefix="mouth"),
+        )
+
+    def describe(self) -> list[str]:
+        """A line for each part: which is used and why."""
+        return list(self.lines)
+
+    def vad(self) -> Vad:
+        """A detector of one session's own."""
+        return make_vad(self.config.vad)
+
+    def options(self) -> SessionOptions:
+        """How a session begins, by the configuration and the agent."""
+        config = self.config
+        return SessionOptions(
+            instructions=self.agent.instructions,
+            agent_tools=self.agent.tools,
+            interrupt_response=config.turn.interrupt,
+            vad_threshold=config.vad.threshold,
+            speed=config.tts.speed,
+            max_reply_tokens=config.llm.max_reply_tokens,
+            effort=config.llm.reasoning_effort,
+            idle_timeout_s=config.turn.idle_timeout_s,
+        )
+
+    def session(self, options: SessionOptions | None = None) -> Session:
+        """A conversation; its `run` brings it to life."""
+        from voice.pipeline import Session
+
+        return Session(self, options or self.options())
+
+    async def close(self) -> None:
+        """Release everything; sessions must have ended."""
+        await self.model.close()
+        await self.toolbox.close()
+        self.ear_threads.shutdown(wait=False, cancel_futures=True)
+        self.mouth_threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,120 @@
+"""What a loudspeaker still has to play, and how much of each reply has sounded.
+
+A sound card's callback pulls; whoever receives the agent's audio pushes. Time is the sound card's,
+in seconds, and is always given. Nothing here knows of PortAudio.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from voice.types import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How much of a reply, or of one item of it, has sounded by now."""
+
+    item_id: str
+    played_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    item_id: str
+    sounds_at_s: float
+    samples: int
+
+
+class PlaybackQueue:
+    """The queue between the agent and a sound card; safe to use from both threads.
+
+    It has no limit of its own: a reply is as long as the agent's longest, and `flush` empties it.
+
+    Args:
+        rate_hz: Rate of all samples.
+    """
+
+    def __init__(self, rate_hz: int) -> None:
+        self.rate_hz = rate_hz
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[str, Samples]] = deque()
+        self._handed: deque[_Block] = deque()
+        self._total: dict[str, int] = {}
+
+    def push(self, item_id: str, samples: Samples) -> None:
+        """Add (T,) int16 samples of a reply's item."""
+        if not len(samples):
+            return
+        with self._lock:
+            self._waiting.append((item_id, samples))
+
+    def pull(self, count: int, sounds_at_s: float) -> Samples:
+        """Hand the next samples to the sound card.
+
+        Args:
+            count: How many it wants.
+            sounds_at_s: When the first of them will sound.
+
+        Returns:
+            (count,) int16, zeros where there is nothing to play.
+        """
+        pulled = np.zeros(count, dtype=np.int16)
+        with self._lock:
+            filled = 0
+            while filled < count and self._waiting:
+                item_id, samples = self._waiting.popleft()
+                taken = samples[: count - filled]
+                pulled[filled : filled + len(taken)] = taken
+                if len(taken) < len(samples):
+                    self._waiting.appendleft((item_id, samples[len(taken) :]))
+                self._note(_Block(item_id, sounds_at_s + filled / self.rate_hz, len(taken)))
+                filled += len(taken)
+        return pulled
+
+    def heard(self, now_s: float) -> Heard | None:
+        """What sounds now, or sounded last; None before anything has."""
+        with self._lock:
+            begun = [block for block in self._handed if block.sounds_at_s <= now_s]
+            return self._heard(begun[-1].item_id, now_s) if begun else None
+
+    def flush(self) -> Heard | None:
+        """Drop what has not been handed over; None when nothing was dropped.
+
+        What the sound card already has cannot be taken back: it counts as heard.
+        """
+        with self._lock:
+            if not self._waiting:
+                return None
+            item_id = self._waiting[0][0]
+            self._waiting.clear()
+            return Heard(item_id, 1000 * self._total.get(item_id, 0) / self.rate_hz)
+
+    def silent_from_s(self, now_s: float) -> float:
+        """When all that was pushed will have sounded; in the past, or -inf, when it has."""
+        with self._lock:
+            last = self._handed[-1] if self._handed else None
+            end_s = last.sounds_at_s + last.samples / self.rate_hz if last else float("-inf")
+            waiting = sum(len(samples) for _, samples in self._waiting)
+            return max(end_s, now_s) + waiting / self.rate_hz if waiting else end_s
+
+    def _note(self, block: _Block) -> None:
+        if self._handed and block.item_id != self._handed[-1].item_id:
+            # Only the last two items can sound at once; totals of older ones are of no use.
+            self._total = {self._handed[-1].item_id: self._total[self._handed[-1].item_id]}
+        self._total[block.item_id] = self._total.get(block.item_id, 0) + block.samples
+        self._handed.append(block)
+        while self._handed[0].sounds_at_s < block.sounds_at_s - 2.0:
+            self._handed.popleft()
+
+    def _heard(self, item_id: str, now_s: float) -> Heard:
+        unheard = sum(
+            block.samples - min(block.samples, max(0.0, (now_s - block.sounds_at_s) * self.rate_hz))
+            for block in self._handed
+            if block.item_id == item_id
+        )
+        return Heard(item_id, 1000 * (self._total[item_id] - unheard) / self.rate_hz)

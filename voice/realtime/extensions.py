@@ -1,0 +1,156 @@
+"""Events beyond the protocol, for clients that ask for them: see docs/protocol.md.
+
+Some clients stop at an event type that they do not know, so nothing is sent unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from voice.errors import ProtocolError
+from voice.events import (
+    Denoising,
+    FinalTranscript,
+    InterimTranscript,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeard,
+    ReplyStarted,
+    ReplyText,
+    ReplyToolCall,
+    ReplyToolResult,
+    SessionEvent,
+    TranscriptFailed,
+    TurnMeasured,
+    UserSpeechStarted,
+    UserSpeechStopped,
+)
+from voice.realtime.replies import Reply
+from voice.realtime.session_object import Extension
+from voice.realtime.wire import ServerEvent
+
+NAMES: tuple[str, ...] = get_args(Extension)
+
+
+def checked_names(names: Iterable[str]) -> list[str]:
+    """The names, as they are.
+
+    Raises:
+        ProtocolError: One is unknown.
+    """
+    known = list(names)
+    for name in known:
+        if name not in NAMES:
+            raise ProtocolError(
+                f"extensions: got {name!r}; expected some of {list(NAMES)}", param="extensions"
+            )
+    return known
+
+
+@dataclass(slots=True)
+class StateTracker:
+    """What the conversation is doing as a whole, from the events that pass by."""
+
+    state: str = "listening"
+    _replying: bool = field(default=False, init=False)
+    _hearing: bool = field(default=False, init=False)
+
+    def observe(self, event: SessionEvent) -> bool:
+        """Take an event; say whether the state has changed."""
+        before = self.state
+        self.state = self._after(event)
+        return self.state != before
+
+    def _after(self, event: SessionEvent) -> str:
+        match event:
+            case UserSpeechStarted():
+                self._hearing = True
+                return "hearing"
+            case UserSpeechStopped():
+                self._hearing = False
+                return "thinking"
+            case ReplyStarted():
+                self._replying = True
+                return self.state if self._hearing else "thinking"
+            case ReplyText() | ReplyAudio():
+                return self.state if self._hearing else "speaking"
+            case ReplyEnded():
+                self._replying = False
+                return self.state if self._hearing else "listening"
+            case FinalTranscript(text="") | TranscriptFailed():
+                return self.state if self._hearing or self._replying else "listening"
+        return self.state
+
+
+def translate(
+    event: SessionEvent, enabled: frozenset[str], replies: Mapping[str, Reply]
+) -> list[ServerEvent]:
+    """The extension events that a session event gives rise to, `StateTracker`'s aside.
+
+    Args:
+        event: What happened.
+        enabled: Names that the client asked for.
+        replies: Reply id → reply, for the ids of messages.
+    """
+    name, fields = _extension_of(event, replies)
+    return [fields] if name in enabled else []
+
+
+def _extension_of(
+    event: SessionEvent, replies: Mapping[str, Reply]
+) -> tuple[str | None, ServerEvent]:
+    match event:
+        case InterimTranscript(item_id=item_id, text=text):
+            return "transcript", _transcript(item_id, text, final=False)
+        case FinalTranscript(item_id=item_id, text=text):
+            return "transcript", _transcript(item_id, text, final=True)
+        case TurnMeasured(turn_id=turn_id, marks_ms=marks):
+            rounded = {mark: round(value, 1) for mark, value in marks.items()}
+            return "latency", {
+                "type": "quicksilver.latency",
+                "turn_id": turn_id,
+                "marks_ms": rounded,
+            }
+        case Denoising(reply_id=reply_id, text=text, step=step):
+            return "denoising", {
+                "type": "quicksilver.denoising",
+                "response_id": reply_id,
+                "text": text,
+                "step": step,
+            }
+        case ReplyToolCall(client_side=False) | ReplyToolResult():
+            return "tools", _tool(event)
+        case ReplyHeard(reply_id=reply_id, chars=chars) if reply_id in replies:
+            return "heard", {
+                "type": "quicksilver.heard",
+                "response_id": reply_id,
+                "item_id": replies[reply_id].item_id,
+                "chars": chars,
+            }
+    return None, {}
+
+
+def _transcript(item_id: str, text: str, final: bool) -> ServerEvent:
+    return {"type": "quicksilver.transcript", "item_id": item_id, "text": text, "final": final}
+
+
+def _tool(event: ReplyToolCall | ReplyToolResult) -> ServerEvent:
+    if isinstance(event, ReplyToolCall):
+        return {
+            "type": "quicksilver.tool_call",
+            "response_id": event.reply_id,
+            "call_id": event.call.call_id,
+            "name": event.call.name,
+            "arguments": event.call.arguments,
+        }
+    return {
+        "type": "quicksilver.tool_result",
+        "response_id": event.reply_id,
+        "call_id": event.result.call_id,
+        "name": event.result.name,
+        "content": event.result.content,
+        "error": event.result.error,
+        "duration_ms": round(event.result.duration_ms, 1),
+    }

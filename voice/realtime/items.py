@@ -1,0 +1,263 @@
+"""Conversation items: what a client may add, what they mean to the dialogue, and their order.
+
+Audio is never kept: an item of speech holds its transcript alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import pydantic_core
+from pydantic import Field
+
+from voice.errors import ProtocolError
+from voice.realtime.wire import WireModel, validated
+from voice.types import Message, Role, ToolCall
+
+Item = dict[str, Any]
+"""An item as it goes over the wire."""
+
+ROOT = "root"
+
+MAX_ITEMS = 2000
+"""Items remembered; the oldest are forgotten beyond, long after the model stopped seeing them."""
+
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.AGENT}
+
+
+class Part(WireModel):
+    """A piece of a message's content."""
+
+    type: Literal["input_text", "input_audio", "output_text", "output_audio", "text"]
+    text: str | None = None
+    transcript: str | None = None
+
+    def words(self) -> str:
+        """What the part says.
+
+        Raises:
+            ProtocolError: It has audio and no transcript.
+        """
+        words = self.transcript if self.type.endswith("audio") else self.text
+        if words is None:
+            needed = "transcript" if self.type.endswith("audio") else "text"
+            raise ProtocolError(
+                f"item.content: a part of type {self.type} needs {needed!r}; send audio "
+                "with input_audio_buffer.append",
+                "missing_required_parameter",
+                f"item.content.{needed}",
+            )
+        return words
+
+    def wire(self, role: str) -> dict[str, Any]:
+        """The part as it is echoed."""
+        if self.type.endswith("audio"):
+            return {"type": self.type, "transcript": self.transcript}
+        kind = "output_text" if role == "assistant" else "input_text"
+        return {"type": kind, "text": self.text}
+
+
+class MessageItem(WireModel):
+    """Something said or typed."""
+
+    type: Literal["message"]
+    id: str | None = Field(default=None, min_length=1, max_length=128)
+    role: Literal["system", "user", "assistant"]
+    content: list[Part] = Field(min_length=1, max_length=64)
+
+
+class FunctionCallItem(WireModel):
+    """A call that the agent made, put back by the client."""
+
+    type: Literal["function_call"]
+    id: str | None = Field(default=None, min_length=1, max_length=128)
+    call_id: str = Field(min_length=1, max_length=128)
+    name: str
+    arguments: str
+
+
+class FunctionOutputItem(WireModel):
+    """What a call gave."""
+
+    type: Literal["function_call_output"]
+    id: str | None = Field(default=None, min_length=1, max_length=128)
+    call_id: str
+    output: str
+
+
+ClientItem = MessageItem | FunctionCallItem | FunctionOutputItem
+
+
+class _Holder(WireModel):
+    """Lets `validated` read the union and name the fields as ``item.…``."""
+
+    item: Annotated[ClientItem, Field(discriminator="type")]
+
+
+def parse_item(data: dict[str, Any]) -> ClientItem:
+    """The item in the ``item`` field of ``conversation.item.create``.
+
+    Raises:
+        ProtocolError: Its type is unknown, or a field is missing or wrong.
+    """
+    return validated(_Holder, {"item": data}).item
+
+
+def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
+    """What the item means to the dialogue.
+
+    Args:
+        item: As the client sent it.
+        calls: Call id → name of the tool, of all calls in the conversation.
+
+    Raises:
+        ProtocolError: Arguments are no JSON object, an output answers no call, or content has no
+            text.
+    """
+    if isinstance(item, MessageItem):
+        return Message(_ROLES[item.role], " ".join(part.words() for part in item.content))
+    if isinstance(item, FunctionOutputItem):
+        if item.call_id not in calls:
+            raise ProtocolError(
+                f"item.call_id: got {item.call_id!r}; no such call in the conversation",
+                "invalid_tool_call_id",
+                "item.call_id",
+            )
+        return Message(Role.TOOL, item.output, call_id=item.call_id, name=calls[item.call_id])
+    call = ToolCall(item.call_id, item.name, _arguments(item.arguments))
+    return Message(Role.AGENT, tool_calls=(call,))
+
+
+def wire_item(item: ClientItem, item_id: str) -> Item:
+    """The item as it is echoed."""
+    head = {"id": item_id, "object": "realtime.item", "type": item.type, "status": "completed"}
+    if isinstance(item, MessageItem):
+        content = [part.wire(item.role) for part in item.content]
+        return head | {"role": item.role, "content": content}
+    if isinstance(item, FunctionOutputItem):
+        return head | {"call_id": item.call_id, "output": item.output}
+    return head | {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
+
+
+def spoken_user_item(item_id: str, transcript: str | None = None) -> Item:
+    """A turn of the user; clients want the key ``transcript`` even before there is one."""
+    return {
+        "id": item_id,
+        "object": "realtime.item",
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": [{"type": "input_audio", "transcript": transcript}],
+    }
+
+
+def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Item:
+    """A reply's message; ``text`` None means that its content has not begun."""
+    part = {"type": "output_audio", "transcript": text}
+    if not speech:
+        part = {"type": "output_text", "text": text}
+    return {
+        "id": item_id,
+        "object": "realtime.item",
+        "type": "message",
+        "status": status,
+        "role": "assistant",
+        "content": [] if text is None else [part],
+    }
+
+
+def call_item(item_id: str, call: ToolCall, arguments: str, status: str) -> Item:
+    """A function call of the agent; ``arguments`` is what is known of them so far."""
+    return {
+        "id": item_id,
+        "object": "realtime.item",
+        "type": "function_call",
+        "status": status,
+        "call_id": call.call_id,
+        "name": call.name,
+        "arguments": arguments,
+    }
+
+
+def arguments_json(call: ToolCall) -> str:
+    """The arguments of a call as the wire carries them."""
+    return json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+class ItemLog:
+    """The conversation's items in order."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, Item] = {}
+        self._order: list[str] = []
+
+    @property
+    def last_id(self) -> str | None:
+        """The last item, or None in an empty conversation."""
+        return self._order[-1] if self._order else None
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Call id → name of the tool, of every function call in the conversation."""
+        return {
+            item["call_id"]: item["name"]
+            for item in self._items.values()
+            if item["type"] == "function_call"
+        }
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._items
+
+    def require(self, item_id: str) -> Item:
+        """The item.
+
+        Raises:
+            ProtocolError: There is none of that id.
+        """
+        if item_id not in self._items:
+            raise ProtocolError(
+                f"item_id: got {item_id!r}; no such item", "item_not_found", "item_id"
+            )
+        return self._items[item_id]
+
+    def put(self, item: Item, previous_item_id: str | None = None) -> str | None:
+        """Add an item, or replace the one of the same id where it stands.
+
+        Args:
+            item: As it goes over the wire.
+            previous_item_id: Where it goes: after this item; "root" is the front, None the end.
+
+        Returns:
+            The item before it, or None at the front.
+        """
+        item_id = item["id"]
+        if item_id not in self._items:
+            place = len(self._order)
+            if previous_item_id == ROOT:
+                place = 0
+            elif previous_item_id in self._items:
+                place = self._order.index(previous_item_id) + 1
+            self._order.insert(place, item_id)
+        self._items[item_id] = item
+        if len(self._order) > MAX_ITEMS:
+            del self._items[self._order.pop(0)]
+        before = self._order.index(item_id) if item_id in self._items else 0
+        return self._order[before - 1] if before else None
+
+    def remove(self, item_id: str) -> None:
+        """Forget an item that is there."""
+        del self._items[item_id]
+        self._order.remove(item_id)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        arguments = pydantic_core.from_json(text or "{}", allow_inf_nan=False)
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise ProtocolError(
+            "item.arguments: expected a JSON object in a string", param="item.arguments"
+        )
+    return arguments

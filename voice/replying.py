@@ -1,0 +1,313 @@
+"""The agent's side of the conversation: asking the model, running tools, speaking.
+
+Like `voice.conversation`, of which it is a part, it has no I/O and no clock: every method returns
+the commands that are to be carried out now, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from voice.dialogue import Dialogue
+from voice.errors import ProtocolError
+from voice.events import (
+    Failure,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyStatus,
+    ReplyText,
+    ReplyToolCall,
+    ReplyToolResult,
+)
+from voice.grounding import is_grounded
+from voice.llm import Prompt
+from voice.reply import Reply
+from voice.turns import (
+    Command,
+    Emit,
+    Generate,
+    HangUp,
+    ModelAnswered,
+    ModelFailed,
+    ModelSaid,
+    RunTool,
+    SessionOptions,
+    Speak,
+    SpeakEnd,
+    SpeakingStopped,
+    SpeechFailed,
+    StopGenerating,
+    StopSpeaking,
+    ToolAnswered,
+)
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+WENT_WRONG = "Sorry, something went wrong."
+SAID_MESSAGES = 3
+MALFORMED_TRIES = 2
+
+
+class Replying:
+    """The reply that is being made, and those whose sound has not ended.
+
+    Args:
+        dialogue: Shared with the conversation; replies and tool results are written into it.
+        tools: The tools that run here, by name.
+        ids: Makes an id from a prefix, never the same twice.
+        max_tool_calls: In one reply; then the model must answer in words.
+        max_history: Messages that the model sees.
+
+    Attributes:
+        current: The reply that is being made or sent.
+        ending: Why the session is to end once all has been heard; empty while it goes on.
+    """
+
+    def __init__(
+        self,
+        dialogue: Dialogue,
+        tools: Mapping[str, ToolSpec],
+        ids: Callable[[str], str],
+        max_tool_calls: int,
+        max_history: int,
+    ) -> None:
+        self.current: Reply | None = None
+        self.ending = ""
+        self._dialogue = dialogue
+        self._tools = tools
+        self._ids = ids
+        self._max_tool_calls = max_tool_calls
+        self._max_history = max_history
+        self._playing: dict[str, Reply] = {}
+        self._call_items: dict[str, str] = {}
+
+    @property
+    def silent(self) -> bool:
+        """Whether no reply is being made and none sounds."""
+        return self.current is None and not self._playing
+
+    def start(self, turn_id: int, options: SessionOptions) -> list[Command]:
+        """Begin a reply by asking the model."""
+        return [self._new(turn_id, options), self._generate()]
+
+    def say(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
+        """A reply of fixed words."""
+        out = [self._new(turn_id, options)]
+        reply = self._reply()
+        return out + self._speak(reply.push(text) + reply.flush()) + self._close(reply)
+
+    def interrupt(self, reason: str) -> list[Command]:
+        """Stop whatever the agent says or is about to say. Tools that run are left to finish."""
+        out: list[Command] = [StopSpeaking(reply_id) for reply_id in self._playing]
+        reply, self.current = self.current, None
+        if reply is not None:
+            out.append(StopGenerating(reply.reply_id))
+            if reply.options.speak:
+                out.append(StopSpeaking(reply.reply_id))
+                self._playing[reply.reply_id] = reply
+            out.append(self._ended(reply, ReplyStatus.CANCELLED, reason))
+        self.ending = ""
+        return out
+
+    def cancel(self, reply_id: str | None) -> list[Command]:
+        """Stop the reply that is being made, at the client's request.
+
+        Raises:
+            ProtocolError: There is none, or it has another id.
+        """
+        if self.current is None or reply_id not in (None, self.current.reply_id):
+            raise ProtocolError("no reply is in progress", "response_cancel_not_active")
+        return self.interrupt("client_cancelled")
+
+    def model_said(self, event: ModelSaid) -> list[Command]:
+        """Speak what is complete of the model's text."""
+        reply = self._open(event.reply_id)
+        return self._speak_grounded(reply, reply.push(event.text)) if reply else []
+
+    def model_answered(self, event: ModelAnswered) -> list[Command]:
+        """Speak the rest, then run what was called, or end the reply."""
+        reply = self._open(event.reply_id)
+        if reply is None:
+            return []
+        reply.input_tokens += event.input_tokens
+        reply.output_tokens += event.output_tokens
+        reply.cut = event.cut
+        out = self._speak_grounded(reply, reply.flush())
+        if reply.closed:
+            return out
+        calls = event.calls[: max(0, self._max_tool_calls - reply.calls_made)]
+        if calls:
+            return out + self._call(reply, calls)
+        if not reply.text:
+            message = "the model's answer is empty"
+            return out + self.model_failed(ModelFailed(reply.reply_id, message, malformed=True))
+        return out + self._close(reply)
+
+    def model_failed(self, event: ModelFailed) -> list[Command]:
+        """Try a malformed answer again, then in words alone; apologise for anything else."""
+        reply = self._open(event.reply_id)
+        if reply is None:
+            return []
+        reply.drop_rest()
+        reply.retries += 1
+        if event.malformed and reply.retries <= MALFORMED_TRIES:
+            return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
+        reply.failure = event.message
+        failure = Emit(Failure(reply.turn_id, "llm", event.message))
+        return [failure, *self._speak([f" {WENT_WRONG}"]), *self._close(reply)]
+
+    def tool_answered(self, event: ToolAnswered) -> list[Command]:
+        """Keep the result, whatever became of the reply; go on once all tools have answered."""
+        result = event.result
+        after = self._call_items.pop(result.call_id, None)
+        if after is not None and after in {entry.item_id for entry in self._dialogue}:
+            message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
+            self._dialogue.add(self._ids("item"), message, self._behind_calls(after))
+        reply = self._open(event.reply_id)
+        if reply is None:
+            return []
+        out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
+        reply.pending.discard(result.call_id)
+        reply.results.append(result.content)
+        if reply.pending:
+            return out
+        return out + (self._close(reply) if reply.handed_over else [self._generate()])
+
+    def speech_failed(self, event: SpeechFailed) -> list[Command]:
+        """End the reply without the sound it cannot have."""
+        reply = self.current
+        if reply is None or reply.reply_id != event.reply_id:
+            return []
+        reply.failure = event.message
+        failure = Emit(Failure(reply.turn_id, "tts", event.message))
+        return [StopGenerating(reply.reply_id), failure, *self.audio_sent(reply.reply_id)]
+
+    def audio_sent(self, reply_id: str) -> list[Command]:
+        """The reply is complete as far as the client is concerned; its sound may go on."""
+        reply = self.current
+        if reply is None or reply.reply_id != reply_id:
+            return []
+        self.current = None
+        status, reason = ReplyStatus.COMPLETED, ""
+        if reply.failure:
+            status, reason = ReplyStatus.FAILED, reply.failure
+        elif reply.cut:
+            status, reason = ReplyStatus.INCOMPLETE, "max_output_tokens"
+        if reply.options.speak and reply.text:
+            self._playing[reply_id] = reply
+        return [self._ended(reply, status, reason), *self.hang_up()]
+
+    def audio_played(self, reply_id: str) -> list[Command]:
+        """The user has heard all of the reply."""
+        return self.hang_up() if self._playing.pop(reply_id, None) else []
+
+    def speaking_stopped(self, event: SpeakingStopped) -> None:
+        """Keep of an interrupted reply what was heard."""
+        stopped = self._playing.pop(event.reply_id, None)
+        if stopped is not None and stopped.text:
+            self._dialogue.say(stopped.item_id, event.heard)
+
+    def hang_up(self) -> list[Command]:
+        """End the session if that was asked for and nothing is left to say."""
+        return [HangUp(self.ending)] if self.ending and self.silent else []
+
+    def _reply(self) -> Reply:
+        assert self.current is not None
+        return self.current
+
+    def _open(self, reply_id: str) -> Reply | None:
+        """The reply if it is the current one and still being made; what is stale ends here."""
+        reply = self.current
+        if reply is None or reply.reply_id != reply_id or reply.closed:
+            return None
+        return reply
+
+    def _new(self, turn_id: int, options: SessionOptions) -> Command:
+        reply = Reply(self._ids("resp"), self._ids("item"), turn_id, options)
+        self.current = reply
+        last = self._dialogue.last_id
+        return Emit(ReplyStarted(reply.reply_id, reply.item_id, turn_id, last))
+
+    def _generate(self, words_only: bool = False) -> Command:
+        reply = self._reply()
+        options = reply.options
+        choice = options.tool_choice
+        if reply.calls_made:
+            # What was required has been called; asking for it again would never end.
+            choice = "auto"
+        if words_only or reply.calls_made >= self._max_tool_calls:
+            choice = "none"
+        system = (Message(Role.SYSTEM, options.instructions),) if options.instructions else ()
+        tools = [self._tools[name] for name in options.agent_tools if name in self._tools]
+        prompt = Prompt(
+            messages=system + self._dialogue.view(self._max_history),
+            tools=(*tools, *options.client_tools),
+            tool_choice=choice,
+            said=self._dialogue.user_texts(SAID_MESSAGES),
+            effort=options.effort,
+            max_tokens=options.max_reply_tokens,
+        )
+        return Generate(reply.reply_id, prompt)
+
+    def _speak(self, pieces: Iterable[str]) -> list[Command]:
+        reply = self._reply()
+        out: list[Command] = []
+        for piece in pieces:
+            segment = reply.segment(piece)
+            out.append(Emit(ReplyText(reply.reply_id, segment.text)))
+            if reply.options.speak:
+                out.append(Speak(reply.reply_id, segment))
+        if out:
+            self._dialogue.say(reply.item_id, reply.text)
+        return out
+
+    def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
+        """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
+        if not reply.results:
+            return self._speak(pieces)
+        sources = [*reply.results, *(entry.message.content for entry in self._dialogue)]
+        good = [piece for piece in pieces if is_grounded(piece, sources)]
+        if len(good) == len(pieces):
+            return self._speak(pieces)
+        reply.drop_rest()
+        results = "".join(f" {result.removeprefix('Error: ')}" for result in reply.results)
+        return [StopGenerating(reply.reply_id), *self._speak([results]), *self._close(reply)]
+
+    def _close(self, reply: Reply) -> list[Command]:
+        """Nothing more will be said; a reply without sound is over at once."""
+        reply.closed = True
+        if reply.options.speak and reply.text:
+            return [SpeakEnd(reply.reply_id)]
+        return self.audio_sent(reply.reply_id)
+
+    def _call(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+        client_names = {tool.name for tool in reply.options.client_tools}
+        reply.retries = 0
+        reply.calls_made += len(calls)
+        reply.handed_over = any(call.name in client_names for call in calls)
+        told: list[Command] = []
+        runs: list[Command] = []
+        for call in calls:
+            item_id = self._ids("item")
+            self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
+            client_side = call.name in client_names
+            told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
+            if not client_side:
+                self._call_items[call.call_id] = item_id
+                reply.pending.add(call.call_id)
+                runs.append(RunTool(reply.reply_id, call))
+        return told + (runs or self._close(reply))
+
+    def _behind_calls(self, item_id: str) -> str:
+        """The last of the calls and results that stand together with a call."""
+        entries = list(self._dialogue)
+        at = next(i for i, entry in enumerate(entries) if entry.item_id == item_id)
+        while at + 1 < len(entries):
+            following = entries[at + 1].message
+            if not following.tool_calls and following.role is not Role.TOOL:
+                break
+            at += 1
+        return entries[at].item_id
+
+    def _ended(self, reply: Reply, status: ReplyStatus, reason: str) -> Command:
+        tokens = reply.input_tokens, reply.output_tokens
+        return Emit(ReplyEnded(reply.reply_id, status, reason, reply.text, *tokens))

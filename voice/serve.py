@@ -1,0 +1,140 @@
+"""Start the server: ``python -m voice.serve [--config X] [--agent Y] [--set k=v] [--host --port]``.
+
+It loads the models, says which are used and why, prints the page's address, and serves until it is
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from voice.app import build_app
+from voice.config import Config, ServerConfig, load_config, secret
+from voice.errors import ConfigError, VoiceError
+from voice.security import check_exposure
+
+_SHUTDOWN_S = 3
+_BACKLOG = 128
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
+    """The configuration that a command line asks for.
+
+    Args:
+        arguments: Without the program's name; None takes the process's own.
+
+    Raises:
+        ConfigError: As `voice.config.load_config`.
+    """
+    parser = argparse.ArgumentParser(prog="python -m voice.serve", description="Serve the agent.")
+    parser.add_argument("--config", help="TOML file, or the name of one in configs/")
+    parser.add_argument("--agent", help="agent file, or the name of one in configs/agents/")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="override an option; may be repeated",
+    )
+    parser.add_argument("--host", help="address to listen on")
+    parser.add_argument("--port", type=int, help="TCP port; 0 takes a free one")
+    given = parser.parse_args(arguments)
+    named = {"agent": given.agent, "server.host": given.host, "server.port": given.port}
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    return load_config(given.config, [*given.set, *overrides])
+
+
+def listen(config: ServerConfig) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        ConfigError: The address cannot be used, or the port is taken.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigError(f"server.host: cannot use {config.host!r}: {error.strerror}") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"server.port: cannot listen on {config.host}:{config.port}: {error.strerror}"
+        ) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a browser on this machine finds the page."""
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+
+
+def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
+    """How uvicorn is to serve the application.
+
+    No compression: audio does not shrink, and a small message cannot unpack into a large one. No
+    access log and no forwarded addresses: both would trust or repeat what clients send.
+    """
+    return uvicorn.Config(
+        app,
+        ws="websockets-sansio",
+        ws_max_size=config.max_message_bytes,
+        ws_per_message_deflate=False,
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=_SHUTDOWN_S,
+    )
+
+
+def serve(config: Config) -> None:
+    """Load the models and serve until SIGINT or SIGTERM.
+
+    Raises:
+        VoiceError: The configuration is wrong, the port is taken, or a model cannot be loaded.
+    """
+    with listen(config.server) as listener:
+        check_exposure(config.server, secret(config.server.api_key_env))
+        from voice.pipeline import Parts
+
+        parts = Parts.load(config)
+        app = build_app(parts, config)
+        for line in parts.describe():
+            print(line)
+        print(f"Serving {parts.agent.name} at {url_of(listener)}", flush=True)
+        uvicorn.Server(uvicorn_config(app, config.server)).run(sockets=[listener])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit status."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # uvicorn raises the signal again once it has shut down; that is the ordinary end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        serve(parse_arguments(arguments))
+    except VoiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

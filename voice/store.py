@@ -1,0 +1,225 @@
+"""What outlives a conversation: timers, alarms, reminders, lists and placed orders, in SQLite.
+
+One connection behind a lock serves every thread and session of the process; write-ahead logging and
+a busy timeout let several processes share the file. Moments are seconds since the epoch, UTC. The
+store does not know what an entry means or when it is spoken.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+
+from voice.errors import ConfigError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS alerts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    due REAL,
+    length_s REAL NOT NULL,
+    session_id TEXT NOT NULL,
+    told INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS alerts_due ON alerts (told, due);
+CREATE TABLE IF NOT EXISTS list_items (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    list TEXT NOT NULL,
+    item TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS orders (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    placed REAL NOT NULL,
+    customer TEXT NOT NULL,
+    content TEXT NOT NULL
+);
+"""
+_BUSY_TIMEOUT_S = 2.0
+
+
+class AlertKind(StrEnum):
+    """What is due."""
+
+    TIMER = "timer"
+    ALARM = "alarm"
+    REMINDER = "reminder"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something to be told at a moment.
+
+    Attributes:
+        label: A timer's name, a reminder's text; may be empty.
+        due: Seconds since the epoch; None for a reminder without a time.
+        length_s: What a timer was set for; 0 for the others.
+        session_id: The conversation that set it.
+    """
+
+    id: int
+    kind: AlertKind
+    label: str
+    due: float | None
+    length_s: float
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOrder:
+    """An order that was confirmed; ``placed`` in seconds since the epoch."""
+
+    id: int
+    placed: float
+    customer: str
+    content: str
+
+
+class Store:
+    """The database.
+
+    Args:
+        database: A file, created with its folder if missing; "" is the user's data directory,
+            ":memory:" keeps nothing.
+
+    Raises:
+        ConfigError: The file cannot be opened or is no database.
+    """
+
+    def __init__(self, database: str = "") -> None:
+        file = database or str(_default_file())
+        self._lock = threading.Lock()
+        try:
+            if file != ":memory:":
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                file, timeout=_BUSY_TIMEOUT_S, check_same_thread=False
+            )
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(f"tools.database: cannot use {file}: {error}") from error
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; may be called again."""
+        with self._lock:
+            self._connection.close()
+
+    def add_alert(
+        self, kind: AlertKind, label: str, due: float | None, session_id: str, length_s: float = 0.0
+    ) -> Alert:
+        """Keep something to be told at ``due``, seconds since the epoch."""
+        with self._lock, self._connection as database:
+            cursor = database.execute(
+                "INSERT INTO alerts (kind, label, due, length_s, session_id)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (kind, label, due, length_s, session_id),
+            )
+            assert cursor.lastrowid is not None
+            return Alert(cursor.lastrowid, kind, label, due, length_s, session_id)
+
+    def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
+        """What has not been told yet, soonest first, entries without a moment last.
+
+        Args:
+            kind: Only these.
+            due_by: Only what is due by then, seconds since the epoch.
+        """
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT id, kind, label, due, length_s, session_id FROM alerts"
+                " WHERE NOT told AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due <= ?2)"
+                " ORDER BY due IS NULL, due, id",
+                (kind, due_by),
+            ).fetchall()
+        return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
+
+    def next_due(self) -> float | None:
+        """The soonest moment at which something is to be told; None when there is nothing."""
+        with self._lock:
+            row = self._connection.execute("SELECT min(due) FROM alerts WHERE NOT told").fetchone()
+        return None if row[0] is None else float(row[0])
+
+    def take_alert(self, alert_id: int) -> bool:
+        """Mark it as told; False if it was told or removed before, by whomever."""
+        with self._lock, self._connection as database:
+            cursor = database.execute(
+                "UPDATE alerts SET told = 1 WHERE id = ? AND NOT told", (alert_id,)
+            )
+            return cursor.rowcount == 1
+
+    def remove_alert(self, alert_id: int) -> bool:
+        """Forget it; False if it was told or removed before."""
+        with self._lock, self._connection as database:
+            cursor = database.execute("DELETE FROM alerts WHERE id = ? AND NOT told", (alert_id,))
+            return cursor.rowcount == 1
+
+    def add_item(self, list_name: str, item: str) -> None:
+        """Put an item at the end of a list; the list comes into being by it."""
+        with self._lock, self._connection as database:
+            database.execute("INSERT INTO list_items (list, item) VALUES (?, ?)", (list_name, item))
+
+    def remove_item(self, list_name: str, item: str) -> bool:
+        """Take the oldest such item off a list; False if it is not there."""
+        with self._lock, self._connection as database:
+            cursor = database.execute(
+                "DELETE FROM list_items WHERE id ="
+                " (SELECT min(id) FROM list_items WHERE list = ? AND item = ?)",
+                (list_name, item),
+            )
+            return cursor.rowcount == 1
+
+    def items(self, list_name: str) -> list[str]:
+        """The items of a list, oldest first; an unknown list is empty."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT item FROM list_items WHERE list = ? ORDER BY id", (list_name,)
+            ).fetchall()
+        return [str(row[0]) for row in rows]
+
+    def place_order(self, customer: str, content: str, placed: float) -> PlacedOrder:
+        """Keep a confirmed order; ``placed`` in seconds since the epoch."""
+        with self._lock, self._connection as database:
+            cursor = database.execute(
+                "INSERT INTO orders (placed, customer, content) VALUES (?, ?, ?)",
+                (placed, customer, content),
+            )
+            assert cursor.lastrowid is not None
+            return PlacedOrder(cursor.lastrowid, placed, customer, content)
+
+    def orders(self) -> list[PlacedOrder]:
+        """Every order placed, oldest first."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT id, placed, customer, content FROM orders ORDER BY id"
+            ).fetchall()
+        return [PlacedOrder(*row) for row in rows]
+
+    def _prepare(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        # With write-ahead logging this survives a crash of the process, and a power cut may only
+        # lose the last entry; it saves a disk flush while the user waits.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        with self._connection as database:
+            database.executescript(_SCHEMA)
+
+
+def _default_file() -> Path:
+    """The XDG data directory's file; ``XDG_DATA_HOME`` moves it."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "quicksilver" / "voice.sqlite3"

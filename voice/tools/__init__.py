@@ -1,0 +1,8 @@
+"""The tools that the model may call, each a typed function, and the `Toolbox` that runs them."""
+
+from voice.tools.registry import ToolError, tool
+from voice.tools.ringer import Ringer
+from voice.tools.scope import SessionScope, local_now
+from voice.tools.toolbox import Toolbox
+
+__all__ = ["Ringer", "SessionScope", "ToolError", "Toolbox", "local_now", "tool"]

@@ -1,0 +1,48 @@
+"""What time it is, here or elsewhere, and what date a day has."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from voice.config import ToolsConfig
+from voice.tools import dates, phrasing
+from voice.tools.parsing import digits
+from voice.tools.places import zone_of
+from voice.tools.registry import Unreadable, tool
+from voice.tools.scope import SessionScope
+from voice.tools.weather import find_place
+from voice.tools.web import Web
+
+
+@tool(read_only=True)
+async def get_time(place: str = "", *, scope: SessionScope, web: Web, config: ToolsConfig) -> str:
+    """Tell the current time."""
+    now = scope.now()
+    if not place or place.lower() in ("here", "home"):
+        return f"It is {phrasing.time(now)}."
+    said = place.removeprefix("in ")
+    zone = zone_of(said)
+    name = phrasing.name(said)
+    if zone is None:
+        found = await find_place(said, web, config)
+        name = found.name
+        try:
+            zone = ZoneInfo(found.timezone)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise Unreadable("place", place) from error
+    return f"It is {phrasing.time(now.astimezone(zone))} in {name}."
+
+
+@tool(read_only=True)
+def get_date(day: str = "", *, scope: SessionScope) -> str:
+    """Tell the date of a day."""
+    now = scope.now()
+    said = day.lower().removeprefix("on ").strip() or "today"
+    when = dates.day(said, now)
+    verb = "was" if when < now.date() else "is"
+    name = phrasing.sentence(dates.titled(digits(said, ordinals=True)))
+    if dates.is_weekday(said):
+        return f"{name} {verb} {when:%B} {when.day}, {when.year}."
+    if said.startswith("in "):
+        return f"{name} it {verb} {phrasing.full_date(when)}."
+    return f"{name} {verb} {phrasing.full_date(when)}."

@@ -1,0 +1,206 @@
+"""Orders of a coffee shop: drinks are added, merged, removed, read back and placed.
+
+The order of a conversation is in its scope; a placed one is kept in the store. Values are what the
+caller said, tidied to how a cup would be labelled.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from num2words import num2words
+
+from voice.store import Store
+from voice.tools import phrasing
+from voice.tools.parsing import amount, digits
+from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.scope import Drink, SessionScope
+
+_MENU = (
+    "coffee", "drip coffee", "filter coffee", "black coffee", "iced coffee", "cold brew", "latte",
+    "americano", "cappuccino", "espresso", "mocha", "macchiato", "flat white", "cortado",
+    "ristretto", "lungo", "affogato", "red eye", "pour over", "cafe au lait", "frappe", "steamer",
+    "tea", "green tea", "black tea", "herbal tea", "peppermint tea", "earl grey", "chai",
+    "hot chocolate", "cocoa", "matcha", "steamed milk", "lemonade", "water",
+)  # fmt: skip
+_STYLES = (
+    "iced", "hot", "decaf", "vanilla", "caramel", "hazelnut", "white", "chai", "matcha", "nitro",
+    "house", "double", "single", "triple", "pumpkin", "spice", "turkish", "mocha", "cafe",
+    "latte", "half", "caf", "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain",
+)  # fmt: skip
+"""Words that may stand before a drink of the menu and make another drink of it."""
+_SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
+_NONE = ("no", "none", "nothing", "without", "black", "plain")
+_MANY_SHOTS = ("single", "double", "triple", "quadruple")
+_MOST = 50
+
+
+@tool()
+def order_drink(
+    drink: str,
+    size: str = "",
+    roast: str = "",
+    milk: str = "",
+    shots: str = "",
+    sweetener: str = "",
+    extras: str = "",
+    quantity: str = "",
+    *,
+    scope: SessionScope,
+) -> str:
+    """Add a drink to the order."""
+    count = _count(quantity)
+    before = (_size(size), _roast(roast))
+    additions = (_shots(shots), _milk(milk), _addition(sweetener), _addition(extras))
+    ordered = Drink(_drink(drink), tuple(filter(None, before)), tuple(filter(None, additions)))
+    scope.order[ordered] = scope.order.get(ordered, 0) + count
+    return f"Added: {_label(ordered, count, always_count=False)}."
+
+
+@tool()
+def remove_drink(drink: str, *, scope: SessionScope) -> str:
+    """Remove a drink from the order."""
+    said = _singular(_bare(drink))
+    for ordered in reversed(scope.order):
+        full = _label(ordered, 1, always_count=False)
+        if said in (ordered.name, full) or _is_part(said, ordered):
+            del scope.order[ordered]
+            return f"Removed: {said}."
+    raise ToolError(f"There is no {said} in the order.")
+
+
+@tool(read_only=True)
+def read_order(*, scope: SessionScope) -> str:
+    """Read the order back."""
+    if not scope.order:
+        return "The order is empty."
+    return f"The order is: {_content(scope)}."
+
+
+@tool()
+def confirm_order(name: str = "", *, scope: SessionScope, store: Store) -> str:
+    """Place the order."""
+    if not scope.order:
+        raise ToolError("The order is empty.")
+    customer = phrasing.name(re.sub(r"^(?:for|under|my name is|it's)\s+", "", name.strip()))
+    content = _content(scope)
+    store.place_order(customer, content, scope.now().timestamp())
+    scope.order.clear()
+    return f"Order confirmed{f' for {customer}' if customer else ''}: {content}."
+
+
+def _content(scope: SessionScope) -> str:
+    return "; ".join(
+        _label(drink, count, always_count=True) for drink, count in scope.order.items()
+    )
+
+
+def _label(drink: Drink, count: int, always_count: bool) -> str:
+    """A drink as it is read back: "2 small mochas with oat milk"."""
+    name = " ".join((*drink.before, drink.name if count == 1 else _plural(drink.name)))
+    number = f"{count} " if always_count or count > 1 else ""
+    additions = f" with {phrasing.joined(drink.additions)}" if drink.additions else ""
+    return f"{number}{name}{additions}"
+
+
+def _drink(said: str) -> str:
+    """The drink that was said, in the singular.
+
+    Raises:
+        ToolError: It is not on the menu.
+    """
+    name = re.sub(r"^(?:an?|the|cups? of|some)\s+", "", _singular(_bare(said)))
+    if name in _MENU:
+        return name
+    for drink in sorted(_MENU, key=len, reverse=True):
+        style = name.removesuffix(drink).split()
+        if name.endswith(drink) and style and all(word in _STYLES for word in style):
+            return name
+    close = difflib.get_close_matches(name, _MENU, n=1, cutoff=0.8)
+    if not close:
+        raise ToolError(f"We do not have {said}.")
+    return close[0]
+
+
+def _size(said: str) -> str:
+    size = re.sub(r"^an?\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
+    if not size or size in _SIZES:
+        return size
+    if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
+        # In words: "1 16 ounce latte" would be heard as 116.
+        return f"{num2words(int(match[1]))} ounce"
+    raise Unreadable("size", said)
+
+
+def _roast(said: str) -> str:
+    roast = re.sub(r"(?:ly)? roast(?:ed)?$", "", said.lower().strip())
+    if not roast or roast in ("decaf", "half caf", "house blend"):
+        return roast
+    return f"{roast} roast"
+
+
+def _shots(said: str) -> str:
+    shots = re.sub(r"^with\s+|\s+of espresso$", "", digits(said))
+    shots = re.sub(r"^an?\s+(?=\w)", "", shots)
+    if not shots or shots.split()[0] in _NONE:
+        return ""
+    if re.fullmatch(r"\d+", shots):
+        return phrasing.counted(int(shots), "shot")
+    if shots == "shot":
+        return "1 shot"
+    first = shots.split()[0]
+    if shots == first and first in (*_MANY_SHOTS, "extra"):
+        shots = f"{first} shot"
+    if not re.search(r"\bshots?$", shots):
+        raise Unreadable("number of shots", said)
+    if first == "extra" and shots.endswith("shot"):
+        return f"an {shots}"
+    return f"a {shots}" if first in _MANY_SHOTS else shots
+
+
+def _milk(said: str) -> str:
+    milk = _addition(said)
+    if not milk or re.search(r"\b(?:milk|cream|half and half|creamer)\b", milk):
+        return milk
+    return f"{milk} milk"
+
+
+def _addition(said: str) -> str:
+    text = re.sub(r"^(?:with|and)\s+", "", digits(said, fractions=False))
+    text = re.sub(r"^an?\s+(?=shot|spoon|teaspoon|packet|splash|bit|little|lot)", "1 ", text)
+    text = re.sub(r"^1 (?=bit|little|lot|splash)", "a ", text)
+    return "" if not text or text.split()[0] in _NONE else text
+
+
+def _count(said: str) -> int:
+    if not said:
+        return 1
+    text = "1" if said.lower().strip() in ("another", "one more", "just one") else said
+    text = re.sub(r"\s+(?:more|of|of them|of those|please)$", "", text)
+    value = amount(text, "quantity")
+    if value != value.to_integral_value() or value < 1:
+        raise Unreadable("quantity", said)
+    if value > _MOST:
+        raise ToolError(f"I can take {_MOST} of a drink at most.")
+    return int(value)
+
+
+def _is_part(said: str, ordered: Drink) -> bool:
+    """Whether all the words said are of this drink, its name's last one among them."""
+    words = set(said.split())
+    label = {_singular(word) for word in _label(ordered, 1, always_count=False).split()}
+    return words <= label and ordered.name.split()[-1] in words
+
+
+def _bare(said: str) -> str:
+    return re.sub(r"^(?:the|my|that|one|an?)\s+", "", said.lower().strip().rstrip("."))
+
+
+def _singular(name: str) -> str:
+    """The singular; no drink on the menu ends in a single s."""
+    return name if name.endswith("ss") else re.sub(r"(?<=[^s])s$", "", name)
+
+
+def _plural(name: str) -> str:
+    return name + ("es" if name.endswith(("ch", "ss", "x")) else "s")

@@ -1,0 +1,291 @@
+"""Days, times of day and moments as people say them, against a given now.
+
+A moment is a length of time from now ("in ten minutes"), or else a day ("tomorrow", "friday",
+"december 25") is taken out of the text and what is left is a time of day ("half past seven", "seven
+thirty p m"). dateparser reads calendar dates; the rest is short enough to be said here.
+"""
+
+from __future__ import annotations
+
+import calendar
+import contextlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+import dateparser
+from dateutil.easter import easter
+
+from voice.tools.parsing import digits, duration
+from voice.tools.registry import ToolError, Unreadable
+
+_WEEKDAYS = [name.lower() for name in calendar.day_name]
+_MONTH = "(?:" + "|".join(name.lower() for name in calendar.month_name[1:]) + ")"
+_WEEKDAY = "(?:" + "|".join(_WEEKDAYS) + ")"
+_ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
+_YEAR = r"(?:,? (?:\d{4}|20 \d\d))?"
+_DATE = re.compile(
+    rf"(?:the )?{_ORDINAL}(?: of)? {_MONTH}{_YEAR}|\d{{1,2}} of {_MONTH}{_YEAR}"
+    rf"|{_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\d{{4}}-\d\d-\d\d"
+)
+_HOLIDAYS = {
+    "new year's eve": (12, 31), "new year's day": (1, 1), "new year's": (1, 1), "new year": (1, 1),
+    "valentine's day": (2, 14), "valentines day": (2, 14), "saint patrick's day": (3, 17),
+    "independence day": (7, 4), "halloween": (10, 31), "christmas eve": (12, 24),
+    "boxing day": (12, 26), "christmas day": (12, 25), "christmas": (12, 25),
+}  # fmt: skip
+_PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A moment that was asked for, and whether its time of day was said or only its day."""
+
+    moment: datetime
+    time_said: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """A time of day as said; ``certain`` when the hour is already one of 24.
+
+    Hour 24 is midnight, the end of the day that it is said of.
+    """
+
+    hour: int
+    minute: int
+    certain: bool
+
+    def hours(self, part: str | None, first_hour: int) -> list[int]:
+        """The hours of the day that it may mean, in order, given the part of the day if said."""
+        if self.certain:
+            return [self.hour]
+        before, after = self.hour % 12, self.hour % 12 + 12
+        if part == "night":
+            return [after if before >= 5 else before + 24]
+        if part is not None:
+            return [before if part == "morning" else after]
+        return [hour for hour in (before, after) if hour >= first_hour]
+
+
+def day(text: str, now: datetime) -> date:
+    """The day that was said: "tomorrow", "friday", "the twenty fifth", "in two weeks", "christmas".
+
+    Raises:
+        Unreadable: It is not a day.
+    """
+    said = _normal(text)
+    found, rest = _take_day(said, now)
+    rest = re.sub(
+        r"\b(?:on|the|this|in|at|for|morning|afternoon|evening|night|tonight)\b", "", rest
+    )
+    if found is None and re.fullmatch(r"(?:this )?(?:morning|afternoon|evening)", said):
+        return now.date()
+    if found is None or rest.strip():
+        raise Unreadable("day", text)
+    return found
+
+
+def moment(text: str, now: datetime, first_hour: int = 1) -> When:
+    """The moment that was said: "half past seven", "tomorrow at five", "in ten minutes".
+
+    A time said without a.m. or p.m. is the next one to come; on a day that was named, the first one
+    of that day not before ``first_hour``.
+
+    Args:
+        text: As said, in words or digits.
+        now: Aware.
+        first_hour: In [0, 12].
+
+    Raises:
+        Unreadable: It is not a moment.
+        ToolError: The moment has passed.
+    """
+    with contextlib.suppress(Unreadable):
+        # By way of UTC: adding to local time would be wrong by an hour when summer time changes.
+        return When((now.astimezone(UTC) + duration(text)).astimezone(now.tzinfo), time_said=True)
+    said = _normal(text)
+    found, rest = _take_day(said, now)
+    clock, part, rest = _take_time(rest)
+    if rest or (found is None and clock is None and part is None):
+        raise Unreadable("time", text)
+    if clock is None:
+        return When(_some_time_on(found, part, now), time_said=False)
+    hours = clock.hours(part, first_hour if found not in (None, now.date()) else 0)
+    days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
+    if found == now.date() and re.search(_WEEKDAY, said):
+        days = [found, found + timedelta(7)]
+    return When(_first_after(now, days, hours, clock.minute), time_said=True)
+
+
+def _normal(text: str) -> str:
+    said = digits(text.replace("’", "'"), ordinals=True, fractions=False)
+    said = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", said)
+    return re.sub(r"\bo'? ?clock\b", "o'clock", said)
+
+
+def _take_day(said: str, now: datetime) -> tuple[date | None, str]:
+    """The day in the text, and the text without it."""
+    today = now.date()
+    if match := re.search(r"\b(?:in )?(\d+|an?) (day|week)s?(?: from (?:now|today))?\b", said):
+        count = int(match[1]) if match[1].isdigit() else 1
+        return today + timedelta(count * (7 if match[2] == "week" else 1)), _without(said, match)
+    relative: list[tuple[str, date]] = [
+        (r"(?:the )?day after tomorrow", today + timedelta(2)),
+        (r"(?:the )?day before yesterday", today - timedelta(2)),
+        (r"tomorrow", today + timedelta(1)),
+        (r"yesterday", today - timedelta(1)),
+        (r"today", today),
+        (r"(?:this|the) weekend", today + timedelta((5 - today.weekday()) % 7)),
+        (r"next week", today + timedelta(7)),
+    ]
+    for pattern, meant in relative:
+        if match := re.search(rf"\b(?:{pattern})\b", said):
+            return meant, _without(said, match)
+    for take in (_take_holiday, _take_date, _take_weekday):
+        meant_day, rest = take(said, today)
+        if meant_day is not None:
+            return meant_day, rest
+    if re.search(r"\btonight\b", said):
+        return today, said
+    return None, said
+
+
+def _take_holiday(said: str, today: date) -> tuple[date | None, str]:
+    movable = {"easter": easter, "easter sunday": easter, "thanksgiving": _thanksgiving}
+    for name in sorted([*_HOLIDAYS, *movable], key=len, reverse=True):
+        match = re.search(rf"\b{name}\b", said)
+        if match is None:
+            continue
+        for year in (today.year, today.year + 1):
+            meant = date(year, *_HOLIDAYS[name]) if name in _HOLIDAYS else movable[name](year)
+            if meant >= today:
+                return meant, _without(said, match)
+    return None, said
+
+
+def _thanksgiving(year: int) -> date:
+    first = date(year, 11, 1)
+    return first + timedelta((3 - first.weekday()) % 7 + 21)
+
+
+def _take_date(said: str, today: date) -> tuple[date | None, str]:
+    base = datetime.combine(today, time())
+    settings: dict[str, Any] = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future"}
+    if match := _DATE.search(said):
+        written = re.sub(r"\b20 (\d\d)$", r"20\1", match[0]).replace(" the ", " ")
+        parsed = dateparser.parse(written, languages=["en"], settings=settings)
+        if parsed is not None:
+            return parsed.date(), _without(said, match)
+    if match := re.search(rf"\b(?:on )?the ({_ORDINAL})\b", said):
+        number = int(match[1][:-2])
+        for months in range(12):
+            year, month = divmod(today.month - 1 + months, 12)
+            year, month = today.year + year, month + 1
+            if 1 <= number <= calendar.monthrange(year, month)[1]:
+                meant = date(year, month, number)
+                if meant >= today:
+                    return meant, _without(said, match)
+    return None, said
+
+
+def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
+    match = re.search(rf"\b(next |last |this |on )?({_WEEKDAY})s?\b", said)
+    if match is None:
+        return None, said
+    ahead = (_WEEKDAYS.index(match[2]) - today.weekday()) % 7
+    meant = today + timedelta(ahead)
+    if match[1] == "next ":
+        # The one of the week that begins next Monday.
+        meant = today + timedelta(7 - today.weekday() + _WEEKDAYS.index(match[2]))
+    elif match[1] == "last ":
+        meant = today + timedelta(ahead - 7)
+    return meant, _without(said, match)
+
+
+def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
+    """The time of day, the part of the day, and what could not be read."""
+    part = None
+    if match := re.search(r"\b(?:(?:in the|this|at) )?(morning|afternoon|evening|night)\b", said):
+        part, said = match[1], _without(said, match)
+    elif match := re.search(r"\btonight\b", said):
+        part, said = "night", _without(said, match)
+    said = re.sub(
+        r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
+    )
+    said = re.sub(r"\b(?:at|on|around|about)\b", " ", said)
+    clock = _clock(" ".join(said.split()))
+    return clock, part, "" if clock else " ".join(said.split())
+
+
+def _clock(said: str) -> _Clock | None:
+    if said in ("noon", "midday", "midnight"):
+        return _Clock(24 if said == "midnight" else 12, 0, certain=True)
+    half = None
+    if match := re.search(r" ?\b(am|pm)$", said):
+        half, said = match[1], said[: match.start()]
+    numbers = _hour_and_minute(re.sub(r" (?:o'clock|hours)$", "", said))
+    if numbers is None or numbers[0] > 24 or numbers[1] > 59:
+        return None
+    hour, minute = numbers
+    if half is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    return _Clock(hour, minute, certain=half is not None or hour > 12 or hour == 0)
+
+
+def _hour_and_minute(said: str) -> tuple[int, int] | None:
+    share = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
+    if match := re.fullmatch(rf"{share} (past|after|to|before|till|until|of) (\d{{1,2}})", said):
+        minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
+        hour = int(match[3])
+        if match[2] in ("past", "after"):
+            return hour, minute
+        return hour - 1 or 12, 60 - minute
+    if match := re.fullmatch(r"half (\d{1,2})", said):
+        return int(match[1]), 30
+    if match := re.fullmatch(r"(\d{1,2})(?:[:. ](?:oh |o |0 )?(\d{1,2}))?", said):
+        return int(match[1]), int(match[2] or 0)
+    if match := re.fullmatch(r"(\d{1,2})(\d\d)", said):
+        return int(match[1]), int(match[2])
+    return None
+
+
+def _first_after(now: datetime, days: list[date], hours: list[int], minute: int) -> datetime:
+    for when in days:
+        for hour in hours:
+            start = datetime.combine(when, time(), tzinfo=now.tzinfo)
+            candidate = start + timedelta(hours=hour, minutes=minute)
+            if candidate > now:
+                return candidate
+    raise ToolError("That time has already passed.")
+
+
+def _some_time_on(found: date | None, part: str | None, now: datetime) -> datetime:
+    """When to speak up if only a day, or a part of one, was said."""
+    hour = _PARTS_OF_DAY[part or "morning"]
+    if found == now.date() and part is None and now.hour >= hour:
+        return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
+    return _first_after(now, days, [hour], 0)
+
+
+def _without(said: str, match: re.Match[str]) -> str:
+    return " ".join(f"{said[: match.start()]} {said[match.end() :]}".split())
+
+
+def is_weekday(text: str) -> bool:
+    """Whether a day was named by its weekday alone: "friday", "next monday"."""
+    return re.fullmatch(rf"(?:on |next |last |this )?{_WEEKDAY}", text.lower()) is not None
+
+
+def titled(text: str) -> str:
+    """The names of weekdays, months and holidays with a capital: "next friday" → "next Friday"."""
+    words = {*_WEEKDAYS, *(name.lower() for name in calendar.month_name[1:])}
+    for holiday in (*_HOLIDAYS, "thanksgiving", "easter", "easter sunday"):
+        words.update(holiday.split())
+    return " ".join(
+        word.capitalize() if word in words and word != "day" else word for word in text.split()
+    )

@@ -1,0 +1,128 @@
+"""A Home Assistant instance as the house, over its REST API.
+
+Source: https://developers.home-assistant.io/docs/api/rest
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from voice.errors import ConfigError
+from voice.tools.house import Device
+from voice.tools.registry import ToolError
+from voice.tools.web import Unreachable, Web, json_of
+
+_SERVICE = "house"
+_KINDS = {
+    "light": "light", "switch": "switch", "fan": "fan", "lock": "lock", "cover": "cover",
+    "climate": "thermostat", "media_player": "media", "vacuum": "switch",
+    "input_boolean": "switch",
+}  # fmt: skip
+"""Home Assistant's domain → kind of device; entities of other domains are left out."""
+_SERVICES = {
+    ("light", "on"): "turn_on", ("light", "off"): "turn_off",
+    ("switch", "on"): "turn_on", ("switch", "off"): "turn_off",
+    ("input_boolean", "on"): "turn_on", ("input_boolean", "off"): "turn_off",
+    ("fan", "on"): "turn_on", ("fan", "off"): "turn_off",
+    ("lock", "locked"): "lock", ("lock", "unlocked"): "unlock",
+    ("cover", "open"): "open_cover", ("cover", "closed"): "close_cover",
+    ("climate", "on"): "turn_on", ("climate", "off"): "turn_off",
+    ("media_player", "on"): "turn_on", ("media_player", "off"): "turn_off",
+    ("vacuum", "on"): "start", ("vacuum", "off"): "return_to_base",
+}  # fmt: skip
+_LEVELS = {
+    "light": ("turn_on", "brightness_pct"),
+    "fan": ("set_percentage", "percentage"),
+    "cover": ("set_cover_position", "position"),
+    "climate": ("set_temperature", "temperature"),
+    "media_player": ("volume_set", "volume_level"),
+}
+"""Domain → service and field that take a number."""
+_OFF_STATES = {"docked": "off", "returning": "off", "cleaning": "on", "playing": "on",
+               "paused": "on", "idle": "on", "standby": "off"}  # fmt: skip
+
+
+class HomeAssistant:
+    """See `voice.tools.house.House`.
+
+    Args:
+        url: The instance, such as http://homeassistant.local:8123.
+        token: A long-lived access token.
+        web: Connections.
+
+    Raises:
+        ConfigError: There is no token.
+    """
+
+    def __init__(self, url: str, token: str | None, web: Web) -> None:
+        if not token:
+            raise ConfigError(
+                "tools.home_assistant_url: got a URL but no token; expected one in the"
+                " environment variable that tools.home_assistant_token_env names"
+            )
+        self._url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._web = web
+
+    async def devices(self) -> Sequence[Device]:
+        """See `House.devices`."""
+        states = await self._ask("GET", "/api/states", None)
+        try:
+            return [_device(state) for state in states if _domain(state["entity_id"]) in _KINDS]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise Unreachable(_SERVICE) from error
+
+    async def set_state(self, device: Device, state: str) -> None:
+        """See `House.set_state`."""
+        domain = _domain(device.identity)
+        service, fields = _call(domain, state)
+        await self._ask(
+            "POST", f"/api/services/{domain}/{service}", {"entity_id": device.identity, **fields}
+        )
+
+    async def close(self) -> None:
+        """See `House.close`; the connections are the toolbox's."""
+
+    async def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        response = await self._web.request(
+            _SERVICE, method, self._url + path, headers=self._headers, json=body
+        )
+        if response.status_code == 401:
+            raise ToolError("The house refused the access token.")
+        if response.status_code == 404:
+            raise Unreachable(_SERVICE)
+        return json_of(_SERVICE, response)
+
+
+def _domain(entity_id: str) -> str:
+    return entity_id.partition(".")[0]
+
+
+def _device(entity: dict[str, Any]) -> Device:
+    identity = entity["entity_id"]
+    attributes = entity.get("attributes", {})
+    domain = _domain(identity)
+    name = attributes.get("friendly_name") or identity.partition(".")[2].replace("_", " ")
+    state = str(entity["state"])
+    if domain == "light" and state == "on" and attributes.get("brightness"):
+        level = round(attributes["brightness"] * 100 / 255)
+        state = "on" if level >= 99 else f"{level} percent"
+    elif domain == "climate" and attributes.get("temperature") is not None:
+        state = state if state == "off" else f"{attributes['temperature']:g} degrees"
+    elif domain in ("vacuum", "media_player"):
+        state = _OFF_STATES.get(state, state)
+    return Device(name.lower(), _KINDS[domain], state, identity)
+
+
+def _call(domain: str, state: str) -> tuple[str, dict[str, Any]]:
+    """The service and its fields that put an entity of a domain into a state."""
+    if (domain, state) in _SERVICES:
+        return _SERVICES[domain, state], {}
+    number = re.match(r"\d+(?:\.\d+)?", state)
+    if number is None:
+        return "turn_on", {"color_name": state.replace(" ", "")}
+    service, field = _LEVELS[domain]
+    value = float(number[0])
+    return service, {field: value / 100 if field == "volume_level" else round(value, 1)}

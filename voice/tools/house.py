@@ -1,0 +1,239 @@
+"""Devices at home: finding the one that was meant, and a small house in memory.
+
+A device is named by its words, room included ("kitchen light"), so that "the light in the kitchen"
+and "kitchen lights" find the same one. `home_assistant` puts a real house behind the same methods.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Protocol
+
+from voice.tools import phrasing
+from voice.tools.parsing import digits
+from voice.tools.registry import ToolError, Unreadable, tool
+
+_ALIASES = {
+    "lamp": "light", "bulb": "light", "tv": "television", "t v": "television",
+    "telly": "television", "heating": "thermostat", "heater": "thermostat", "heat": "thermostat",
+    "temperature": "thermostat", "curtain": "blind", "shade": "blind", "shutter": "blind",
+    "hoover": "vacuum", "coffee maker": "coffee machine", "espresso machine": "coffee machine",
+    "lounge": "living room", "hall": "hallway", "front door lock": "front door",
+    "ceiling fan": "fan", "vacuum cleaner": "vacuum",
+}  # fmt: skip
+_STATES = {
+    "opened": "open", "unlock": "unlocked", "lock": "locked", "close": "closed", "shut": "closed",
+    "start": "on", "started": "on", "stop": "off", "stopped": "off", "up": "open",
+    "down": "closed", "half": "50 percent", "full": "100 percent", "maximum": "100 percent",
+    "minimum": "1 percent", "dim": "20 percent", "dimmed": "20 percent", "bright": "100 percent",
+}  # fmt: skip
+_COLORS = (
+    "red", "green", "blue", "yellow", "orange", "purple", "pink", "white", "violet", "turquoise",
+    "teal", "magenta", "cyan", "gold", "amber", "lavender", "lime",
+)  # fmt: skip
+_KINDS = {
+    "light": "on off percent color", "fan": "on off percent", "thermostat": "on off degrees",
+    "lock": "locked unlocked", "cover": "open closed percent", "switch": "on off",
+    "media": "on off percent",
+}  # fmt: skip
+"""Kind of device → the states it can take."""
+_RANGES = {"percent": (0, 100), "degrees": (5, 95)}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device and the state it is in, for display and for matching.
+
+    Attributes:
+        name: With its room, as said: "kitchen light".
+        kind: light, fan, thermostat, lock, cover, switch or media.
+        state: As said: "on", "50 percent", "21 degrees", "green".
+        identity: The house's own name of it.
+    """
+
+    name: str
+    kind: str
+    state: str
+    identity: str = ""
+
+
+class House(Protocol):
+    """Something with devices."""
+
+    async def devices(self) -> Sequence[Device]:
+        """Every device as it is now.
+
+        Raises:
+            ToolError: The house cannot be asked.
+        """
+
+    async def set_state(self, device: Device, state: str) -> None:
+        """Put a device into a state that `read_state` gave for it.
+
+        Raises:
+            ToolError: The house did not do it.
+        """
+
+    async def close(self) -> None:
+        """Let go of what is open; may be called again."""
+
+
+class MemoryHouse:
+    """A small house for trying things out; nothing of it is kept."""
+
+    def __init__(self) -> None:
+        rooms = ("kitchen", "living room", "bedroom", "bathroom", "hallway", "garage")
+        initial = [Device(f"{room} light", "light", "off") for room in rooms]
+        initial += [
+            Device("bedroom fan", "fan", "off"),
+            Device("thermostat", "thermostat", "21 degrees"),
+            Device("front door", "lock", "locked"),
+            Device("garage door", "cover", "closed"),
+            Device("living room television", "media", "off"),
+            Device("living room blinds", "cover", "open"),
+            Device("vacuum", "switch", "off"),
+            Device("kitchen coffee machine", "switch", "off"),
+        ]
+        self._lock = Lock()
+        self._devices = {device.name: device for device in initial}
+
+    def snapshot(self) -> list[Device]:
+        """Every device as it is now; from any thread."""
+        with self._lock:
+            return list(self._devices.values())
+
+    async def devices(self) -> Sequence[Device]:
+        """See `House.devices`."""
+        return self.snapshot()
+
+    async def set_state(self, device: Device, state: str) -> None:
+        """See `House.set_state`."""
+        with self._lock:
+            self._devices[device.name] = Device(device.name, device.kind, state)
+
+    async def close(self) -> None:
+        """See `House.close`."""
+
+
+@tool()
+async def set_device(device: str, state: str, room: str = "", *, house: House) -> str:
+    """Switch or adjust a home device."""
+    found = find(await house.devices(), device, room)
+    wanted = [(each, read_state(each, state)) for each in found]
+    for each, new in wanted:
+        await house.set_state(each, new)
+    return f"The {_named(found)} now {wanted[0][1]}."
+
+
+@tool(read_only=True)
+async def get_device(device: str, room: str = "", *, house: House) -> str:
+    """Tell the state of a device."""
+    found = find(await house.devices(), device, room)
+    alike: dict[str, list[Device]] = {}
+    for each in found:
+        alike.setdefault(each.state, []).append(each)
+    parts = [f"the {_named(group, len(alike) > 1)} {state}" for state, group in alike.items()]
+    return f"{phrasing.sentence(phrasing.joined(parts))}."
+
+
+def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]:
+    """The devices that were meant: one, or all of a kind where the plural or "all" was said.
+
+    Raises:
+        ToolError: There is none, or it is not clear which.
+    """
+    said_device, said_room = _bare(device), _bare(room)
+    words = _words(f"{said_room} {said_device}")
+    wants_all = "all" in words or "every" in words or said_device in ("lights", "lamps", "blinds")
+    words -= {"all", "every", "of", "the", "in"}
+    found = [each for each in devices if words <= _words(each.name)]
+    if not found:
+        known = sorted({word for each in devices for word in _words(each.name)})
+        near = {_nearest(word, known) for word in words}
+        found = [each for each in devices if near <= _words(each.name)]
+    exact = [each for each in found if _words(each.name) == words]
+    if exact or (len(found) > 1 and wants_all) or len(found) == 1:
+        return exact or found
+    if not found:
+        place = f" in the {said_room}" if said_room and said_room not in said_device else ""
+        raise ToolError(f"There is no {said_device}{place}.")
+    raise ToolError(f"Which one: the {phrasing.joined([each.name for each in found], 'or')}?")
+
+
+def read_state(device: Device, said: str) -> str:
+    """The state that was said, as it is kept: "fifty percent" → "50 percent", "lock" → "locked".
+
+    Raises:
+        ToolError: It is no state, or not one of this device.
+    """
+    state = re.sub(
+        r"^(?:to|at|the|turned|switched|be|a)\b", "", digits(said, fractions=False)
+    ).strip()
+    state = _STATES.get(state, state).replace("%", " percent").replace("  ", " ")
+    allowed = _KINDS[device.kind].split()
+    if device.kind == "lock" and state in ("closed", "open"):
+        state = "locked" if state == "closed" else "unlocked"
+    if device.kind == "cover" and state in ("on", "off"):
+        state = "open" if state == "on" else "closed"
+    number = re.match(r"(\d+(?:\.\d+)?)(?: (percent|degrees?))?\b", state)
+    if number is not None:
+        return _level(float(number[1]), number[2] or "", allowed, said)
+    if state.split()[-1:] and state.split()[-1] in _COLORS and "color" in allowed:
+        return state
+    if state not in allowed:
+        raise ToolError(f"I cannot set the {device.name} to {said.removeprefix('to ')}.")
+    return state
+
+
+def _level(value: float, unit: str, allowed: Sequence[str], said: str) -> str:
+    """A number as a state of a device that takes percents or degrees, without a unit either."""
+    unit = unit or ("degrees" if "degrees" in allowed else "percent")
+    unit = "degrees" if unit == "degree" else unit
+    low, high = _RANGES[unit]
+    if unit not in allowed or not low <= value <= high:
+        raise Unreadable("state", said)
+    return f"{value:g} {unit}"
+
+
+def _named(devices: Sequence[Device], with_rooms: bool = False) -> str:
+    """The devices with "is" or "are": "kitchen light is", "lights are"; rooms on demand."""
+    if len(devices) == 1:
+        return f"{devices[0].name} {_be(devices[0].name)}"
+    kinds = {each.name.split()[-1] for each in devices}
+    if len(kinds) > 1:
+        return f"{phrasing.joined([each.name for each in devices])} are"
+    kind = kinds.pop().removesuffix("s")
+    if with_rooms:
+        rooms = [each.name.rpartition(" ")[0] for each in devices]
+        return f"{phrasing.joined(rooms)} {kind}s are"
+    return f"{kind}s are"
+
+
+def _be(name: str) -> str:
+    return "are" if name.endswith("s") else "is"
+
+
+def _bare(said: str) -> str:
+    return re.sub(r"^(?:the|my|our|in|in the)\s+", "", said.lower().strip())
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name in the singular, other words for the same thing replaced."""
+    words = [_singular(word) for word in name.split()]
+    text = f" {' '.join(words)} "
+    for alias in sorted(_ALIASES, key=len, reverse=True):
+        text = text.replace(f" {alias} ", f" {_ALIASES[alias]} ")
+    return set(text.split())
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 3 else word
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
+    return close[0] if close else word

@@ -1,0 +1,96 @@
+"""Shopping lists and others: add, remove, read aloud."""
+
+from __future__ import annotations
+
+import re
+
+from voice.store import Store
+from voice.tools import phrasing
+from voice.tools.registry import ToolError, tool
+
+_SHOPPING = "shopping"
+_ALIASES = {"grocery": _SHOPPING, "groceries": _SHOPPING, "todo": "to do", "to-do": "to do"}
+# One thing each, in spite of the "and".
+_PAIRS = ("half and half", "mac and cheese", "macaroni and cheese", "bits and pieces")
+
+
+@tool()
+def add_to_list(item: str, list: str = "", *, store: Store) -> str:
+    """Put an item on a list."""
+    name = _said_name(list)
+    items = _items_of(item, name)
+    on_list = {_key(known) for known in store.items(_stored_name(name))}
+    new = [each for each in items if _key(each) not in on_list]
+    for each in new:
+        store.add_item(_stored_name(name), each)
+    if not new:
+        verb = "are" if len(items) > 1 else "is"
+        subject = phrasing.sentence(phrasing.joined(items))
+        return f"{subject} {verb} already on the {name} list."
+    return f"Added {phrasing.joined(new)} to the {name} list."
+
+
+@tool()
+def remove_from_list(item: str, list: str = "", *, store: Store) -> str:
+    """Take an item off a list."""
+    name = _said_name(list)
+    removed = []
+    for each in _items_of(item, name):
+        known = _find(each, store.items(_stored_name(name)))
+        if known is not None and store.remove_item(_stored_name(name), known):
+            removed.append(known)
+    if not removed:
+        raise ToolError(f"{phrasing.sentence(_bare(item))} is not on the {name} list.")
+    return f"Removed {phrasing.joined(removed)} from the {name} list."
+
+
+@tool(read_only=True)
+def read_list(list: str = "", *, store: Store) -> str:
+    """Read a list aloud."""
+    name = _said_name(list)
+    items = store.items(_stored_name(name))
+    if not items:
+        return f"The {name} list is empty."
+    count = phrasing.counted(len(items), "item")
+    return f"The {name} list has {count}: {phrasing.joined(items)}."
+
+
+def _said_name(name: str) -> str:
+    """The list's name without what people say around it: "my shopping list" → "shopping"."""
+    said = re.sub(r"\b(?:lists?|please)\b", "", name.lower()).strip()
+    said = re.sub(r"^(?:the|my|our|a)\b", "", said).strip()
+    return said or _SHOPPING
+
+
+def _stored_name(name: str) -> str:
+    return _ALIASES.get(name, name)
+
+
+def _items_of(said: str, name: str) -> list[str]:
+    """The things that were said; only a shopping list's are told apart at "and"."""
+    bare = _bare(said)
+    if _stored_name(name) != _SHOPPING or bare.lower() in _PAIRS:
+        return [bare]
+    parts = (_bare(part) for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", bare))
+    return [part for part in parts if part]
+
+
+def _bare(item: str) -> str:
+    return re.sub(r"^(?:the|some|my|more|any)\s+", "", item.strip().rstrip("."), flags=re.I)
+
+
+def _find(said: str, items: list[str]) -> str | None:
+    """The item that was meant: the same words, or else the only one that has them all."""
+    for item in items:
+        if _key(item) == _key(said):
+            return item
+    words = set(_key(said).split())
+    having = [item for item in items if words <= set(_key(item).split())]
+    return having[0] if len(having) == 1 else None
+
+
+def _key(item: str) -> str:
+    """What two ways of saying the same item have in common."""
+    words = re.sub(r"^(?:an?|the|some)\s+", "", item.lower()).split()
+    stems = (re.sub(r"(?:ies|ie|y)$", "i", word) for word in words)
+    return " ".join(re.sub(r"(?<=[^s])(?:es|s|e)$", "", stem) for stem in stems)

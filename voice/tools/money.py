@@ -1,0 +1,114 @@
+"""Exchange rates by Frankfurter and share prices by Stooq: public services without a key.
+
+Sources: https://frankfurter.dev and https://stooq.com
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from decimal import Decimal, InvalidOperation
+from functools import cache
+
+from babel import Locale
+
+from voice.config import ToolsConfig
+from voice.tools import phrasing
+from voice.tools.parsing import amount as read_amount
+from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.tickers import ticker_of
+from voice.tools.web import Unreachable, Web, json_of
+
+_EXCHANGE = "exchange rate service"
+_STOCK = "stock service"
+_COMMON = {
+    "dollar": "USD", "buck": "USD", "pound": "GBP", "british pound": "GBP", "quid": "GBP",
+    "sterling": "GBP", "yen": "JPY", "franc": "CHF", "rupee": "INR", "peso": "MXN", "krone": "NOK",
+    "kroner": "NOK", "krona": "SEK", "kronor": "SEK", "crown": "CZK", "won": "KRW", "yuan": "CNY",
+    "renminbi": "CNY", "zloty": "PLN", "real": "BRL", "reais": "BRL", "rand": "ZAR", "lira": "TRY",
+    "ruble": "RUB", "shekel": "ILS", "baht": "THB", "forint": "HUF", "ringgit": "MYR",
+    "american dollar": "USD", "u s dollar": "USD", "danish kroner": "DKK",
+    "norwegian kroner": "NOK", "swedish kronor": "SEK",
+}  # fmt: skip
+"""What people mean by a currency's bare name, in the singular."""
+
+
+@tool(read_only=True)
+async def convert_currency(
+    amount: str, from_currency: str, to_currency: str, *, web: Web, config: ToolsConfig
+) -> str:
+    """Convert between currencies."""
+    count = read_amount(amount, "amount")
+    source, target = _currency(from_currency), _currency(to_currency)
+    rate = Decimal(1) if source == target else await _rate(source, target, web, config)
+    had = _counted(count, from_currency)
+    return f"{had} is {_counted(count * rate, to_currency)}."
+
+
+@tool(read_only=True)
+async def get_stock_price(company: str, *, web: Web, config: ToolsConfig) -> str:
+    """Tell a share price."""
+    ticker = ticker_of(company)
+    if ticker is None:
+        raise ToolError(f"I do not know the company {company}.")
+    query: dict[str, str | float | int] = {"s": ticker, "f": "sd2t2ohlcv", "h": "", "e": "csv"}
+    response = await web.get(_STOCK, config.stock_url, query)
+    rows = list(csv.DictReader(response.text.splitlines()))
+    if not rows or "Close" not in rows[0]:
+        raise Unreachable(_STOCK)
+    try:
+        price = Decimal(rows[0]["Close"])
+    except InvalidOperation as error:
+        # The service says N/D for what it does not know.
+        raise ToolError(f"There is no price for {company}.") from error
+    return f"{phrasing.name(company)} is at {price:.2f} dollars."
+
+
+async def _rate(source: str, target: str, web: Web, config: ToolsConfig) -> Decimal:
+    response = await web.get(_EXCHANGE, config.currency_url, {"from": source, "to": target})
+    if response.status_code == 404:
+        raise ToolError("There is no exchange rate for that.")
+    answer = json_of(_EXCHANGE, response)
+    try:
+        return Decimal(str(answer["rates"][target]))
+    except (KeyError, TypeError, InvalidOperation) as error:
+        raise Unreachable(_EXCHANGE) from error
+
+
+def _currency(said: str) -> str:
+    """The ISO code of a currency as said.
+
+    Raises:
+        Unreadable: It is not a currency.
+    """
+    name = " ".join(said.lower().replace(".", " ").replace("u s ", "us ").split())
+    name = name.removeprefix("the ")
+    if len(said.strip()) == 3 and said.strip().upper() in Locale("en").currencies:
+        return said.strip().upper()
+    known = _currencies()
+    for key in (name, name.removesuffix("s"), name.removesuffix("es")):
+        if key in known:
+            return known[key]
+    close = difflib.get_close_matches(name.removesuffix("s"), known, n=1, cutoff=0.85)
+    if not close:
+        raise Unreadable("currency", said)
+    return known[close[0]]
+
+
+@cache
+def _currencies() -> dict[str, str]:
+    """Currency names in lower case, singular → ISO code; what people mostly mean wins."""
+    names = {name.lower(): code for code, name in Locale("en").currencies.items()}
+    return names | {name.removesuffix("s"): code for name, code in names.items()} | _COMMON
+
+
+def _counted(count: Decimal, currency: str) -> str:
+    shown = phrasing.money(count)
+    name = currency.strip().removeprefix("the ")
+    if shown == "1":
+        return f"1 {name.removesuffix('s')}"
+    return f"{shown} {name if name.endswith('s') or not _takes_s(name) else name + 's'}"
+
+
+def _takes_s(name: str) -> bool:
+    return name.lower().split()[-1] in ("dollar", "euro", "pound", "franc", "rupee", "peso", "buck")

@@ -1,0 +1,155 @@
+"""Numbers, amounts and durations as people say them.
+
+Values come from a speech recogniser, so they are words ("an hour and a half", "two and a half"),
+but digits are read as well. text2num turns number words into digits; this module adds fractions,
+articles and units of time. It does not know days or times of day.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+
+from text_to_num import alpha2digit
+
+from voice.tools.registry import Unreadable
+
+NUMBER = r"\d+(?:\.\d+)?"
+
+_FRACTIONS = {"half": "0.5", "quarter": "0.25", "third": "0.333333333333333333"}
+_FRACTION_WORD = "(half|quarter|third)"
+_UNIT_SECONDS = {
+    "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600,
+    "day": 86_400, "week": 604_800,
+}  # fmt: skip
+_SMALLER = {"week": "day", "day": "hour", "hour": "minute", "minute": "second"}
+_UNIT = "(" + "|".join(_UNIT_SECONDS) + ")s?"
+_LONGEST = timedelta(days=366)
+
+
+def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
+    """The text in lower case with its numbers as digits: "two and a half miles" → "2.5 miles".
+
+    Args:
+        text: As said.
+        fractions: Whether "and a half", "a quarter" and the like become decimals too.
+        ordinals: Whether "second" and "third" are places in a row ("2nd"), not units and fractions.
+    """
+    said = text.lower().strip().strip("?!.,")
+    said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", said)
+    said = re.sub(r"[,?!]", " ", said)
+    said = re.sub(r"\b([a-z]+)-([a-z]+)\b", r"\1 \2", said)
+    said = re.sub(r"\ba (?=hundred|thousand|million|billion)", "one ", said)
+    if not ordinals:
+        # Hidden from text2num, which reads them as ordinals.
+        said = re.sub(r"\b(second|third)", r"q\1", said)
+    said = alpha2digit(said, "en", threshold=0)
+    said = re.sub(r"\bq(second|third)", r"\1", said)
+    said = re.sub(r"(?<!\d )\bpoint (\d+)\b", r"0.\1", said)
+    said = re.sub(r"\b(?:half a|a half) (?=dozen)", "0.5 ", said)
+    said = re.sub(rf"\b(?:({NUMBER}|an?) )?dozen\b", _dozen, said)
+    said = " ".join(said.split())
+    return _fractions(said) if fractions else said
+
+
+def amount(text: str, kind: str = "number") -> Decimal:
+    """A number as said: "twenty", "two and a half", "a", "half a", "minus five", "1,200".
+
+    Args:
+        text: As said.
+        kind: What it is called when it cannot be read.
+
+    Raises:
+        Unreadable: It is not a number.
+    """
+    said = re.sub(r"^(?:about|around|the) ", "", digits(text))
+    said = re.sub(rf"^({NUMBER})(?: of)? an?$", r"\1", said)
+    said = re.sub(r"^(?:minus|negative) ", "-", said).strip("$€£ ")
+    if said in ("a", "an"):
+        return Decimal(1)
+    if said in ("a couple", "a couple of", "couple", "a pair of"):
+        return Decimal(2)
+    try:
+        value = Decimal(said)
+    except InvalidOperation:
+        raise Unreadable(kind, text) from None
+    if not value.is_finite():
+        raise Unreadable(kind, text)
+    return value
+
+
+def duration(text: str) -> timedelta:
+    """A length of time as said: "an hour and a half", "1 hour 30", "three quarters of an hour".
+
+    Raises:
+        Unreadable: It is not a length of time, is not positive, or is longer than a year.
+    """
+    said = digits(text)
+    said = re.sub(r"^(?:for|in|about|around|after|of) ", "", said)
+    said = re.sub(r" (?:from now|later|please|long|timer)$", "", said).replace("-", " ")
+    said = re.sub(r"\ba (?:couple(?: of)?) ", "2 ", said)
+    said = re.sub(r"\ba few ", "3 ", said)
+    # "half an hour" and "three quarters of an hour" are 0.5 and 0.75 hours by now.
+    said = re.sub(rf"({NUMBER})(?: of)? an? ", r"\1 ", said)
+    said = re.sub(rf"^an? (?={NUMBER})", "", said)
+    said = re.sub(r"\ban? ", "1 ", said)
+    said = re.sub(rf"^{_UNIT}\b", r"1 \1", said)
+    total, rest = _summed(said)
+    if rest or not timedelta(0) < total <= _LONGEST:
+        raise Unreadable("duration", text)
+    return total
+
+
+def _summed(said: str) -> tuple[timedelta, str]:
+    """The sum of the parts of a duration, and what could not be read of it."""
+    seconds = Decimal(0)
+    smaller: str | None = None
+    part = re.compile(rf"(?:and )?({NUMBER}) ?(?:{_UNIT}\b)?\s*")
+    position = 0
+    while match := part.match(said, position):
+        value, unit = Decimal(match[1]), match[2]
+        if unit is None and smaller is not None:
+            # "an hour and a half" is in hours, "1 hour 30" in minutes.
+            unit = smaller if value >= 1 else _larger(smaller)
+        if unit is None:
+            break
+        seconds += value * _UNIT_SECONDS[unit]
+        smaller = _SMALLER.get({"sec": "second", "min": "minute", "hr": "hour"}.get(unit, unit))
+        position = match.end()
+    return timedelta(seconds=float(seconds)), said[position:]
+
+
+def _larger(unit: str) -> str:
+    return next(large for large, small in _SMALLER.items() if small == unit)
+
+
+def _dozen(match: re.Match[str]) -> str:
+    count = match[1] if match[1] and match[1][0].isdigit() else "1"
+    return _plain(Decimal(count) * 12)
+
+
+def _fractions(said: str) -> str:
+    """Turn "2 and a half", "3 quarters", "a half" and "half" into decimal numbers.
+
+    "half past" and "quarter to" are times of day, and "half of" is a sum: they stay.
+    """
+
+    def mixed(match: re.Match[str]) -> str:
+        count = Decimal(match[2]) if match[2] else Decimal(1)
+        return _plain(Decimal(match[1]) + count * Decimal(_FRACTIONS[match[3]]))
+
+    def several(match: re.Match[str]) -> str:
+        return _plain(Decimal(match[1]) * Decimal(_FRACTIONS[match[2]]))
+
+    said = re.sub(rf"\b({NUMBER}) and (?:an? |({NUMBER}) ){_FRACTION_WORD}s?\b", mixed, said)
+    said = re.sub(rf"\b({NUMBER}) {_FRACTION_WORD}s?\b(?! (?:past|to|after))", several, said)
+    return re.sub(
+        rf"\b(?:an? )?{_FRACTION_WORD}\b(?! (?:past|to|after|before|till|\d))",
+        lambda match: _FRACTIONS[match[1]],
+        said,
+    )
+
+
+def _plain(value: Decimal) -> str:
+    return f"{value.normalize():f}"

@@ -1,0 +1,154 @@
+"""From a typed Python function to a tool that the model can call.
+
+The name is the function's, the description its docstring's first line, and pydantic makes the JSON
+schema from the type hints; ``Annotated[str, Field(description=...)]`` and ``Literal[...]`` work as
+usual. Keyword-only parameters are not the model's: the toolbox fills them in by their type. This
+module does not know how a tool is run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from voice.errors import ConfigError
+from voice.types import ToolSpec
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MARK = "__voice_tool_read_only__"
+
+
+class ToolError(Exception):
+    """A tool cannot do what was asked; the text is spoken, so it is a plain English sentence."""
+
+
+class Unreadable(ToolError):
+    """A value could not be understood.
+
+    Args:
+        kind: What the value should have been, such as "duration".
+        value: What was said.
+    """
+
+    def __init__(self, kind: str, value: str) -> None:
+        super().__init__(f"I could not read the {kind} {value}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call.
+
+    Attributes:
+        arguments: Checks the model's arguments.
+        provided: Keyword-only parameter → the type that the toolbox fills it in by.
+    """
+
+    spec: ToolSpec
+    function: Callable[..., Any]
+    arguments: type[BaseModel]
+    provided: Mapping[str, type]
+
+
+def tool(*, read_only: bool = False) -> Callable[[F], F]:
+    """Mark a function as a tool.
+
+    Args:
+        read_only: Whether it changes nothing, so that it may run inside a draft.
+    """
+
+    def mark(function: F) -> F:
+        setattr(function, _MARK, read_only)
+        return function
+
+    return mark
+
+
+def tools_in(module: ModuleType) -> list[Tool]:
+    """The tools that a module defines itself, in the order of definition.
+
+    Raises:
+        ConfigError: A marked function cannot be a tool.
+    """
+    return [
+        as_tool(value)
+        for value in vars(module).values()
+        if inspect.isfunction(value)
+        and hasattr(value, _MARK)
+        and value.__module__ == module.__name__
+    ]
+
+
+def as_tool(function: Callable[..., Any]) -> Tool:
+    """Make a tool of a function marked with `tool`; unmarked ones count as having side effects.
+
+    Raises:
+        ConfigError: A parameter has no type hint, or the docstring is missing.
+    """
+    name = function.__name__
+    hints = typing.get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    provided: dict[str, type] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name not in hints:
+            raise ConfigError(f"tool {name}: parameter {parameter.name} has no type hint")
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            provided[parameter.name] = hints[parameter.name]
+        else:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (hints[parameter.name], default)
+    description = (inspect.getdoc(function) or "").partition("\n")[0]
+    if not description:
+        raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
+    arguments = create_model(
+        name, __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields
+    )
+    spec = ToolSpec(name, description, _schema(arguments), getattr(function, _MARK, False))
+    return Tool(spec, function, arguments, provided)
+
+
+def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the function takes them; a null or an empty string counts as left out.
+
+    Raises:
+        ToolError: One is missing, unknown or of the wrong type.
+    """
+    said = {key: value for key, value in arguments.items() if value not in (None, "")}
+    try:
+        model = tool.arguments.model_validate(said)
+    except ValidationError as error:
+        raise ToolError(_complaint(tool.spec.name, error)) from error
+    return {key: getattr(model, key) for key in model.model_fields_set}
+
+
+def _complaint(name: str, error: ValidationError) -> str:
+    problem = error.errors()[0]
+    parameter = str(problem["loc"][0]).replace("_", " ") if problem["loc"] else "request"
+    if problem["type"] == "missing":
+        return f"The {parameter} is missing."
+    if problem["type"] == "extra_forbidden":
+        return f"The {name.replace('_', ' ')} tool takes no {parameter}."
+    return f"I could not read the {parameter} {problem['input']}."
+
+
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema without what a small model would only have to read past."""
+    full = arguments.model_json_schema()
+    properties = {
+        name: {key: value for key, value in field.items() if key not in ("title", "default")}
+        for name, field in full.get("properties", {}).items()
+    }
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(full.get("required", [])),
+    }
+    if "$defs" in full:
+        schema["$defs"] = full["$defs"]
+    return schema

@@ -1,0 +1,56 @@
+"""What a tool may know and change of the conversation that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tzlocal import get_localzone
+
+
+def local_now() -> datetime:
+    """The wall clock in the machine's own time zone, which keeps its rules of summer time."""
+    return datetime.now(get_localzone())
+
+
+@dataclass(frozen=True, slots=True)
+class Drink:
+    """One kind of drink in an order; equal values are the same kind.
+
+    Attributes:
+        name: As on the menu, singular.
+        before: What is said before the name: size, roast, shots.
+        additions: What follows "with": milk, sweetener, extras.
+    """
+
+    name: str
+    before: tuple[str, ...] = ()
+    additions: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SessionScope:
+    """One conversation, as far as tools are concerned.
+
+    Attributes:
+        session_id: Names the conversation.
+        now: The clock that tools read; tests put their own here.
+        order: Drinks ordered so far → how many of each, oldest first.
+        end_requested: Whether the user has asked to end the conversation; read by the pipeline.
+        transfer_to: Whom the caller asked to be put through to; None until then.
+    """
+
+    session_id: str
+    now: Callable[[], datetime] = local_now
+    order: dict[Drink, int] = field(default_factory=dict)
+    end_requested: bool = False
+    transfer_to: str | None = None
+
+    def request_end(self) -> None:
+        """Ask for the conversation to end once the reply has been spoken; may be called again."""
+        self.end_requested = True
+
+    def request_transfer(self, to: str) -> None:
+        """Ask for the call to be handed to ``to`` once the reply has been spoken."""
+        self.transfer_to = to

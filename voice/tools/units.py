@@ -1,0 +1,140 @@
+"""Units of measure as people say them, converted by pint."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from voice.tools import phrasing
+from voice.tools.parsing import amount as read_amount
+from voice.tools.registry import ToolError, Unreadable, tool
+
+_TABLE = """
+mile=mile=miles mi|kilometer=kilometer=kilometers kilometre kilometres km k
+meter=meter=meters metre metres m|centimeter=centimeter=centimeters centimetre centimetres cm
+millimeter=millimeter=millimeters millimetres mm|inch=inch=inches in|foot=foot=feet ft
+yard=yard=yards yd|nautical mile=nautical_mile=nautical_miles|light year=light_year=light_years
+pound=pound=pounds lb lbs|ounce=ounce=ounces oz|stone=stone=stone stones
+kilogram=kilogram=kilograms kilo kilos kg|gram=gram=grams g|milligram=milligram=milligrams mg
+ton=ton=tons|tonne=metric_ton=tonnes metric_ton metric_tons|liter=liter=liters litre litres l
+milliliter=milliliter=milliliters millilitre millilitres ml|gallon=gallon=gallons
+quart=quart=quarts|pint=pint=pints|cup=cup=cups|fluid ounce=fluid_ounce=fluid_ounces
+tablespoon=tablespoon=tablespoons|teaspoon=teaspoon=teaspoons
+degree Celsius=degC=celsius centigrade degrees_celsius degree_celsius
+degree Fahrenheit=degF=fahrenheit degrees_fahrenheit degree_fahrenheit
+kelvin=kelvin=kelvin kelvins|second=second=seconds|minute=minute=minutes|hour=hour=hours
+day=day=days|week=week=weeks|month=month=months|year=year=years
+mile per hour=mile/hour=miles_per_hour mph miles_an_hour
+kilometer per hour=kilometer/hour=kilometers_per_hour kilometres_per_hour kilometers_an_hour
+meter per second=meter/second=meters_per_second|knot=knot=knots|acre=acre=acres
+hectare=hectare=hectares|square foot=foot**2=square_feet
+square meter=meter**2=square_meters square_metres|square mile=mile**2=square_miles
+square kilometer=kilometer**2=square_kilometers|square inch=inch**2=square_inches
+square yard=yard**2=square_yards|cubic meter=meter**3=cubic_meters|cubic foot=foot**3=cubic_feet
+calorie=calorie=calories|kilocalorie=kilocalorie=kilocalories|joule=joule=joules
+kilojoule=kilojoule=kilojoules|kilowatt hour=kilowatt_hour=kilowatt_hours|watt=watt=watts
+kilowatt=kilowatt=kilowatts|horsepower=horsepower=horsepower|byte=byte=bytes
+kilobyte=kilobyte=kilobytes|megabyte=megabyte=megabytes|gigabyte=gigabyte=gigabytes
+terabyte=terabyte=terabytes|bit=bit=bits|degree=degree=degrees|radian=radian=radians
+"""
+_PLURALS = {
+    "foot": "feet", "inch": "inches", "square foot": "square feet", "cubic foot": "cubic feet",
+    "square inch": "square inches", "stone": "stone", "kelvin": "kelvin",
+    "horsepower": "horsepower",
+}  # fmt: skip
+# The kind of a unit decides what an ambiguous one beside it means.
+_BESIDE = {
+    "ounce": ("fluid ounce", ("cup", "pint", "quart", "gallon", "liter", "milliliter",
+                              "tablespoon", "teaspoon")),
+    "degree": ("degree Fahrenheit", ("degree Celsius", "kelvin")),
+}  # fmt: skip
+
+
+@tool(read_only=True)
+def convert_units(amount: str, from_unit: str, to_unit: str) -> str:
+    """Convert between units of measure."""
+    count = read_amount(amount, "amount")
+    source, target = _unit(from_unit), _unit(to_unit)
+    source, target = _beside(source, target), _beside(target, source)
+    value = _converted(count, source, target)
+    return f"{_counted(count, source)} is {_counted(value, target)}."
+
+
+def _converted(count: Decimal, source: str, target: str) -> Decimal:
+    import pint
+
+    registry = _registry()
+    pints = _pint_names()
+    try:
+        converted = registry.Quantity(float(count), pints[source]).to(pints[target])
+        return Decimal(str(converted.magnitude))
+    except pint.PintError as error:
+        raise ToolError(f"I cannot convert {_plural(source)} to {_plural(target)}.") from error
+
+
+def _unit(said: str) -> str:
+    """Our name of a unit as said.
+
+    Raises:
+        Unreadable: It is not a unit that we know.
+    """
+    words = said.lower().replace(".", "").removeprefix("the ").split()
+    key = "_".join(words)
+    known = _names()
+    found = known.get(key) or known.get(key.removesuffix("s"))
+    if found is None and words[:1] == ["degrees"]:
+        found = known.get("_".join(words[1:]))
+    if found is None:
+        raise Unreadable("unit", said)
+    return found
+
+
+def _beside(unit: str, other: str) -> str:
+    if unit == "degree" and other == "degree Fahrenheit":
+        return "degree Celsius"
+    meant, company = _BESIDE.get(unit, (unit, ()))
+    return meant if other in company else unit
+
+
+def _counted(count: Decimal, unit: str) -> str:
+    shown = phrasing.number(count)
+    return f"{shown} {unit if shown == '1' else _plural(unit)}"
+
+
+def _plural(unit: str) -> str:
+    if unit in _PLURALS:
+        return _PLURALS[unit]
+    for joint in (" per ", " Celsius", " Fahrenheit"):
+        if joint in unit:
+            head, _, tail = unit.partition(joint)
+            return f"{head}s{joint}{tail}"
+    return f"{unit}s"
+
+
+@cache
+def _entries() -> list[tuple[str, str, list[str]]]:
+    cells = (cell.split("=") for line in _TABLE.strip().splitlines() for cell in line.split("|"))
+    return [(name, pint_name, said.split()) for name, pint_name, said in cells]
+
+
+@cache
+def _names() -> dict[str, str]:
+    """A unit as said, words joined by "_" → our name."""
+    known = {}
+    for name, _, said in _entries():
+        known[name.lower().replace(" ", "_")] = name
+        known.update(dict.fromkeys(said, name))
+    return known
+
+
+@cache
+def _pint_names() -> dict[str, str]:
+    return {name: pint_name for name, pint_name, _ in _entries()}
+
+
+@cache
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)

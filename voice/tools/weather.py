@@ -1,0 +1,114 @@
+"""The weather by Open-Meteo: a forecast of up to 16 days for any place that it can find.
+
+Source: https://open-meteo.com/en/docs and https://open-meteo.com/en/docs/geocoding-api
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from voice.config import ToolsConfig
+from voice.tools import dates, phrasing
+from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.scope import SessionScope
+from voice.tools.web import Query, Unreachable, Web, json_of
+
+_SERVICE = "weather service"
+_DAYS = 16
+_CODES = {
+    0: "clear sky", 1: "mostly clear", 2: "partly cloudy", 3: "overcast", 45: "fog",
+    48: "freezing fog", 51: "light drizzle", 53: "drizzle", 55: "heavy drizzle",
+    56: "light freezing drizzle", 57: "freezing drizzle", 61: "light rain", 63: "rain",
+    65: "heavy rain", 66: "light freezing rain", 67: "freezing rain", 71: "light snow", 73: "snow",
+    75: "heavy snow", 77: "snow grains", 80: "light showers", 81: "showers", 82: "heavy showers",
+    85: "light snow showers", 86: "snow showers", 95: "thunderstorms",
+    96: "thunderstorms with hail", 99: "thunderstorms with heavy hail",
+}  # fmt: skip
+"""WMO code → words; the service sends no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that was found; ``timezone`` is an IANA name."""
+
+    name: str
+    latitude: float
+    longitude: float
+    timezone: str
+
+
+async def find_place(
+    place: str, web: Web, config: ToolsConfig, service: str = "place service"
+) -> Place:
+    """Where a place is.
+
+    Args:
+        place: Its name as said.
+        web: Connections.
+        config: For the service's address.
+        service: What the service is called if it cannot be reached.
+
+    Raises:
+        Unreadable: There is no such place.
+        ToolError: The service cannot be reached.
+    """
+    query: Query = {"name": place, "count": 1, "language": "en", "format": "json"}
+    answer = json_of(service, await web.get(service, config.geocoding_url, query))
+    try:
+        results = answer.get("results") or []
+        if not results:
+            raise Unreadable("place", place)
+        first = results[0]
+        return Place(
+            str(first["name"]),
+            float(first["latitude"]),
+            float(first["longitude"]),
+            str(first.get("timezone", "")),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unreachable(service) from error
+
+
+@tool(read_only=True)
+async def get_weather(
+    place: str = "", day: str = "", *, scope: SessionScope, web: Web, config: ToolsConfig
+) -> str:
+    """Tell the weather."""
+    now = scope.now()
+    where = place.removeprefix("in ") or config.home_place
+    if not where:
+        raise ToolError("I do not know which place you mean.")
+    today = now.date()
+    asked = day.lower().removeprefix("on ").strip() or "today"
+    if asked in ("now", "right now", "currently", "outside"):
+        asked = "today"
+    ahead = (dates.day(asked, now) - today).days
+    if not 0 <= ahead < _DAYS:
+        raise ToolError(f"The forecast is for the next {_DAYS} days only.")
+    found = await find_place(where, web, config, _SERVICE)
+    query: Query = {
+        "latitude": found.latitude,
+        "longitude": found.longitude,
+        "current": "temperature_2m,weather_code",
+        "daily": "weather_code,temperature_2m_mean,temperature_2m_max,temperature_2m_min",
+        "timezone": "auto",
+        "forecast_days": ahead + 1,
+    }
+    answer = json_of(_SERVICE, await web.get(_SERVICE, config.weather_url, query))
+    return f"{phrasing.sentence(dates.titled(asked))} in {found.name}: {_forecast(answer, ahead)}."
+
+
+def _forecast(answer: Any, ahead: int) -> str:
+    try:
+        daily = answer["daily"]
+        code, degrees = daily["weather_code"][ahead], daily["temperature_2m_mean"][ahead]
+        if ahead == 0:
+            code = answer["current"]["weather_code"]
+            degrees = answer["current"]["temperature_2m"]
+        high, low = daily["temperature_2m_max"][ahead], daily["temperature_2m_min"][ahead]
+        return (
+            f"{_CODES[int(code)]}, {round(degrees)} degrees, high {round(high)}, low {round(low)}"
+        )
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Unreachable(_SERVICE) from error

@@ -1,0 +1,94 @@
+"""GET requests to public services, within one deadline and with one way to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import httpx
+
+from voice.tools.registry import ToolError
+
+Query = dict[str, str | float | int]
+
+logger = logging.getLogger(__name__)
+
+
+class Unreachable(ToolError):
+    """A service did not answer in time, or not as it should.
+
+    Args:
+        service: What it is called, such as "weather service".
+    """
+
+    def __init__(self, service: str) -> None:
+        super().__init__(f"The {service} cannot be reached.")
+
+
+class Web:
+    """One pool of connections for all tools.
+
+    Args:
+        timeout_s: Longest wait for an answer, name lookup and connecting included.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._client: httpx.AsyncClient | None = None
+
+    async def get(self, service: str, url: str, params: Query) -> httpx.Response:
+        """Fetch a page; redirects are followed.
+
+        Args:
+            service: What the service is called in the error.
+            url: Where.
+            params: The query.
+
+        Raises:
+            Unreachable: No answer in time, or a status other than 200 or 404.
+        """
+        return await self.request(service, "GET", url, params=params)
+
+    async def request(self, service: str, method: str, url: str, **options: Any) -> httpx.Response:
+        """Send a request; ``options`` are those of ``httpx.AsyncClient.request``.
+
+        Raises:
+            Unreachable: As `get`.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                response = await (await self._connected()).request(method, url, **options)
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
+            logger.warning("%s: %s", service, type(error).__name__)
+            raise Unreachable(service) from error
+        if response.status_code not in (200, 201, 401, 404):
+            logger.warning("%s: status %d", service, response.status_code)
+            raise Unreachable(service)
+        return response
+
+    async def close(self) -> None:
+        """Close all connections; may be called again."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def _connected(self) -> httpx.AsyncClient:
+        if self._client is None:
+            # Reading the certificates takes tens of milliseconds, which audio cannot wait for.
+            context = await asyncio.to_thread(httpx.create_ssl_context)
+            self._client = httpx.AsyncClient(verify=context, follow_redirects=True, timeout=None)
+        return self._client
+
+
+def json_of(service: str, response: httpx.Response) -> Any:
+    """The JSON that a service answered.
+
+    Raises:
+        Unreachable: It is not JSON.
+    """
+    try:
+        return response.json()
+    except ValueError as error:
+        logger.warning("%s: not JSON", service)
+        raise Unreachable(service) from error

@@ -1,0 +1,137 @@
+"""One Realtime conversation over an accepted WebSocket.
+
+A thin shell: it moves text between the socket, the protocol and the session, and decides with which
+close code the connection ends. Keys, origins and limits on their number are checked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
+
+from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
+from voice.realtime.outbox import Outbox, SlowClient
+from voice.realtime.protocol import RealtimeProtocol
+
+if TYPE_CHECKING:
+    from voice.pipeline import Session
+
+NORMAL, UNSUPPORTED_DATA, POLICY, INTERNAL, TRY_AGAIN_LATER = 1000, 1003, 1008, 1011, 1013
+
+_CLOSE_TIMEOUT_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class _Closing(Exception):
+    """Ends the connection with a close code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class RealtimeConnection:
+    """A conversation with one client.
+
+    Args:
+        socket: Accepted already.
+        session: Not yet running.
+        protocol: Of this session.
+        observe: Is shown every session event.
+        send_timeout_s: Longest wait for a client that does not read.
+    """
+
+    def __init__(
+        self,
+        socket: WebSocket,
+        session: Session,
+        protocol: RealtimeProtocol,
+        observe: Callable[[SessionEvent], None],
+        send_timeout_s: float,
+    ) -> None:
+        self._socket = socket
+        self._session = session
+        self._protocol = protocol
+        self._observe = observe
+        self._send_timeout_s = send_timeout_s
+        self._outbox = Outbox()
+
+    async def run(self) -> None:
+        """Hold the conversation until either side ends it; no failure of this one leaves here."""
+        closing = _Closing(NORMAL, "")
+        try:
+            await self._converse()
+        except* _Closing as raised:
+            closing = _first(raised)
+        except* SlowClient:
+            closing = _Closing(POLICY, "the client does not read")
+        except* Exception:
+            _log.exception("session %s failed", self._protocol.session_id)
+            closing = _Closing(INTERNAL, "internal error")
+        finally:
+            self._session.close("connection ended")
+        await self._close(closing)
+
+    async def _converse(self) -> None:
+        self._outbox.put(self._protocol.opening())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._session.run())
+            sending = group.create_task(self._send())
+            receiving = group.create_task(self._receive())
+            async for event in self._session.events():
+                self._tell(event)
+            self._outbox.close()
+            await sending
+            receiving.cancel()
+
+    def _tell(self, event: SessionEvent) -> None:
+        self._observe(event)
+        if isinstance(event, UserSpeechStarted) and self._session.options.interrupt_response:
+            self._outbox.drop_audio()
+        if isinstance(event, ReplyEnded) and event.status is ReplyStatus.CANCELLED:
+            self._outbox.drop_audio(event.reply_id)
+        self._outbox.put(self._protocol.translate(event))
+
+    async def _send(self) -> None:
+        while (text := await self._outbox.get()) is not None:
+            try:
+                async with asyncio.timeout(self._send_timeout_s):
+                    await self._socket.send_text(text)
+            except TimeoutError as error:
+                raise _Closing(POLICY, "the client does not read") from error
+            except (WebSocketDisconnect, WebSocketDisconnected):
+                # Receiving learns of it too, and ends the session.
+                return
+
+    async def _receive(self) -> None:
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                self._session.close("client disconnected")
+                return
+            text = message.get("text")
+            if text is None:
+                raise _Closing(UNSUPPORTED_DATA, "expected text messages")
+            self._outbox.put(self._protocol.receive(text))
+
+    async def _close(self, closing: _Closing) -> None:
+        try:
+            # The close frame queues up behind what the client does not read; it may never leave.
+            async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+                await self._socket.close(closing.code, closing.reason)
+        except (TimeoutError, WebSocketDisconnect, WebSocketDisconnected):
+            _log.debug("session %s: the client had gone", self._protocol.session_id)
+
+
+def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, _Closing)
+    return error

@@ -1,0 +1,236 @@
+"""What goes into the conversation and what it asks for: its inputs, its commands, its options.
+
+Endpointing events and transcripts go in as they are; the inputs here come from the other parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from voice.events import SessionEvent
+from voice.llm import Prompt
+from voice.types import EndpointEvent, Segment, ToolCall, ToolResult, ToolSpec, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What a client may change about its conversation.
+
+    Attributes:
+        instructions: System message.
+        agent_tools: Names of the tools that run here.
+        client_tools: Tools that the client runs.
+        tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
+        turn_detection: Whether speech and silence begin and end turns; else the client does.
+        silence_ms: Silence that ends a turn; None adapts it to what was said.
+        create_response: Whether the end of a turn brings a reply by itself.
+        interrupt_response: Whether the user's speech stops the agent's.
+        vad_threshold: Speech probability at and above which a frame counts as speech.
+        speak: Whether replies are spoken; else they are text only.
+        output_rate_hz: Of the reply's audio.
+        speed: Speaking rate; 1 is the voice's own.
+        max_reply_tokens: Longest answer of the model.
+        effort: instant, low, medium or high.
+        idle_timeout_s: Silence on both sides after which the agent asks; 0 never.
+    """
+
+    instructions: str = ""
+    agent_tools: tuple[str, ...] = ()
+    client_tools: tuple[ToolSpec, ...] = ()
+    tool_choice: str = "auto"
+    turn_detection: bool = True
+    silence_ms: int | None = None
+    create_response: bool = True
+    interrupt_response: bool = True
+    vad_threshold: float = 0.5
+    speak: bool = True
+    output_rate_hz: int = 24_000
+    speed: float = 1.0
+    max_reply_tokens: int = 96
+    effort: str = "instant"
+    idle_timeout_s: float = 0.0
+
+
+def with_changes(options: SessionOptions, **changes: object) -> SessionOptions:
+    """Options with some fields replaced.
+
+    Raises:
+        ValueError: A field is unknown.
+    """
+    try:
+        return replace(options, **changes)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError(f"session options: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionFailed:
+    """The recogniser raised; the turn has no transcript."""
+
+    turn_id: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSaid:
+    """The model's answer goes on with final text."""
+
+    reply_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """The model's answer is complete."""
+
+    reply_id: str
+    calls: tuple[ToolCall, ...]
+    cut: bool
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """The model raised. A ``malformed`` answer is worth another try."""
+
+    reply_id: str
+    message: str
+    malformed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """A tool that ran here has answered."""
+
+    reply_id: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechFailed:
+    """The synthesiser raised; the rest of the reply will not sound."""
+
+    reply_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSent:
+    """All audio of a reply has been handed to the client."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPlayed:
+    """All audio of a reply has been played."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakingStopped:
+    """The answer to `StopSpeaking`: what was heard of the reply until it stopped."""
+
+    reply_id: str
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Something to say as soon as nobody speaks: a ringing timer, a greeting."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequested:
+    """A tool asked for the conversation to end once the reply has been heard."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdleElapsed:
+    """Nobody has spoken for the idle timeout."""
+
+
+Input = (
+    EndpointEvent
+    | Transcript
+    | RecognitionFailed
+    | ModelSaid
+    | ModelAnswered
+    | ModelFailed
+    | ToolAnswered
+    | SpeechFailed
+    | AudioSent
+    | AudioPlayed
+    | SpeakingStopped
+    | Announce
+    | EndRequested
+    | IdleElapsed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell the client."""
+
+    event: SessionEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Ask the model. An earlier request of the same reply is over."""
+
+    reply_id: str
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class StopGenerating:
+    """Cancel the model's request of a reply."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Run a tool; it is never cancelled, since what it did stays done."""
+
+    reply_id: str
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Speak:
+    """Synthesise a segment and send it, behind those before it."""
+
+    reply_id: str
+    segment: Segment
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakEnd:
+    """No further segment comes; `AudioSent` and `AudioPlayed` are owed."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopSpeaking:
+    """Stop the sound and drop what has not been sent; `SpeakingStopped` is owed at once."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    """End the session."""
+
+    reason: str
+
+
+Command = Emit | Generate | StopGenerating | RunTool | Speak | SpeakEnd | StopSpeaking | HangUp

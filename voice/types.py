@@ -1,0 +1,234 @@
+"""What flows through the agent, and its units.
+
+Every value is frozen. Audio inside the agent is 16 kHz mono int16 in frames of 20 ms; time is
+counted in samples of the user's audio since the session began, never read from a clock. ``turn_id``
+counts the user's turns from 1; whatever a turn produces carries it, and is dropped where it is met
+once stale.
+
+Shapes: T is a number of samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE_RATE_HZ = 16_000
+FRAME_MS = 20
+FRAME_SAMPLES = SAMPLE_RATE_HZ * FRAME_MS // 1000
+
+Samples = NDArray[np.int16]
+"""(T,) int16 mono audio."""
+
+
+def samples_of_ms(duration_ms: float) -> int:
+    """Samples at 16 kHz in so many milliseconds, rounded to the nearest."""
+    return round(duration_ms * SAMPLE_RATE_HZ / 1000)
+
+
+def ms_of_samples(samples: int) -> float:
+    """Milliseconds that so many samples at 16 kHz last."""
+    return samples * 1000 / SAMPLE_RATE_HZ
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AudioFrame:
+    """20 ms of the user's audio.
+
+    Attributes:
+        samples: (320,) int16 at 16 kHz mono.
+        start_sample: Position of the first sample since the session began.
+    """
+
+    samples: Samples
+    start_sample: int
+
+    @property
+    def end_sample(self) -> int:
+        """Position just past the last sample."""
+        return self.start_sample + len(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStarted:
+    """The user began to speak. ``start_sample`` is where, pre-roll not included."""
+
+    turn_id: int
+    start_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The first silent frames after speech: time to decode.
+
+    Attributes:
+        end_sample: Where speech ended.
+    """
+
+    turn_id: int
+    end_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechResumed:
+    """Speech went on after a `Pause`, before the turn ended."""
+
+    turn_id: int
+    start_sample: int
+
+
+class EndReason(StrEnum):
+    """Why a turn was taken to be over."""
+
+    SILENCE = "silence"
+    LONGEST_TURN = "longest_turn"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The user's turn is over.
+
+    Attributes:
+        end_sample: Where speech ended.
+        decided_sample: Where the audio stood when the decision fell.
+    """
+
+    turn_id: int
+    end_sample: int
+    decided_sample: int
+    reason: EndReason = EndReason.SILENCE
+
+
+EndpointEvent = SpeechStarted | Pause | SpeechResumed | TurnEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was recognised so far in a turn.
+
+    Attributes:
+        text: Words as recognised; empty when nothing was understood.
+        final: Whether the whole turn has been decoded.
+        confidence: In [0, 1]; how far the text can be trusted. 0 for empty text.
+        end_sample: How far into the session's audio the decoder has heard.
+    """
+
+    turn_id: int
+    text: str
+    final: bool
+    confidence: float
+    end_sample: int
+
+
+class Role(StrEnum):
+    """Who a message in the dialogue is from."""
+
+    SYSTEM = "system"
+    USER = "user"
+    AGENT = "agent"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it. ``parameters`` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    read_only: bool = False
+    """Whether it may run inside a draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model made.
+
+    Attributes:
+        arguments: Already parsed, and checked against the tool's schema.
+    """
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered: a short text that the model reads, and may be asked to speak."""
+
+    call_id: str
+    name: str
+    content: str
+    error: bool = False
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of the dialogue.
+
+    Attributes:
+        content: What was said; for a tool message, its result.
+        tool_calls: Calls that an agent message made.
+        call_id: For a tool message, the call it answers.
+        name: For a tool message, the tool's name.
+    """
+
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A speakable piece of a reply.
+
+    Attributes:
+        index: 0 for the first segment of the turn's reply.
+        text: As shown and kept in the history.
+        spoken: As given to the synthesiser, numbers and signs written out.
+    """
+
+    turn_id: int
+    index: int
+    text: str
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordTiming:
+    """Where a word of a segment's ``text`` ends in its audio.
+
+    Attributes:
+        end_char: Index just past the word in ``Segment.text``.
+        end_sample: Index just past the word's last sample, at the synthesiser's rate, from the
+            segment's first sample.
+    """
+
+    end_char: int
+    end_sample: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeechChunk:
+    """Some synthesised audio of a segment, in order.
+
+    Attributes:
+        samples: (T,) int16 mono at ``sample_rate_hz``.
+        last: Whether the segment's audio ends here; only then are ``words`` complete.
+        words: Word ends known by now, in order; empty until known.
+    """
+
+    segment: Segment
+    samples: Samples
+    sample_rate_hz: int
+    last: bool
+    words: tuple[WordTiming, ...] = field(default=())

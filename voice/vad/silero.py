@@ -1,0 +1,87 @@
+"""Silero's neural detector, from the ONNX file that faster-whisper ships.
+
+It wants windows of 512 samples, each behind the last 64 samples of the one before, and carries a
+recurrent state. Frames of 320 samples are collected here until a window is full; in between, the last
+probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole recordings.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voice.errors import ModelError
+from voice.types import AudioFrame, Samples
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+WINDOW_SAMPLES = 512
+CONTEXT_SAMPLES = 64
+_STATE_SHAPE = (1, 1, 128)
+
+
+class SileroVad:
+    """Silero VAD v6 over a stream.
+
+    The model is loaded once per process and shared; the state belongs to one session.
+
+    Raises:
+        ModelError: The installed faster-whisper does not carry the model.
+    """
+
+    def __init__(self) -> None:
+        self._model = _load_model()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the stream: the next frame begins a new one."""
+        self._waiting: Samples = np.empty(0, np.int16)
+        self._context = np.zeros((1, CONTEXT_SAMPLES), np.float32)
+        self._state: tuple[Any, Any] = (
+            np.zeros(_STATE_SHAPE, np.float32),
+            np.zeros(_STATE_SHAPE, np.float32),
+        )
+        self._probability = 0.0
+
+    def probability(self, frame: AudioFrame) -> float:
+        """Probability in [0, 1] of speech in the newest full window of 32 ms."""
+        self._waiting = np.concatenate([self._waiting, frame.samples])
+        while len(self._waiting) >= WINDOW_SAMPLES:
+            window = self._waiting[:WINDOW_SAMPLES].astype(np.float32)[None] / 32768
+            self._waiting = self._waiting[WINDOW_SAMPLES:]
+            self._probability = self._run(window)
+        return self._probability
+
+    def _run(self, window: np.ndarray[Any, Any]) -> float:
+        inputs = {
+            "input": np.concatenate([self._context, window], axis=1),
+            "h": self._state[0],
+            "c": self._state[1],
+        }
+        output, *state = self._model.run(None, inputs)
+        self._state = (state[0], state[1])
+        self._context = window[:, -CONTEXT_SAMPLES:]
+        return float(np.asarray(output).reshape(-1)[0])
+
+
+@lru_cache(maxsize=1)
+def _load_model() -> InferenceSession:
+    import onnxruntime
+    from faster_whisper.utils import get_assets_path
+
+    files = sorted(Path(get_assets_path()).glob("silero_vad*.onnx"))
+    if not files:
+        raise ModelError(
+            f"{get_assets_path()}: no silero_vad*.onnx; expected faster-whisper >= 1.2"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        str(files[-1]), providers=["CPUExecutionProvider"], sess_options=options
+    )

@@ -1,0 +1,256 @@
+"""A microphone and a loudspeaker without a sound card, exact to the sample on the loop's clock.
+
+The microphone delivers a packet at the moment its last sample would have been captured; the
+loudspeaker knows when each sample it was given sounds. So what a user said and heard, and when, is
+known exactly. Neither knows of the network.
+
+Shapes: T is a number of samples.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.types import Samples
+
+PACKET_MS = 20
+AUDIBLE_ABOVE = 330
+"""A sample counts as audible when its magnitude is greater: -40 dBFS."""
+
+Clock = Callable[[], float]
+
+
+def speech_span(samples: Samples, rate_hz: int) -> tuple[int, int]:
+    """Where speech begins and ends in a recording, by energy in steps of 10 ms.
+
+    A step is speech when its level is within 30 dB of the loudest one and well above the quietest
+    tenth; so a fading last sound ends early rather than late, and delays after it read longer.
+
+    Args:
+        samples: (T,) int16, speech with or without silence and noise around it.
+        rate_hz: Rate of the samples.
+
+    Returns:
+        Index of the first sample of speech, and the index just past the last.
+
+    Raises:
+        ValueError: There is nothing but silence.
+    """
+    step = rate_hz // 100
+    steps = samples[: len(samples) // step * step].astype(np.float64).reshape(-1, step)
+    level = np.sqrt(np.mean(steps**2, axis=1))
+    if not level.size or not level.max():
+        raise ValueError(f"got {len(samples)} samples without any sound; expected speech")
+    floor = float(np.quantile(level, 0.1))
+    threshold = min(max(level.max() * 10 ** (-30 / 20), 3 * floor), level.max() / 2)
+    speech = np.flatnonzero(level > threshold)
+    return int(speech[0]) * step, (int(speech[-1]) + 1) * step
+
+
+def room_tone(seconds: float, rate_hz: int, level_dbfs: float = -66.0) -> Samples:
+    """Faint noise such as any microphone delivers: (T,) int16, the same on every call."""
+    noise = np.random.default_rng(0).normal(size=round(seconds * rate_hz))
+    return np.round(noise * 32768 * 10 ** (level_dbfs / 20)).astype(np.int16)
+
+
+class Microphone:
+    """Delivers what is said to it in real time, over a background that never stops.
+
+    Args:
+        rate_hz: Rate of all samples given and delivered.
+        clock: The event loop's clock, in seconds.
+        background: (T,) int16, repeated for ever under whatever is said.
+    """
+
+    def __init__(self, rate_hz: int, clock: Clock, background: Samples) -> None:
+        self.rate_hz = rate_hz
+        self.captured: list[Samples] = []
+        self.latest_packet_s = 0.0
+        self._clock = clock
+        self._background = background
+        self._packet = rate_hz * PACKET_MS // 1000
+        self._waiting: Samples = np.zeros(0, dtype=np.int16)
+        self._position = 0
+        self._start_s = clock()
+
+    @property
+    def start_s(self) -> float:
+        """When its first sample was captured, on the clock."""
+        return self._start_s
+
+    def time_of(self, position: int) -> float:
+        """When a sample, counted from the first, is captured; seconds on the clock."""
+        return self._start_s + position / self.rate_hz
+
+    def say(self, samples: Samples) -> int:
+        """Say something as soon as what is being said is over.
+
+        Args:
+            samples: (T,) int16.
+
+        Returns:
+            The position that its first sample will have.
+        """
+        start = self._position + len(self._waiting)
+        self._waiting = np.concatenate((self._waiting, samples))
+        return start
+
+    async def run(self, deliver: Callable[[Samples], Awaitable[None]]) -> None:
+        """Deliver packets of 20 ms, each when its last sample has been captured, until cancelled.
+
+        A late packet is delivered at once; ``latest_packet_s`` keeps the worst delay met.
+        """
+        self._start_s = self._clock()
+        while True:
+            due_s = self.time_of(self._position + self._packet)
+            await asyncio.sleep(max(0.0, due_s - self._clock()))
+            self.latest_packet_s = max(self.latest_packet_s, self._clock() - due_s)
+            packet = self._take()
+            self.captured.append(packet)
+            await deliver(packet)
+
+    def _take(self) -> Samples:
+        at = np.arange(self._position, self._position + self._packet) % len(self._background)
+        mixed = self._background[at].astype(np.int32)
+        said, self._waiting = self._waiting[: self._packet], self._waiting[self._packet :]
+        mixed[: len(said)] += said
+        self._position += self._packet
+        return np.clip(mixed, -32768, 32767).astype(np.int16)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sounding:
+    """A stretch of a reply's audio and when its first sample sounds, in seconds on the clock."""
+
+    item_id: str
+    start_s: float
+    samples: Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How much of an item has sounded by now."""
+
+    item_id: str
+    played_ms: float
+
+
+class Loudspeaker:
+    """Plays what it is given, at its rate, one piece after the other, without delay of its own.
+
+    Args:
+        rate_hz: Rate of all samples given.
+        clock: The event loop's clock, in seconds.
+    """
+
+    def __init__(self, rate_hz: int, clock: Clock) -> None:
+        self.rate_hz = rate_hz
+        self.timeline: list[Sounding] = []
+        self.underruns = 0
+        self._clock = clock
+
+    @property
+    def silent_from_s(self) -> float:
+        """When the last sample queued so far has sounded; in the past when nothing is queued."""
+        if not self.timeline:
+            return float("-inf")
+        last = self.timeline[-1]
+        return last.start_s + len(last.samples) / self.rate_hz
+
+    def play(self, item_id: str, samples: Samples) -> None:
+        """Queue audio of a reply's item; it sounds at once if nothing else is queued."""
+        now_s = self._clock()
+        if self.timeline and self.timeline[-1].item_id == item_id and now_s > self.silent_from_s:
+            self.underruns += 1
+        self.timeline.append(Sounding(item_id, max(now_s, self.silent_from_s), samples))
+
+    def playing(self) -> Played | None:
+        """What sounds now, or sounded last; None before anything has."""
+        now_s = self._clock()
+        begun = [piece for piece in self.timeline if piece.start_s <= now_s]
+        return self._heard(begun[-1].item_id) if begun else None
+
+    def flush(self) -> Played | None:
+        """Fall silent and drop what has not sounded; None when nothing was left to sound."""
+        now_s = self._clock()
+        cut = next(
+            (p for p in self.timeline if p.start_s + len(p.samples) / self.rate_hz > now_s), None
+        )
+        if cut is None:
+            return None
+        kept = []
+        for piece in self.timeline:
+            heard = round((now_s - piece.start_s) * self.rate_hz)
+            if heard > 0:
+                kept.append(replace(piece, samples=piece.samples[:heard]))
+        self.timeline = kept
+        return self._heard(cut.item_id)
+
+    def first_audible_s(self, item_id: str) -> float | None:
+        """When the first audible sample of an item sounds; None while there is none."""
+        for piece in self._of(item_id):
+            loud = np.flatnonzero(_audible(piece.samples))
+            if loud.size:
+                return piece.start_s + int(loud[0]) / self.rate_hz
+        return None
+
+    def last_audible_s(self, item_id: str) -> float | None:
+        """When the last audible sample of an item sounds; None while there is none."""
+        for piece in reversed(self._of(item_id)):
+            loud = np.flatnonzero(_audible(piece.samples))
+            if loud.size:
+                return piece.start_s + (int(loud[-1]) + 1) / self.rate_hz
+        return None
+
+    async def drained(self) -> None:
+        """Return when everything queued has sounded."""
+        left_s = self.silent_from_s - self._clock()
+        if left_s > 0:
+            await asyncio.sleep(left_s)
+            await self.drained()
+
+    def _of(self, item_id: str) -> list[Sounding]:
+        return [piece for piece in self.timeline if piece.item_id == item_id]
+
+    def _heard(self, item_id: str) -> Played:
+        now_s = self._clock()
+        lasting = [
+            min(len(piece.samples) / self.rate_hz, max(0.0, now_s - piece.start_s))
+            for piece in self._of(item_id)
+        ]
+        return Played(item_id, 1000 * sum(lasting))
+
+
+def _audible(samples: Samples) -> NDArray[np.bool_]:
+    return np.abs(samples.astype(np.int32)) > AUDIBLE_ABOVE
+
+
+def stereo(microphone: Microphone, loudspeaker: Loudspeaker) -> Samples:
+    """The conversation as a listener in the room would have recorded it.
+
+    Returns:
+        (T, 2) int16 at the microphone's rate: the user on the left, the agent on the right.
+
+    Raises:
+        ValueError: The two run at different rates.
+    """
+    if microphone.rate_hz != loudspeaker.rate_hz:
+        raise ValueError(
+            f"got {microphone.rate_hz} and {loudspeaker.rate_hz} Hz; expected the same rate"
+        )
+    left = np.concatenate([np.zeros(0, dtype=np.int16), *microphone.captured])
+    placed = [
+        (max(0, round((s.start_s - microphone.start_s) * microphone.rate_hz)), s.samples)
+        for s in loudspeaker.timeline
+    ]
+    length = max([len(left), *(at + len(samples) for at, samples in placed)])
+    both = np.zeros((length, 2), dtype=np.int16)
+    both[: len(left), 0] = left
+    for at, samples in placed:
+        both[at : at + len(samples), 1] = samples
+    return both

@@ -1,0 +1,20 @@
+// @ts-check
+/** What a screen reader says of a turn, besides the state. */
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+
+/**
+ * The newest thing of a turn that is complete. A spoken reply is not read out over the agent's voice.
+ *
+ * @param {Turn} turn
+ * @param {boolean} spoken Whether replies are heard.
+ * @returns {string} Empty when there is nothing.
+ */
+export function announcement({ user, replies }, spoken) {
+  const reply = replies.at(-1);
+  if (reply?.failure) return reply.failure;
+  if (reply?.done && reply.text && !spoken) return `Agent: ${reply.text}`;
+  const tool = reply?.tools.findLast((use) => use.result !== null);
+  if (tool) return `${tool.name}: ${tool.result}`;
+  return user?.final && user.text && !user.typed ? `You said: ${user.text}` : "";
+}

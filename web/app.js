@@ -1,0 +1,211 @@
+// @ts-check
+/** The page: puts the call, the elements and the user's actions together. */
+
+import { Call } from "./call.js";
+import { Notice } from "./notice.js";
+import { SettingsDialog } from "./settings.js";
+import { Surface } from "./surface.js";
+import { Tap } from "./tap.js";
+import { Transcript } from "./transcript.js";
+import { announcement } from "./announce.js";
+import { obstacle } from "./microphone.js";
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+
+/** @param {string} id @returns {any} */
+const byId = (id) => document.getElementById(id);
+
+const STATES = {
+  idle: "Ready",
+  connecting: "Connecting…",
+  reconnecting: "Reconnecting…",
+  listening: "Listening",
+  hearing: "Hearing you",
+  thinking: "Thinking",
+  speaking: "Speaking",
+  muted: "Muted",
+  writing: "Ready for your message",
+};
+
+/** States that a screen reader tells; who is speaking in a call can be heard. */
+const OF_THE_CALL = new Set(["idle", "connecting", "reconnecting", "muted"]);
+
+const url = new URL("v1/realtime", location.href);
+url.protocol = url.protocol.replace("http", "ws");
+url.search = "?model=quicksilver";
+url.hash = "";
+
+const notice = new Notice(byId);
+const surface = new Surface(byId("surface"));
+const transcript = new Transcript(byId("turns"), byId("scroller"), byId("latest"));
+const tap = new URLSearchParams(location.search).has("tap") ? new Tap() : null;
+const settings = new SettingsDialog({
+  onMicrophone: (deviceId) => attempt(() => call.sound.changeMicrophone(deviceId)),
+  onSpeaker: (deviceId) => attempt(() => call.sound.changeSpeaker(deviceId)),
+});
+
+let call = newCall();
+let starting = false;
+
+/** @returns {Call} */
+function newCall() {
+  return new Call(url.href, {
+    onTurn: (turn) => {
+      byId("welcome").hidden = true;
+      transcript.show(turn);
+      tell(announcement(turn, call.sound.speaker !== null));
+    },
+    onChange: () => show(),
+    onNotice: (message) => notice.show(message),
+    onTap: tap ? (block, frame) => tap.add(block, frame) : undefined,
+  });
+}
+
+/** @returns {keyof typeof STATES} */
+function state() {
+  const link = call.link.state;
+  if (starting || (link === "connecting" && !call.ready)) return "connecting";
+  if (link === "waiting" || link === "connecting") return "reconnecting";
+  if (!call.on) return "idle";
+  const activity = call.conversation.activity;
+  if (activity !== "listening") return activity;
+  if (!call.sound.microphone) return "writing";
+  return call.sound.microphone.muted ? "muted" : "listening";
+}
+
+let shownLink = "";
+
+function show() {
+  const now = state();
+  const before = document.body.dataset.state ?? "";
+  if (before !== now) {
+    document.body.dataset.state = now;
+    byId("state-text").textContent = STATES[now];
+    if (OF_THE_CALL.has(now) || OF_THE_CALL.has(before)) tell(STATES[now]);
+    surface.follow(() => ({ activity: voice(), analyser: analyser() }));
+  }
+  byId("talk").hidden = call.sound.microphone !== null || obstacle() !== "";
+  byId("talk").disabled = starting;
+  byId("hang-up").hidden = !call.on;
+  byId("mute").hidden = call.sound.microphone === null;
+  byId("mute").setAttribute("aria-pressed", String(call.sound.microphone?.muted === true));
+  if (shownLink !== call.link.state) {
+    shownLink = call.link.state;
+    linkChanged();
+  }
+}
+
+/** @returns {import("./conversation.js").Activity | "idle"} */
+function voice() {
+  const live = call.link.state === "open" || call.conversation.playing;
+  return live ? call.conversation.activity : "idle";
+}
+
+/** @returns {AnalyserNode | null} */
+function analyser() {
+  const speaking = call.conversation.activity === "speaking";
+  return (speaking ? call.sound.speaker?.analyser : call.sound.microphone?.analyser) ?? null;
+}
+
+function linkChanged() {
+  const { link } = call;
+  if (link.state === "open") notice.hide();
+  if (link.state !== "waiting") return;
+  notice.show(`${link.reason} Trying again…`, { label: "Try now", run: () => call.retry() });
+  if (!call.ready) askForKeyIfWanted();
+}
+
+/** A browser is not told why a socket was refused; a plain route says if it is for want of a key. */
+async function askForKeyIfWanted() {
+  const { key } = settings.chosen;
+  const answer = await fetch(
+    "v1/models",
+    key ? { headers: { Authorization: `Bearer ${key}` } } : {},
+  ).catch(() => null);
+  if (answer?.status !== 401) return;
+  call.hangUp();
+  const wrong = key
+    ? "The server did not accept the access key."
+    : "This server asks for an access key.";
+  notice.show(wrong, { label: "Settings", run: () => settings.open(true) });
+}
+
+/** @param {string} words For a screen reader; empty for nothing new. */
+function tell(words) {
+  const place = byId("announcer");
+  if (words && place.textContent !== words) place.textContent = words;
+}
+
+/**
+ * Do something that may fail for a reason the user should know.
+ *
+ * @param {() => Promise<void>} action
+ */
+async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    notice.show(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** @param {boolean} listen */
+async function start(listen) {
+  if (starting) return;
+  starting = true;
+  notice.hide();
+  if (!call.on && call.conversation.turns.length > 0) {
+    call = newCall();
+    transcript.clear();
+  }
+  show();
+  await attempt(() => call.start(settings.chosen, listen));
+  starting = false;
+  show();
+}
+
+byId("talk").addEventListener("click", async () => {
+  await start(true);
+  byId(call.sound.microphone ? "hang-up" : "words").focus();
+});
+
+byId("hang-up").addEventListener("click", () => {
+  call.hangUp();
+  byId("talk").focus();
+});
+
+byId("mute").addEventListener("click", () => call.mute(call.sound.microphone?.muted === false));
+
+byId("composer").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
+  event.preventDefault();
+  const field = byId("words");
+  const words = field.value.trim();
+  if (!words) return;
+  field.value = "";
+  if (!call.on) await start(false);
+  call.say(words);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) call.interrupt();
+});
+
+addEventListener("online", () => call.retry());
+
+if (obstacle()) notice.show(obstacle());
+show();
+
+// For tests and the curious: what is going on, and with ?tap in the address, what was played.
+Object.defineProperty(window, "quicksilver", {
+  value: Object.freeze({
+    get state() {
+      return state();
+    },
+    get turns() {
+      return structuredClone(call.conversation.turns);
+    },
+    get played() {
+      return tap?.recording() ?? null;
+    },
+  }),
+});

@@ -1,0 +1,247 @@
+// @ts-check
+/**
+ * One conversation: the connection, the microphone, the loudspeaker and what has been said.
+ *
+ * It knows nothing of the page's elements; it tells them that something changed.
+ */
+
+import { Conversation } from "./conversation.js";
+import { apply } from "./server-events.js";
+import { RealtimeClient } from "./realtime.js";
+import { Sound } from "./sound.js";
+import { Timeline } from "./timeline.js";
+import { configuration, history, userMessage } from "./requests.js";
+import { decode, encode } from "./pcm.js";
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+/** @typedef {import("./realtime.js").Link} Link */
+/** @typedef {import("./realtime.js").ServerEvent} ServerEvent */
+
+/**
+ * @typedef {object} CallListener
+ * @property {(turn: Turn) => void} onTurn
+ * @property {() => void} onChange The link, the activity or the microphone changed.
+ * @property {(message: string) => void} onNotice Something the user should know, in words.
+ * @property {(block: Float32Array, frame: number) => void} [onTap] Each block played, if wanted.
+ */
+
+/** @typedef {{microphone: string, speaker: string, key: string}} Settings */
+
+const LOST = "The microphone was unplugged. Choose another in the settings, or type below.";
+
+export class Call {
+  /**
+   * @param {string} url
+   * @param {CallListener} listener
+   */
+  constructor(url, listener) {
+    this._listener = listener;
+    this._client = new RealtimeClient(url, {
+      onEvent: (event) => this._receive(event),
+      onLink: (link) => this._linked(link),
+      onProblem: (problem) => listener.onNotice(problem),
+    });
+    this.conversation = new Conversation({
+      onTurn: listener.onTurn,
+      onError: (message) => listener.onNotice(message || "The server reported an error."),
+    });
+    this.sound = new Sound({
+      onPacket: (packet) => this._send(packet),
+      onLost: () => listener.onNotice(LOST),
+      onReport: (report) => this._played(report),
+      onTap: listener.onTap,
+    });
+    /** @type {Link} */
+    this.link = { state: "closed" };
+    /** Whether there has been a connection. */
+    this.ready = false;
+    this._timeline = new Timeline(this.sound.rateHz);
+    /** @type {Set<string>} Responses that the user has cut off: what still comes is dropped. */
+    this._stale = new Set();
+    /** @type {{turn: Turn, frame: number} | null} Where the speech ended that is being answered. */
+    this._asked = null;
+    /** @type {(() => void) | null} What to do as soon as no reply is under way. */
+    this._next = null;
+  }
+
+  /** @returns {boolean} Whether the call is on, connected or not. */
+  get on() {
+    return this.link.state !== "closed" || this.sound.busy;
+  }
+
+  /**
+   * Begin, with or without a microphone. To be called from a click or a key: browsers start sound
+   * only then.
+   *
+   * @param {Settings} settings
+   * @param {boolean} listen Whether to open the microphone.
+   * @throws {import("./microphone.js").MicrophoneError}
+   */
+  async start(settings, listen) {
+    await this.sound.open(settings, listen);
+    if (this.link.state === "closed") {
+      this._timeline = new Timeline(this.sound.rateHz);
+      this._client.connect(settings.key);
+    }
+    this._listener.onChange();
+  }
+
+  /** @param {boolean} muted */
+  mute(muted) {
+    if (this.sound.microphone) this.sound.microphone.muted = muted;
+    this._listener.onChange();
+  }
+
+  /** @param {string} words Typed by the user; a reply that is under way gives way. */
+  say(words) {
+    const itemId = `typed_${Date.now().toString(36)}_${this.conversation.turns.length}`;
+    this.interrupt();
+    const turn = this.conversation.typed(words, itemId);
+    this._asked = { turn, frame: this.sound.frame };
+    const ask = () => {
+      this._client.send(userMessage(itemId, words));
+      this._client.send({ type: "response.create" });
+    };
+    if (this._client.open && !this.conversation.active) ask();
+    else this._next = ask;
+    this._listener.onChange();
+  }
+
+  /** Stop the agent: its sound now, its reply as soon as the server hears of it. */
+  interrupt() {
+    if (this.conversation.active) this._client.send({ type: "response.cancel" });
+    this._silence();
+  }
+
+  /** Try the connection now instead of later. */
+  retry() {
+    this._client.retry();
+  }
+
+  hangUp() {
+    this._client.close();
+    this._release();
+  }
+
+  /** @param {import("./packer.js").Packet} packet */
+  _send({ samples, frame }) {
+    const event = { type: "input_audio_buffer.append", audio: encode(samples) };
+    if (this._client.send(event)) this._timeline.sent(samples.length, frame);
+  }
+
+  /** @param {Link} link */
+  _linked(link) {
+    this.link = link;
+    if (link.state === "open") {
+      this.ready = true;
+      this._timeline.reset();
+      // Who has spoken already, or has a question waiting, is not greeted.
+      const greet = this.conversation.turns.length === 0;
+      this._client.send(configuration(this.sound.speaker !== null, greet));
+      for (const event of history(this.conversation.turns)) this._client.send(event);
+      this._advance();
+    } else if (link.state !== "connecting") {
+      this._stale.clear();
+      this._asked = null;
+      this.conversation.settle();
+    }
+    if (link.state === "closed") {
+      if (link.reason) this._listener.onNotice(link.reason);
+      // A farewell is still being played when the server hangs up: it is heard out.
+      if (!this.sound.busy) this._release();
+    }
+    this._listener.onChange();
+  }
+
+  _advance() {
+    const next = this._next;
+    if (!next || this.conversation.active) return;
+    this._next = null;
+    next();
+  }
+
+  /** @param {ServerEvent} event */
+  _receive(event) {
+    apply(this.conversation, event);
+    if (event.type === "input_audio_buffer.speech_started") this._silence();
+    if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
+    if (event.type === "response.output_audio.delta") this._hear(event);
+    if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
+    if (event.type === "response.done") this._advance();
+    this._listener.onChange();
+  }
+
+  /** @param {ServerEvent} event */
+  _hear(event) {
+    if (this._stale.has(event.response_id)) return;
+    try {
+      this.sound.speaker?.play(String(event.item_id), decode(event.delta));
+    } catch (error) {
+      this._listener.onNotice(`The server sent sound that cannot be decoded (${error}).`);
+    }
+  }
+
+  /** @param {ServerEvent} event */
+  _speechEnded(event) {
+    const turn = this.conversation.turns.findLast((each) => each.user?.itemId === event.item_id);
+    const frame = this._timeline.frameAt(event.audio_end_ms);
+    this._asked = turn && frame !== null ? { turn, frame } : null;
+  }
+
+  /** The user takes the floor: the agent falls silent, and the server learns what was heard. */
+  async _silence() {
+    if (this.conversation.active) this._stale.add(this.conversation.active.id);
+    if (!this.sound.speaker?.busy) return;
+    this.conversation.playing = false;
+    for (const { id, playedMs } of await this.sound.speaker.flush()) {
+      this.conversation.interrupted(id);
+      const audio_end_ms = Math.floor(playedMs);
+      this._client.send({
+        type: "conversation.item.truncate",
+        item_id: id,
+        content_index: 0,
+        audio_end_ms,
+      });
+    }
+    this._listener.onChange();
+  }
+
+  /** @param {import("./player.js").Report} report */
+  _played(report) {
+    if (report.type === "audible") this._audible(report);
+    if (report.type === "played") this._progress(report.id, report.playedMs);
+    if (report.type === "finished") {
+      this._progress(report.id, report.playedMs);
+      this.conversation.finished(report.id);
+      this.conversation.playing = this.sound.busy;
+      if (this.link.state === "closed" && !this.sound.busy) this._release();
+    }
+    this._listener.onChange();
+  }
+
+  /** @param {{id: string, frame: number}} report */
+  _audible({ id, frame }) {
+    // A report may cross a flush on its way.
+    this.conversation.playing = this.sound.busy;
+    const turn = this.conversation.turnOf(id);
+    if (!this._asked || turn !== this._asked.turn) return;
+    const elapsedMs = ((frame - this._asked.frame) * 1000) / this.sound.rateHz;
+    this.conversation.measured(turn, elapsedMs + (this.sound.speaker?.latencyMs ?? 0));
+    this._asked = null;
+  }
+
+  /** @param {string} id @param {number} playedMs */
+  _progress(id, playedMs) {
+    this._client.send({
+      type: "quicksilver.played",
+      item_id: id,
+      audio_end_ms: Math.floor(playedMs),
+    });
+  }
+
+  _release() {
+    this.sound.close();
+    this.conversation.playing = false;
+    this._listener.onChange();
+  }
+}

@@ -1,0 +1,198 @@
+// @ts-check
+/**
+ * What has been said and what is going on: turns, replies, tools.
+ *
+ * It knows neither the page nor sockets nor sound; server-events.js brings it up to date.
+ */
+
+/**
+ * @typedef {object} ToolUse
+ * @property {string} id
+ * @property {string} name
+ * @property {Record<string, unknown>} arguments
+ * @property {string | null} result Null until it has answered.
+ * @property {boolean} error
+ * @property {number | null} durationMs
+ */
+
+/**
+ * @typedef {object} Reply
+ * @property {string} id The response's id.
+ * @property {string} itemId Empty until its message begins.
+ * @property {string} text Committed so far.
+ * @property {string} draft What is being denoised, `░` where masked; empty when nothing is.
+ * @property {number} heard Characters of `text` that have been heard.
+ * @property {boolean} done
+ * @property {boolean} interrupted
+ * @property {string} failure Why there is no whole reply, in words.
+ * @property {ToolUse[]} tools
+ */
+
+/**
+ * @typedef {object} Turn
+ * @property {number} id Counts from 1 on this page.
+ * @property {{itemId: string, text: string, final: boolean, typed: boolean} | null} user Null where
+ *   the agent spoke first.
+ * @property {Reply[]} replies
+ * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
+ * @property {number | null} voiceToVoiceMs As measured here.
+ */
+
+/** @typedef {"listening" | "hearing" | "thinking" | "speaking"} Activity */
+
+export class Conversation {
+  /** @param {{onTurn: (turn: Turn) => void, onError: (message: string) => void}} listener */
+  constructor(listener) {
+    this._listener = listener;
+    /** @type {Turn[]} */
+    this.turns = [];
+    this.playing = false;
+    this.hearing = false;
+    this.thinking = false;
+    /** @type {Reply | null} */
+    this.active = null;
+    /** @type {Turn | null} The turn that the last finished reply answered. */
+    this.answered = null;
+  }
+
+  /** @returns {Activity} */
+  get activity() {
+    if (this.hearing) return "hearing";
+    if (this.playing) return "speaking";
+    return this.thinking || this.active ? "thinking" : "listening";
+  }
+
+  /** The connection is gone: nothing is under way any more. What was said stays. */
+  settle() {
+    this.hearing = false;
+    this.thinking = false;
+    if (this.active) this.close(this.active, true);
+    for (const turn of this.turns) {
+      if (turn.user && !turn.user.final) {
+        turn.user.final = true;
+        this._listener.onTurn(turn);
+      }
+    }
+  }
+
+  /**
+   * Something was typed.
+   *
+   * @param {string} words
+   * @param {string} itemId
+   * @returns {Turn}
+   */
+  typed(words, itemId) {
+    this.thinking = true;
+    return this.open({ itemId, text: words, final: true, typed: true });
+  }
+
+  /** @param {string} itemId The user cut this reply off. */
+  interrupted(itemId) {
+    this.withReply(
+      (reply) => reply.itemId === itemId,
+      (reply) => {
+        reply.interrupted = true;
+        reply.draft = "";
+      },
+    );
+  }
+
+  /** @param {string} itemId All audio of this reply has been played. */
+  finished(itemId) {
+    this.withReply(
+      (reply) => reply.itemId === itemId,
+      (reply) => (reply.heard = reply.text.length),
+    );
+  }
+
+  /** @param {Turn} turn @param {number} ms */
+  measured(turn, ms) {
+    turn.voiceToVoiceMs = ms;
+    this._listener.onTurn(turn);
+  }
+
+  /** @param {Record<string, number>} marksMs Of the turn that was answered last. */
+  timed(marksMs) {
+    if (!this.answered) return;
+    this.answered.marksMs = marksMs;
+    this._listener.onTurn(this.answered);
+  }
+
+  /** @param {string} message Something went wrong, and the conversation goes on. */
+  failed(message) {
+    this._listener.onError(message);
+  }
+
+  /** @param {string} itemId @returns {Turn | null} The turn whose reply this is. */
+  turnOf(itemId) {
+    return this.turns.findLast((turn) => turn.replies.some((r) => r.itemId === itemId)) ?? null;
+  }
+
+  /** @param {Turn["user"]} user @returns {Turn} */
+  open(user) {
+    const turn = {
+      id: this.turns.length + 1,
+      user,
+      replies: [],
+      marksMs: {},
+      voiceToVoiceMs: null,
+    };
+    this.turns.push(turn);
+    this._listener.onTurn(turn);
+    return turn;
+  }
+
+  /** @param {string} itemId @param {(user: NonNullable<Turn["user"]>) => void} change */
+  withUser(itemId, change) {
+    const turn = this.turns.findLast((each) => each.user?.itemId === itemId);
+    if (!turn?.user) return;
+    change(turn.user);
+    this._listener.onTurn(turn);
+  }
+
+  /** @param {(reply: Reply) => boolean} match @param {(reply: Reply) => void} change */
+  withReply(match, change) {
+    for (const turn of this.turns.slice(-4)) {
+      const reply = turn.replies.find(match);
+      if (!reply) continue;
+      change(reply);
+      this._listener.onTurn(turn);
+    }
+  }
+
+  /** @param {Reply} reply @param {boolean} cutOff @param {string} [failure] */
+  close(reply, cutOff, failure = "") {
+    if (this.active === reply) this.active = null;
+    this.answered = this.turns.findLast((turn) => turn.replies.includes(reply)) ?? null;
+    // Something newer may have been asked meanwhile.
+    if (this.answered === this.turns.at(-1)) this.thinking = false;
+    this.withReply(
+      (each) => each === reply,
+      () => {
+        reply.done = true;
+        reply.draft = "";
+        reply.interrupted ||= cutOff;
+        reply.failure = failure;
+      },
+    );
+  }
+
+  /** @param {string} id A reply begins; it answers the newest turn, or nobody. */
+  begin(id) {
+    const turn = this.turns.at(-1) ?? this.open(null);
+    this.active = {
+      id,
+      itemId: "",
+      text: "",
+      draft: "",
+      heard: 0,
+      done: false,
+      interrupted: false,
+      failure: "",
+      tools: [],
+    };
+    turn.replies.push(this.active);
+    this._listener.onTurn(turn);
+  }
+}

@@ -1,0 +1,174 @@
+// @ts-check
+/**
+ * A client of the Realtime API over WebSocket: connects, reconnects, sends and receives JSON events.
+ *
+ * It knows nothing of audio devices or of what is shown. Whatever a server sends cannot throw here:
+ * a message that is not an event is reported and skipped.
+ */
+
+/** @typedef {{type: string, [field: string]: any}} ServerEvent */
+
+/**
+ * @typedef {{state: "connecting" | "open" | "closed", reason?: string}
+ *   | {state: "waiting", retryMs: number, reason: string}} Link
+ */
+
+/**
+ * @typedef {object} Listener
+ * @property {(event: ServerEvent) => void} onEvent
+ * @property {(link: Link) => void} onLink
+ * @property {(problem: string) => void} onProblem A message that could not be understood, in words.
+ */
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 10000;
+const STABLE_MS = 5000;
+
+/** Waiting to be sent, at most: a link that is this far behind is not live any more. */
+const LARGEST_BACKLOG_BYTES = 1_000_000;
+
+/** Close codes after which trying again would not help, and what to tell the user. */
+const FINAL = new Map([
+  [1000, ""],
+  [
+    1008,
+    "The server refused the connection. If it asks for an access key, enter it in the settings.",
+  ],
+]);
+
+/**
+ * How long to wait before an attempt.
+ *
+ * @param {number} attempt 0 for the first retry.
+ * @param {number} jitter In [0, 1): clients of a server that restarts should not all come at once.
+ * @returns {number} Milliseconds.
+ */
+export function backoffMs(attempt, jitter) {
+  const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
+  return Math.round(longest * (0.75 + 0.25 * jitter));
+}
+
+/** @param {number} code @returns {string} */
+function lost(code) {
+  if (code === 1013) return "The server is busy with other conversations.";
+  if (code === 1012 || code === 1001) return "The server is restarting.";
+  return "The server cannot be reached.";
+}
+
+export class RealtimeClient {
+  /**
+   * @param {string} url ws: or wss:.
+   * @param {Listener} listener
+   * @param {{WebSocket?: typeof WebSocket, random?: () => number, now?: () => number}} [platform]
+   */
+  constructor(url, listener, platform = {}) {
+    this._url = url;
+    this._listener = listener;
+    this._WebSocket = platform.WebSocket ?? globalThis.WebSocket;
+    this._random = platform.random ?? Math.random;
+    this._now = platform.now ?? (() => performance.now());
+    /** @type {WebSocket | null} */
+    this._socket = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this._timer = undefined;
+    this._attempt = 0;
+    this._wanted = false;
+    this._openedAt = 0;
+    this._key = "";
+  }
+
+  /** @returns {boolean} */
+  get open() {
+    return this._socket?.readyState === 1;
+  }
+
+  /** @param {string} [key] Sent as a subprotocol, the one place where a browser can put it. */
+  connect(key = "") {
+    this._key = key;
+    this._wanted = true;
+    this._attempt = 0;
+    this._dial();
+  }
+
+  /** Try again now instead of when the wait is over. Does nothing unless waiting. */
+  retry() {
+    if (this._wanted && this._socket === null) this._dial();
+  }
+
+  /** Hang up; nothing is heard of this connection afterwards but `closed`. */
+  close() {
+    this._wanted = false;
+    clearTimeout(this._timer);
+    const socket = this._socket;
+    this._socket = null;
+    socket?.close(1000);
+    this._listener.onLink({ state: "closed" });
+  }
+
+  /**
+   * @param {{type: string, [field: string]: any}} event
+   * @returns {boolean} Whether it went out; false while there is no connection, or it is stuck.
+   */
+  send(event) {
+    const socket = this._socket;
+    if (socket?.readyState !== 1 || socket.bufferedAmount > LARGEST_BACKLOG_BYTES) return false;
+    socket.send(JSON.stringify(event));
+    return true;
+  }
+
+  _dial() {
+    clearTimeout(this._timer);
+    this._listener.onLink({ state: "connecting" });
+    const protocols = ["realtime"];
+    if (this._key) protocols.push(`openai-insecure-api-key.${this._key}`);
+    const socket = new this._WebSocket(this._url, protocols);
+    this._socket = socket;
+    socket.onopen = () => {
+      if (socket !== this._socket) return;
+      this._openedAt = this._now();
+      this._listener.onLink({ state: "open" });
+    };
+    socket.onmessage = ({ data }) => {
+      if (socket === this._socket) this._receive(data);
+    };
+    socket.onclose = ({ code, reason }) => {
+      if (socket === this._socket) this._lost(code, reason);
+    };
+  }
+
+  /** @param {unknown} data */
+  _receive(data) {
+    /** @type {any} */
+    let event;
+    try {
+      event = JSON.parse(/** @type {string} */ (data));
+    } catch (error) {
+      this._listener.onProblem(`The server sent something that is not JSON (${error}).`);
+      return;
+    }
+    if (typeof event?.type !== "string") {
+      this._listener.onProblem("The server sent a message without a type.");
+      return;
+    }
+    this._listener.onEvent(event);
+  }
+
+  /** @param {number} code @param {string} reason */
+  _lost(code, reason) {
+    const opened = this._openedAt;
+    this._socket = null;
+    this._openedAt = 0;
+    const final = FINAL.get(code);
+    if (final !== undefined) {
+      this._wanted = false;
+      this._listener.onLink({ state: "closed", reason: reason || final });
+      return;
+    }
+    // A server that takes the call and drops it at once must not be called in a tight loop.
+    if (opened && this._now() - opened >= STABLE_MS) this._attempt = 0;
+    const retryMs = backoffMs(this._attempt, this._random());
+    this._attempt += 1;
+    this._timer = setTimeout(() => this._dial(), retryMs);
+    this._listener.onLink({ state: "waiting", retryMs, reason: lost(code) });
+  }
+}

@@ -1,0 +1,67 @@
+// @ts-check
+/** What the page sends besides audio, as values: the session it wants, and messages of the dialogue. */
+
+import { WIRE_HZ } from "./pcm.js";
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+/** @typedef {{type: string, [field: string]: any}} ClientEvent */
+
+const EXTENSIONS = ["transcript", "latency", "denoising", "tools", "heard", "state"];
+
+/** Entries of an earlier connection that a new one is told of, at most. */
+const REMEMBERED_TURNS = 12;
+
+/**
+ * @param {boolean} speak Whether replies are to be spoken, or only written.
+ * @param {boolean} greet Whether the agent is to say its greeting.
+ * @returns {ClientEvent}
+ */
+export function configuration(speak, greet) {
+  const format = { type: "audio/pcm", rate: WIRE_HZ };
+  return {
+    type: "session.update",
+    session: {
+      type: "realtime",
+      output_modalities: [speak ? "audio" : "text"],
+      audio: { input: { format, transcription: { model: "local" } }, output: { format } },
+      quicksilver: { events: EXTENSIONS, greet },
+    },
+  };
+}
+
+/**
+ * @param {string} itemId
+ * @param {string} words
+ * @returns {ClientEvent}
+ */
+export function userMessage(itemId, words) {
+  const content = [{ type: "input_text", text: words }];
+  return {
+    type: "conversation.item.create",
+    item: { id: itemId, type: "message", role: "user", content },
+  };
+}
+
+/**
+ * What a new connection must be told so that the agent remembers: only what was said and heard.
+ *
+ * @param {Turn[]} turns
+ * @returns {ClientEvent[]}
+ */
+export function history(turns) {
+  /** @type {ClientEvent[]} */
+  const events = [];
+  for (const turn of turns.slice(-REMEMBERED_TURNS)) {
+    const answered = turn.replies.some((reply) => reply.heard > 0);
+    if (!answered) continue;
+    if (turn.user?.text) events.push(userMessage(`${turn.user.itemId}_again`, turn.user.text));
+    for (const reply of turn.replies.filter((each) => each.heard > 0)) {
+      const content = [{ type: "output_text", text: reply.text.slice(0, reply.heard) }];
+      events.push({
+        type: "conversation.item.create",
+        item: { type: "message", role: "assistant", content },
+      });
+    }
+  }
+  return events;
+}

@@ -1,0 +1,86 @@
+// @ts-check
+/** The settings dialog: microphone, loudspeaker, access key. Devices are remembered; the key is not. */
+
+/** @typedef {import("./call.js").Settings} Settings */
+
+/**
+ * @param {string} id
+ * @returns {any} The element, which index.html is sure to have.
+ */
+const byId = (id) => document.getElementById(id);
+
+export class SettingsDialog {
+  /** @param {{onMicrophone: (deviceId: string) => void, onSpeaker: (deviceId: string) => void}} listener */
+  constructor(listener) {
+    /** @type {HTMLDialogElement} */
+    this._dialog = byId("settings");
+    /** @type {HTMLSelectElement} */
+    this._microphone = byId("microphone");
+    /** @type {HTMLSelectElement} */
+    this._speaker = byId("speaker");
+    /** @type {HTMLInputElement} */
+    this._key = byId("key");
+    this._key.value = sessionStorage.getItem("key") ?? "";
+    this._key.addEventListener("input", () => sessionStorage.setItem("key", this._key.value));
+    // Choosing where sound goes is not for all browsers.
+    byId("speaker-field").hidden = !("setSinkId" in AudioContext.prototype);
+    for (const [select, told] of /** @type {const} */ ([
+      [this._microphone, listener.onMicrophone],
+      [this._speaker, listener.onSpeaker],
+    ])) {
+      select.addEventListener("change", () => {
+        localStorage.setItem(select.id, select.value);
+        told(select.value);
+      });
+    }
+    byId("settings-open").addEventListener("click", () => this.open());
+    navigator.mediaDevices?.addEventListener("devicechange", () => this.refresh());
+  }
+
+  /** @returns {Settings} */
+  get chosen() {
+    const stored = (/** @type {string} */ id) => localStorage.getItem(id) ?? "";
+    return {
+      microphone: stored("microphone"),
+      speaker: stored("speaker"),
+      key: this._key.value.trim(),
+    };
+  }
+
+  /** @param {boolean} [forKey] Whether it is the key that is wanted. */
+  async open(forKey = false) {
+    await this.refresh();
+    if (!this._dialog.open) this._dialog.showModal();
+    if (forKey) this._key.focus();
+  }
+
+  /** Read the devices anew; their names are known only once the microphone has been allowed. */
+  async refresh() {
+    const devices = (await navigator.mediaDevices?.enumerateDevices()) ?? [];
+    fill(
+      this._microphone,
+      devices.filter((device) => device.kind === "audioinput"),
+      "Microphone",
+    );
+    fill(
+      this._speaker,
+      devices.filter((device) => device.kind === "audiooutput"),
+      "Loudspeaker",
+    );
+  }
+}
+
+/**
+ * @param {HTMLSelectElement} select
+ * @param {MediaDeviceInfo[]} devices
+ * @param {string} noun
+ */
+function fill(select, devices, noun) {
+  const named = devices.filter(({ deviceId }) => deviceId && deviceId !== "default");
+  const options = named.map(
+    ({ deviceId, label }, i) => new Option(label || `${noun} ${i + 1}`, deviceId),
+  );
+  select.replaceChildren(new Option("System default", ""), ...options);
+  const wanted = localStorage.getItem(select.id) ?? "";
+  select.value = named.some(({ deviceId }) => deviceId === wanted) ? wanted : "";
+}

@@ -1,0 +1,160 @@
+// @ts-check
+/** The conversation as it is shown: one list entry per turn, brought up to date as the turn goes on. */
+
+import { element } from "./element.js";
+import { latencyView } from "./waterfall.js";
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+/** @typedef {import("./conversation.js").Reply} Reply */
+/** @typedef {import("./conversation.js").ToolUse} ToolUse */
+
+/** How close to the end still counts as following the conversation, in CSS pixels. */
+const NEAR_END_PX = 80;
+
+/** As the animation in conversation.css lasts. */
+const SHIMMER_MS = 1600;
+
+/**
+ * A reply's text by how it is shown.
+ *
+ * @param {Reply} reply
+ * @returns {{heard: string, unheard: string, draft: string}}
+ */
+export function portions({ text, heard, draft }) {
+  // The draft is of the whole reply; what is committed already is its beginning.
+  const rest = draft.startsWith(text.trimEnd()) ? draft.slice(text.trimEnd().length) : "";
+  return { heard: text.slice(0, heard), unheard: text.slice(heard), draft: text ? rest : draft };
+}
+
+/** @param {ToolUse} use @returns {HTMLElement} */
+function toolCard(use) {
+  const given = Object.entries(use.arguments).map(([name, value]) => {
+    const said = typeof value === "string" ? value : JSON.stringify(value);
+    return element("span", "argument", [" ", element("span", "argument-name", `${name}: `), said]);
+  });
+  const state = use.result === null ? "running" : use.error ? "failed" : "answered";
+  return element("div", `tool ${state}`, [
+    element("div", "tool-call", [element("span", "tool-name", use.name), ...given]),
+    element("div", "tool-time", use.durationMs === null ? "" : `${Math.round(use.durationMs)} ms`),
+    element("div", "tool-result", use.result ?? "Running…"),
+  ]);
+}
+
+/** @param {string} kind @param {string} who @param {(Node | string)[]} words @returns {HTMLElement} */
+function line(kind, who, words) {
+  return element("div", `line ${kind}`, [
+    element("div", "who", who),
+    element("div", "words", words),
+  ]);
+}
+
+/** @param {Reply} reply @returns {HTMLElement | null} */
+function replyLine(reply) {
+  const { heard, unheard, draft } = portions(reply);
+  /** @type {(Node | string)[]} */
+  const words = [];
+  if (heard) words.push(element("span", "heard", heard));
+  if (unheard) words.push(element("span", "unheard", unheard.trimEnd()));
+  if (draft) {
+    const shimmering = element("span", "draft", draft);
+    shimmering.setAttribute("aria-hidden", "true");
+    // Each step makes the element anew; the shimmer goes on where it was.
+    shimmering.style.animationDelay = `${-Math.round(performance.now() % SHIMMER_MS)}ms`;
+    words.push(shimmering);
+  }
+  if (reply.interrupted && unheard) words.push(element("span", "remark", "Interrupted"));
+  if (reply.failure) words.push(element("span", "remark", reply.failure));
+  if (words.length === 0) return null;
+  return line(reply.interrupted ? "reply interrupted" : "reply", "Agent", words);
+}
+
+/** @param {Turn} turn @returns {boolean} Whether there is anything of this turn to show. */
+function worthShowing({ user, replies }) {
+  return replies.length > 0 || (user !== null && (user.text !== "" || !user.final));
+}
+
+/** @param {Turn} turn @returns {(HTMLElement | null)[]} */
+function linesOf({ user, replies }) {
+  /** @type {(HTMLElement | null)[]} */
+  const lines = [];
+  if (user && (user.text || !user.final)) {
+    lines.push(line(user.final ? "user" : "user interim", "You", [user.text]));
+  } else if (user) {
+    lines.push(line("user unclear", "You", ["Not understood"]));
+  }
+  for (const reply of replies) lines.push(...reply.tools.map(toolCard), replyLine(reply));
+  return lines;
+}
+
+export class Transcript {
+  /**
+   * @param {HTMLElement} list
+   * @param {HTMLElement} scroller
+   * @param {HTMLElement} latest Shown while the newest turn is out of sight.
+   */
+  constructor(list, scroller, latest) {
+    this._list = list;
+    this._scroller = scroller;
+    this._latest = latest;
+    /** @type {Map<number, HTMLElement>} */
+    this._entries = new Map();
+    this._following = true;
+    scroller.addEventListener("scroll", () => this._look(), { passive: true });
+    latest.addEventListener("click", () => this._follow());
+    new ResizeObserver(() => this._following && this._follow()).observe(scroller);
+  }
+
+  clear() {
+    this._list.replaceChildren();
+    this._entries.clear();
+    this._follow();
+  }
+
+  /** @param {Turn} turn */
+  show(turn) {
+    let entry = this._entries.get(turn.id);
+    if (!entry) {
+      entry = element("li", "turn");
+      this._entries.set(turn.id, entry);
+      this._list.append(entry);
+    }
+    entry.hidden = !worthShowing(turn);
+    const open = entry.querySelector("details")?.open === true;
+    const latency = latencyView(turn);
+    if (latency && open) latency.setAttribute("open", "");
+    const parts = [...linesOf(turn), latency];
+    update(
+      entry,
+      parts.filter((part) => part !== null),
+    );
+    if (this._following) this._follow();
+    else this._look();
+  }
+
+  _follow() {
+    this._following = true;
+    this._scroller.scrollTop = this._scroller.scrollHeight;
+    this._latest.hidden = true;
+  }
+
+  _look() {
+    const { scrollHeight, scrollTop, clientHeight } = this._scroller;
+    this._following = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    this._latest.hidden = this._following;
+  }
+}
+
+/**
+ * Put in what has changed and leave the rest alone, so that focus, selection and animations survive.
+ *
+ * @param {HTMLElement} entry
+ * @param {HTMLElement[]} parts
+ */
+function update(entry, parts) {
+  parts.forEach((part, index) => {
+    const shown = entry.children[index];
+    if (!shown) entry.append(part);
+    else if (!shown.isEqualNode(part)) shown.replaceWith(part);
+  });
+  while (entry.children.length > parts.length) entry.lastElementChild?.remove();
+}

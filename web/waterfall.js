@@ -1,0 +1,114 @@
+// @ts-check
+/** Where the time of a turn went: a bar of stages with the voice-to-voice total, and a table behind it. */
+
+import { element } from "./element.js";
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+/** @typedef {{kind: string, name: string, startMs: number, endMs: number}} Stage */
+
+/** @typedef {{totalMs: number, measured: boolean, path: Stage[], beside: Stage[]}} Waterfall */
+
+/** A bar as wide as the column; the same for all turns, so that they compare at a glance. */
+const FULL_BAR_MS = 1200;
+
+/** What follows what on the way from the end of speech to the first sound: mark at its end. */
+const PATH = [
+  { mark: "end_of_turn", kind: "wait", name: "End of turn" },
+  { mark: "reply_committed", kind: "think", name: "Thinking" },
+  { mark: "first_audio", kind: "voice", name: "Voice" },
+];
+
+/**
+ * Stages from a turn's marks.
+ *
+ * `path` follows one another without gaps and adds up to the total; `beside` ran within it. A mark that
+ * is missing, or earlier than the one before it, makes no stage of its own.
+ *
+ * @param {Record<string, number>} marksMs Mark → ms after the end of speech; `tool.<name>` a duration.
+ * @param {number | null} voiceToVoiceMs As measured here; null takes the server's word.
+ * @returns {Waterfall | null} Null where nothing is known.
+ */
+export function waterfall(marksMs, voiceToVoiceMs) {
+  /** @type {Stage[]} */
+  const path = [];
+  let atMs = 0;
+  /** @param {string} kind @param {string} name @param {number | null | undefined} endMs */
+  const advance = (kind, name, endMs) => {
+    if (endMs === undefined || endMs === null || endMs <= atMs) return;
+    path.push({ kind, name, startMs: atMs, endMs });
+    atMs = endMs;
+  };
+  for (const { mark, kind, name } of PATH) advance(kind, name, marksMs[mark]);
+  // Until the server's marks are in, only the whole is known.
+  advance("travel", path.length > 0 ? "Delivery" : "In all", voiceToVoiceMs);
+  if (path.length === 0) return null;
+
+  /** @type {Stage[]} */
+  const beside = [];
+  const recognised = marksMs.asr_final;
+  if (recognised > 0) {
+    beside.push({ kind: "recognise", name: "Recognition", startMs: 0, endMs: recognised });
+  }
+  for (const [mark, ms] of Object.entries(marksMs)) {
+    if (!mark.startsWith("tool.")) continue;
+    const startMs = marksMs.end_of_turn ?? 0;
+    beside.push({ kind: "tool", name: mark.slice(5), startMs, endMs: startMs + ms });
+  }
+  return { totalMs: voiceToVoiceMs ?? atMs, measured: voiceToVoiceMs !== null, path, beside };
+}
+
+/** @param {number} ms @returns {string} */
+export function inMs(ms) {
+  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/**
+ * @param {Turn} turn
+ * @returns {HTMLElement | null} Null where nothing is known yet.
+ */
+export function latencyView(turn) {
+  const parts = waterfall(turn.marksMs, turn.voiceToVoiceMs);
+  if (!parts) return null;
+  const label = parts.measured ? "voice to voice" : "to the first sound";
+  const bar = element("div", "bar");
+  bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);
+  bar.setAttribute("aria-hidden", "true");
+  for (const { kind, startMs, endMs } of parts.path) {
+    const piece = element("span", `piece stage-${kind}`);
+    piece.style.flexGrow = String(endMs - startMs);
+    bar.append(piece);
+  }
+  const total = element("span", "total", [element("strong", "", inMs(parts.totalMs)), ` ${label}`]);
+  const legend = element(
+    "span",
+    "legend",
+    parts.path.map(({ kind, name, startMs, endMs }) =>
+      element("span", `key stage-${kind}`, `${name} ${inMs(endMs - startMs)}`),
+    ),
+  );
+  return element("details", "latency", [
+    element("summary", "", [bar, total, legend]),
+    table(parts),
+  ]);
+}
+
+/** @param {Waterfall} parts @returns {HTMLElement} */
+function table({ path, beside }) {
+  const stages = [...path, ...beside];
+  const longestMs = Math.max(...stages.map((stage) => stage.endMs));
+  const rows = stages.map(({ kind, name, startMs, endMs }) => {
+    const piece = element("span", `piece stage-${kind}`);
+    piece.style.setProperty("--start", `${(100 * startMs) / longestMs}%`);
+    piece.style.setProperty("--length", `${(100 * (endMs - startMs)) / longestMs}%`);
+    const head = element("th", "", name);
+    head.setAttribute("scope", "row");
+    const lane = element("div", "lane", [piece]);
+    lane.setAttribute("aria-hidden", "true");
+    return element("tr", "", [
+      head,
+      element("td", "", [lane]),
+      element("td", "", inMs(endMs - startMs)),
+    ]);
+  });
+  return element("table", "stages", [element("tbody", "", rows)]);
+}

@@ -1,0 +1,13 @@
+/** What an AudioWorkletGlobalScope has, and TypeScript's DOM library does not. */
+
+declare const sampleRate: number;
+declare const currentFrame: number;
+
+declare class AudioWorkletProcessor {
+  readonly port: MessagePort;
+}
+
+declare function registerProcessor(
+  name: string,
+  processor: new (options: any) => AudioWorkletProcessor,
+): void;
