@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -69,8 +70,6 @@ class Matcher:
 
     def __init__(self, inner: Any, vocab_size: int) -> None:
         self._inner = inner
-        self._bits = torch.zeros(1, (vocab_size + 31) // 32, dtype=torch.int32)
-        self._shifts = torch.arange(32, dtype=torch.int32)
         self._vocab_size = vocab_size
 
     @property
@@ -87,10 +86,8 @@ class Matcher:
         Raises:
             ValueError: Nothing may come next.
         """
-        import llguidance.torch
-
-        llguidance.torch.fill_next_token_bitmask(self._inner, self._bits, 0)
-        allowed = ((self._bits[0, :, None] >> self._shifts) & 1).bool().view(-1)
+        bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
+        allowed = torch.from_numpy(np.unpackbits(bits, bitorder="little")).bool()
         masked = logits.masked_fill(~allowed[: self._vocab_size], -torch.inf)
         best = int(masked.argmax())
         if masked[best] == -torch.inf:

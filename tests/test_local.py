@@ -38,6 +38,9 @@ class ScriptedSession:
     def append_audio(self, samples, rate_hz):
         self.audio.append(samples)
 
+    def greet(self):
+        self.told.append(("greet",))
+
     def played(self, reply_id, played_ms):
         self.told.append(("played", reply_id, played_ms))
 
@@ -156,6 +159,7 @@ async def test_without_a_headset_it_does_not_listen_to_itself(headset):
     assert [bool(block.any()) for block in heard] == [True, headset, headset, True]
     assert [len(block) for block in heard] == [20] * 4
     assert local.lines == ["Listening. Ctrl-C ends the conversation."]
+    assert local.session.told == [("greet",)]
 
 
 def test_a_mistake_is_one_line_on_standard_error(capsys):

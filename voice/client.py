@@ -38,11 +38,8 @@ LATE_START_S = 0.3
 SILENT_ANSWER_S = 1.5
 """How long after an empty transcript a reply may still begin."""
 LATE_LATENCY_S = 0.5
-SESSION: dict[str, Any] = {
-    "type": "realtime",
-    "audio": {"input": {"transcription": {"model": "local"}}},
-    "quicksilver": {"events": ["transcript", "latency", "tools", "heard", "state"]},
-}
+EVENTS = ("transcript", "latency", "tools", "heard", "state")
+"""Extension events asked for."""
 
 Found = TypeVar("Found")
 
@@ -53,6 +50,15 @@ def at_client_rate(samples: Samples, rate_hz: int) -> Samples:
 
     resampled: Samples = soxr.resample(samples, rate_hz, RATE_HZ)
     return resampled
+
+
+def _configuration(greet: bool) -> dict[str, Any]:
+    session = {
+        "type": "realtime",
+        "audio": {"input": {"transcription": {"model": "local"}}},
+        "quicksilver": {"events": list(EVENTS), "greet": greet},
+    }
+    return {"type": "session.update", "session": session}
 
 
 class RealtimeClient:
@@ -76,13 +82,19 @@ class RealtimeClient:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, url: str, *, api_key: str | None = None, background: Samples | None = None
+        cls,
+        url: str,
+        *,
+        api_key: str | None = None,
+        greet: bool = True,
+        background: Samples | None = None,
     ) -> AsyncGenerator[RealtimeClient, None]:
         """Connect, switch transcripts and extension events on, and start microphone and playback.
 
         Args:
             url: As ``ws://127.0.0.1:7860/v1/realtime``.
             api_key: Sent as a bearer token when given.
+            greet: Whether the agent may say its greeting.
             background: (T,) int16 at 24 kHz that the microphone picks up all the time; faint noise
                 unless given.
 
@@ -106,7 +118,7 @@ class RealtimeClient:
                         group.create_task(client.microphone.run(client._send_audio)),
                         group.create_task(client._report_played()),
                     ]
-                    await client.send({"type": "session.update", "session": SESSION})
+                    await client.send(_configuration(greet))
                     await client.wait_for("session.updated")
                     yield client
                     for task in tasks:

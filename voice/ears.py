@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from voice.asr import Recognizer, RecognizerStream
 from voice.audio import Framer, StreamResampler
 from voice.config import EndpointingConfig
 from voice.endpointing import Endpointer
@@ -35,6 +35,9 @@ from voice.types import (
     ms_of_samples,
 )
 from voice.vad import Vad
+
+if TYPE_CHECKING:
+    from voice.asr import Recognizer, RecognizerStream
 
 SHORTEST_COMMIT_MS = 100
 # A client that marks its turns itself may fill the buffer for ever; the oldest audio goes first.

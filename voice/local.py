@@ -77,6 +77,7 @@ class LocalConversation:
         if not self._listening:
             self._listening = True
             self._screen.keep("Listening. Ctrl-C ends the conversation.")
+            self._session.greet()
         now_s = self._clock()
         if not self._headset and now_s < self._queue.silent_from_s(now_s) + ECHO_TAIL_S:
             samples = np.zeros_like(samples)
@@ -164,7 +165,7 @@ async def converse(config: Config, console: Console) -> None:
             with card.running(hear):
                 await conversation.run()
     finally:
-        parts.close()
+        await parts.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -65,7 +65,7 @@ class Parts:
             model=model,
             synthesizer=synthesizer,
             toolbox=toolbox,
-            lines=[ear_line, model_line, voice_line],
+            lines=[f"recogniser: {ear_line}", model_line, voice_line],
             ear_threads=ThreadPoolExecutor(EAR_THREADS, thread_name_prefix="ears"),
             mouth_threads=ThreadPoolExecutor(MOUTH_THREADS, thread_name_prefix="mouth"),
         )

@@ -23,8 +23,7 @@ export const AUDIBLE = 0.003;
 /**
  * @typedef {{type: "audible", id: string, frame: number}
  *   | {type: "played", id: string, playedMs: number}
- *   | {type: "finished", id: string, playedMs: number}
- *   | {type: "starved", id: string}} Report
+ *   | {type: "finished", id: string, playedMs: number}} Report
  */
 
 export class Player {
@@ -177,7 +176,6 @@ export class Player {
   _progress(block, count) {
     const item = this._items[0];
     if (!item) return [];
-    if (this._starved && count > 0) return [{ type: "starved", id: item.id }];
     this._sinceReport += block;
     if (count === 0 || this._sinceReport < this._reportEvery) return [];
     this._sinceReport = 0;

@@ -35,8 +35,7 @@ def resident_mib(pid: int) -> float:
 
 async def call(server: ServerProcess) -> float:
     """Hold a call of a few turns; gives the resident set while it is still open, MiB."""
-    async with RealtimeClient.open(server.realtime_url) as client:
-        await client.settled()
+    async with RealtimeClient.open(server.realtime_url, greet=False) as client:
         for utterance in demo_lines("assistant")[:TURNS]:
             await client.turn(at_client_rate(utterance.samples, SAMPLE_RATE_HZ))
         return resident_mib(server.pid)

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from benchmarks.report import machine, write
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
 from benchmarks.voice.figures import BargeIn, Said, figures
 from voice.client import RATE_HZ, RealtimeClient, at_client_rate
-from voice.config import CONFIGS_DIR
 from voice.demo_server import serving
 from voice.turn_report import item_of
 from voice.types import SAMPLE_RATE_HZ
@@ -38,8 +34,7 @@ SPEAK_AFTER_S = 0.4
 async def converse(url: str, utterances: Sequence[Utterance]) -> list[Said]:
     """Say utterances one after the other in one conversation."""
     said = []
-    async with RealtimeClient.open(url) as client:
-        await client.settled()
+    async with RealtimeClient.open(url, greet=False) as client:
         for utterance in utterances:
             samples = at_client_rate(utterance.samples, SAMPLE_RATE_HZ)
             turn = await client.turn(samples, utterance.end * RATE_HZ // SAMPLE_RATE_HZ)
@@ -56,8 +51,7 @@ async def interrupt(url: str, first: Utterance, second: Utterance) -> BargeIn | 
         None when the reply was over before the agent could notice.
     """
     over = at_client_rate(second.samples, SAMPLE_RATE_HZ)
-    async with RealtimeClient.open(url) as client:
-        await client.settled()
+    async with RealtimeClient.open(url, greet=False) as client:
         since = len(client.events)
         client.microphone.say(at_client_rate(first.samples, SAMPLE_RATE_HZ))
         created = await client.wait_for("response.created", since)
@@ -102,18 +96,16 @@ async def measure(agent: str, parts: Sequence[str], options: Sequence[str]) -> l
     """Run one agent's share of the parts; gives `Said`s, and `BargeIn`s or None."""
     found: list[Any] = []
     lines = demo_lines(agent)
-    with tempfile.TemporaryDirectory() as directory:
-        silent = _without_greeting(agent, Path(directory))
-        async with serving(["--agent", str(silent), *options]) as server:
-            url = server.realtime_url
-            if "demo" in parts:
-                found += await converse(url, lines)
-            for utterance in alone(agent, parts):
-                found += await converse(url, [utterance])
-            if "barge-in" in parts:
-                for first, second in pairwise(lines):
-                    found.append(await interrupt(url, first, second))
-                    print(f"{first.name[:32]:32} {found[-1]}", flush=True)
+    async with serving(["--agent", agent, *options]) as server:
+        url = server.realtime_url
+        if "demo" in parts:
+            found += await converse(url, lines)
+        for utterance in alone(agent, parts):
+            found += await converse(url, [utterance])
+        if "barge-in" in parts:
+            for first, second in pairwise(lines):
+                found.append(await interrupt(url, first, second))
+                print(f"{first.name[:32]:32} {found[-1]}", flush=True)
     return found
 
 
@@ -130,13 +122,6 @@ def alone(agent: str, parts: Sequence[str]) -> list[Utterance]:
             [*demo_lines("assistant"), *demo_lines("coffee"), *commands], PAUSES_MS
         )
     return [utterance for utterance in chosen if utterance.agent == agent]
-
-
-def _without_greeting(agent: str, directory: Path) -> Path:
-    text = (CONFIGS_DIR / "agents" / f"{agent}.toml").read_text(encoding="utf-8")
-    file = directory / f"{agent}.toml"
-    file.write_text(re.sub(r"^greeting = .*$", 'greeting = ""', text, flags=re.M), encoding="utf-8")
-    return file
 
 
 async def main() -> None:

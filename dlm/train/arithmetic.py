@@ -57,12 +57,16 @@ def evaluate(text: str) -> float | None:
 
 
 def _special(text: str) -> float | None:
-    tip = re.fullmatch(r"(?:an? )?(.+? percent|.+?%) (?:tip|discount) on (.+?)(?: dollars| euros)?", text)
+    tip = re.fullmatch(
+        r"(?:an? )?(.+? percent|.+?%) (?:tip|discount) on (.+?)(?: dollars| euros)?", text
+    )
     text = f"{tip[1]} of {tip[2]}" if tip else text
     power = re.fullmatch(r"(.+) to the power of (.+)", text)
     if power:
         base, exponent = said.number(power[1]), said.number(power[2])
-        return base**exponent if base is not None and exponent is not None and exponent < 13 else None
+        return (
+            base**exponent if base is not None and exponent is not None and exponent < 13 else None
+        )
     percent = re.fullmatch(r"(.+?)(?: percent|%) of (.+)", text)
     if percent:
         share, base = said.number(percent[1]), said.number(percent[2])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dlm.train import phrasings_assistant as assistant
+from dlm.train import phrasings as assistant
 from dlm.train import phrasings_coffee as coffee
+from dlm.train import phrasings_home, phrasings_time
 from dlm.train.inventions import INVENTIONS
 from dlm.train.replies import ABILITIES
 from dlm.train.schemas import TOOLS, Spec
@@ -11,7 +12,8 @@ from dlm.train.schemas import TOOLS, Spec
 Phrasings = tuple[str, ...]
 
 SAY: dict[str, Phrasings] = {
-    **assistant.SAY,
+    **phrasings_time.SAY,
+    **phrasings_home.SAY,
     **coffee.SAY,
     **{name: tuple(tool.say) for name, tool in INVENTIONS.items()},
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.train import catalog, moves
+from dlm.train import catalog, moves, moves_coffee
 from dlm.train.corpora import Corpora, as_heard, load
 from dlm.train.grammar import fill
 from dlm.train.holdout import NothingHeldOutError
@@ -45,11 +45,14 @@ WEIGHTS: dict[str, int] = {
 }  # fmt: skip
 """How often each of the assistant's tools is asked for."""
 
-_TALK = {"who": 3, "hello": 2, "thanks": 4, "garbled": 3, "how": 1, "no": 2, "facts": 4}
-_ALIKE = frozenset(
-    "take_note read_calendar schedule_meeting find_recipe set_volume start_car define_word vacuum_room "
-    "check_stock_item get_bus spell_word".split()
-)
+_TALK = {
+    "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
+    "made": 2, "joke": 2, "stop": 2, "yes": 2, "wait": 1, "louder": 1, "wrong": 2,
+}  # fmt: skip
+_ALIKE = frozenset([
+    "take_note", "read_calendar", "schedule_meeting", "find_recipe", "set_volume", "start_car",
+    "define_word", "vacuum_room", "check_stock_item", "get_bus", "spell_word",
+])  # fmt: skip
 """Inventions too near to the agents' own tools to be declined beside them."""
 
 
@@ -146,8 +149,8 @@ def _subset(script: Script, names: list[str]) -> list[str]:
 def _instructions(rng: Random, agent: str) -> str:
     if agent in INSTRUCTIONS and rng.random() < 0.85:
         return INSTRUCTIONS[agent]
-    if rng.random() < 0.3:
-        return rng.choice(list(INSTRUCTIONS.values()))
+    if agent not in INSTRUCTIONS and rng.random() < 0.4:
+        return INSTRUCTIONS["assistant"]
     fields = {"name": "Quicksilver", "company": rng.choice(WORDS["company"])}
     return fill(rng.choice(OTHER_INSTRUCTIONS), rng, fields)
 
@@ -169,16 +172,18 @@ def _turns(script: Script) -> int:
 
 
 def _assistant(script: Script) -> None:
+    script.repertoire = AGENT_TOOLS["assistant"]
     _greet(script, "assistant")
     for _ in range(_turns(script)):
         _turn(script, _wanted)
-    if script.rng.random() < 0.12 and script.split == "train":
+    if script.rng.random() < 0.12 and script.split == "train" and not script.ended:
         moves.goodbye(script)
 
 
 def _invented(script: Script) -> None:
     _greet(script, "assistant")
     names = script.rng.sample(list(INVENTIONS), script.rng.randint(1, 3))
+    script.repertoire = tuple(names)
     for _ in range(_turns(script)):
         _turn(
             script,
@@ -199,6 +204,9 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     if 0.38 <= roll < 0.54 and _without_tool(script):
         return
     tool = wanted(script)
+    other = wanted(script)
+    if roll > 0.96 and tool != other and moves.compound(script, tool, other):
+        return
     if 0.54 <= roll < 0.64 and tool in catalog.BARE:
         moves.bare_request(script, tool)
     else:
@@ -208,6 +216,10 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 def _without_tool(script: Script) -> bool:
     rng = script.rng
     roll = rng.random()
+    if roll < 0.04:
+        return moves.acquaintance(script)
+    if roll < 0.08:
+        return moves.abilities(script, script.repertoire)
     if roll < 0.5:
         return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
     if roll < 0.62:
@@ -228,35 +240,42 @@ def _wanted(script: Script) -> str:
 
 
 def _coffee(script: Script) -> None:
+    script.repertoire = AGENT_TOOLS["coffee"]
     _greet(script, "coffee")
     turns = script.rng.choice((1, 2, 2, 3, 4)) if script.split == "train" else 1
     for _ in range(turns):
-        _coffee_turn(script)
+        if not script.ended:
+            _coffee_turn(script)
 
 
 def _coffee_turn(script: Script) -> None:
     rng = script.rng
     roll = rng.random()
     ordered = bool(script.world.order)
-    move = moves.follow_up if roll < 0.2 else moves.correction
-    if ordered and roll < 0.4 and move(script):
+    if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
         return
-    if ordered and roll < 0.62:
+    if ordered and roll < 0.66:
         changes = ("remove_drink", "read_order", "confirm_order", "confirm_order")
         moves.request(script, rng.choice(changes))
     elif roll > 0.97:
         moves.goodbye(script)
     elif roll > 0.93:
         moves.request(script, "transfer_call")
+        script.ended = True
     elif roll > 0.91:
         moves.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
-    elif roll > 0.84 and _without_tool(script):
+    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and moves.shop_talk(script)):
         return
     elif roll > 0.76:
         moves.bare_request(script, "order_drink")
     else:
         moves.request(script, "order_drink")
 
+
+_CHANGES: tuple[Callable[[Script], bool], ...] = (
+    *(moves.follow_up, moves.follow_up, moves.follow_up, moves.correction, moves.correction),
+    *(moves_coffee.swap, moves_coffee.without, moves_coffee.again, moves_coffee.clear),
+)
 
 _WRITERS: dict[str, Callable[[Script], None]] = {
     "assistant": _assistant,

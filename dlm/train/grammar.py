@@ -6,7 +6,7 @@ Knows nothing of tools or of what fills a slot.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class Template:
         return pieces
 
 
-@lru_cache(maxsize=None)
+@cache
 def template(source: str) -> Template:
     """The compiled form of a template, compiled once."""
     return Template(source)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from random import Random
 
 _SHARE = 20
@@ -23,7 +23,7 @@ def held_out(key: str) -> bool:
     return zlib.crc32(key.encode()) % _SHARE == 0
 
 
-@lru_cache(maxsize=None)
+@cache
 def members(options: tuple[str, ...], split: str) -> tuple[str, ...]:
     """The entries of ``options`` in a split ("train" or "heldout"), possibly none.
 

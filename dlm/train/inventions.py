@@ -1,7 +1,10 @@
 """Tools that no agent ships: distractors, and tasks whose tools the model cannot have memorised.
 
-Reads the notation of `dlm.train.inventions_table`; results are sentences made from the arguments and
-random fields, sometimes given as JSON, as other people's tools do.
+Reads the tables' notation: ``@`` name | descriptions, ``n`` verbs ; nouns of other names, ``c`` what it
+can do, ``p`` a parameter with its kind of value and other names, ``>`` what users say, ``+`` follow-ups,
+``-`` requests lacking the first parameter, ``?`` how it is asked for, ``<`` results, ``!`` an error,
+``=`` replies. Results are sentences made from the arguments and random fields, sometimes given as JSON,
+as other people's tools do.
 """
 
 from __future__ import annotations
@@ -11,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from dlm.train import said
+from dlm.train import inventions_daily, inventions_office, said
+from dlm.train.composed import pseudo_word
 from dlm.train.grammar import fill, template
-from dlm.train.inventions_table import TABLE
 from dlm.train.schemas import Spec, spec
-from dlm.train.twins import Arguments, Result, capital, failure
-from dlm.train.values import Values, pseudo_word
+from dlm.train.values import Values
 from dlm.train.words import WORDS
+from dlm.train.world import Arguments, Result, capital, failure
 
 
 @dataclass(slots=True)
@@ -63,7 +66,7 @@ class Invention:
 def _read() -> dict[str, Invention]:
     found: dict[str, Invention] = {}
     current: Invention | None = None
-    for line in TABLE.splitlines():
+    for line in (inventions_daily.TABLE + inventions_office.TABLE).splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "@":
             name, _, descriptions = rest.partition(" | ")
@@ -139,7 +142,10 @@ def twin(tool: Invention, arguments: Arguments, values: Values, rng: Random) -> 
         fields[slot] = _field(slot, arguments, values, rng)
     text = capital(fill(chosen, rng, fields))
     if rng.random() < 0.12:
-        own = {k.rstrip("23"): fields[k] for k in sorted(template(chosen).slots)}
+        slots = sorted(template(chosen).slots)
+        plain = {k.rstrip("23") for k in slots}
+        short = len(plain) == len(slots)
+        own = {k.rstrip("23") if short else k: fields[k] for k in slots}
         text = json.dumps(own if own.keys() - arguments.keys() else {"result": text})
     return Result(text, "done", fields | {"": chosen})
 

@@ -6,11 +6,23 @@ from dlm.train import catalog
 from dlm.train.grammar import Piece, fill
 from dlm.train.holdout import pick
 from dlm.train.inventions import INVENTIONS
-from dlm.train.phrasings_assistant import REFUSALS
-from dlm.train.replies import DECLINES, REPEAT, TALK
+from dlm.train.phrasings import REFUSALS
+from dlm.train.replies import DECLINES
 from dlm.train.script import Call, Script, calls_of, ordered
 from dlm.train.slots import base
-from dlm.train.twins import Arguments, capital
+from dlm.train.talk import (
+    ABILITY,
+    ABLE,
+    KNOWN,
+    MET,
+    NAMED,
+    REPEAT,
+    SHOP_TALK,
+    TALK,
+    UNKNOWN,
+    WHO_AM_I,
+)
+from dlm.train.world import Arguments, capital
 
 CORPUS_SHARE = 0.35
 """How often a request is worded by a corpus row, where there is one."""
@@ -24,9 +36,12 @@ _KEPT: dict[str, tuple[str, ...]] = {
 }
 """Arguments that a follow-up takes over from the call before."""
 
-_QUESTION_WORDS = frozenset(
-    "what what's whats how how's who when where why which is are am do does did can could will would should any".split()
-)
+_SECOND = "'"
+
+_QUESTION_WORDS = frozenset([
+    "what", "what's", "whats", "how", "how's", "who", "when", "where", "why", "which", "is", "are",
+    "am", "do", "does", "did", "can", "could", "will", "would", "should", "any",
+])  # fmt: skip
 
 _ROOMS = {"set_device": ("device", "state"), "get_device": ("device",)}
 
@@ -44,6 +59,30 @@ def request(script: Script, tool: str) -> bool:
 def row_question(row: list[Piece]) -> bool:
     """Whether a corpus sentence is a question, by its first word."""
     return row[0].text.split()[0].lower() in _QUESTION_WORDS
+
+
+def compound(script: Script, first: str, second: str) -> bool:
+    """The user asks for two different things in one breath."""
+    orders = [tuple(o for o in catalog.SAY[t] if o.startswith("!")) for t in (first, second)]
+    if not all(orders):
+        return False
+    sources = [pick(script.rng, options, script.split) for options in orders]
+    one, two = (script.worded(t, s) for t, s in zip((first, second), sources, strict=True))
+    marked = [Piece(p.text, p.slot and f"{p.slot}{_SECOND}") for p in two]
+    joint = script.rng.choice((" and ", " and then ", " and also ", " then "))
+    values = script.speak([*one, Piece(joint), *marked])
+    halves = (
+        {k: v for k, v in values.items() if not k.endswith(_SECOND)},
+        {k.removesuffix(_SECOND): v for k, v in values.items() if k.endswith(_SECOND)},
+    )
+    calls: list[Call] = []
+    for tool, half in zip((first, second), halves, strict=True):
+        calls += calls_of(tool, half, catalog.PARAMETERS[tool])
+    if len(calls) > 3:
+        script.messages.pop()
+        return False
+    script.answer(calls)
+    return True
 
 
 def bare_request(script: Script, tool: str) -> bool:
@@ -89,7 +128,7 @@ def correction(script: Script) -> bool:
     after = ordered(before | given, catalog.PARAMETERS[tool])
     if tool == "get_device" and "device" in given and "room" not in given:
         after.pop("room", None)
-    undo = _undo(tool, before)
+    undo = _undo(script, tool, before)
     if undo and undo[0] in script.forbidden:
         return False
     results = script.call([*([undo] if undo else []), (tool, after)])
@@ -108,9 +147,13 @@ def _asked(script: Script, tool: str, options: tuple[str, ...], before: Argument
         script.split = split
 
 
-def _undo(tool: str, before: Arguments) -> Call | None:
+def _undo(script: Script, tool: str, before: Arguments) -> Call | None:
     if tool == "set_timer":
-        return "cancel_timer", {"name": before["name"]} if "name" in before else {}
+        if "name" in before:
+            return "cancel_timer", {"name": before["name"]}
+        # With several timers running only its length tells which one is meant.
+        several = len(script.world.timers) > 1
+        return "cancel_timer", {"name": before["duration"]} if several else {}
     if tool == "add_to_list":
         return "remove_from_list", dict(before)
     if tool == "order_drink":
@@ -158,6 +201,7 @@ def goodbye(script: Script) -> bool:
     """The user ends the conversation; a plain goodbye where no tool does that."""
     _talk_turn(script, "bye", catalog.SAY["end_conversation"])
     script.answer([("end_conversation", {})])
+    script.ended = True
     return True
 
 
@@ -182,4 +226,39 @@ def unfit(script: Script) -> bool:
     plain = [d for d in DECLINES if "{what}" not in d]
     script.say(capital(fill(script.rng.choice(plain), script.rng, {})))
     script.last = None
+    return True
+
+
+def abilities(script: Script, tools: tuple[str, ...]) -> bool:
+    """The user asks what the agent can do; the tools it names are then offered."""
+    known = [t for t in tools if t in catalog.CAN and t not in script.forbidden]
+    if len(known) < 3:
+        return False
+    _talk_turn(script, "able", ABLE)
+    chosen = script.rng.sample(known, 3)
+    fields = {n: catalog.CAN[t] for n, t in zip(("first", "second", "third"), chosen, strict=True)}
+    script.used.update(chosen)
+    script.say(fill(script.rng.choice(ABILITY), script.rng, fields))
+    return True
+
+
+def acquaintance(script: Script) -> bool:
+    """The user tells their name, and may ask for it again."""
+    if script.rng.random() < 0.2:
+        script.ask("talk", WHO_AM_I)
+        script.say(script.rng.choice(UNKNOWN))
+        return True
+    person = {"person": script.ask("talk", NAMED)["person"].title()}
+    script.say(fill(script.rng.choice(MET), script.rng, person))
+    if script.rng.random() < 0.4 and script.split == "train":
+        script.ask("talk", WHO_AM_I)
+        script.say(fill(script.rng.choice(KNOWN), script.rng, person))
+    return True
+
+
+def shop_talk(script: Script) -> bool:
+    """What customers ask a coffee shop that its tools do not answer."""
+    said, answers = SHOP_TALK[script.rng.choice(list(SHOP_TALK))]
+    script.ask("order_drink", said)
+    script.say(script.rng.choice(answers))
     return True

@@ -13,23 +13,32 @@ from random import Random
 from dlm.train.grammar import Piece
 from dlm.train.said import MONTHS, WEEKDAYS, words_of
 
-_FILLERS = ("uh", "um", "er", "like", "you know", "well", "hm", "ah")
-_OPENERS = ("okay", "hey", "so", "um", "uh", "well", "hi", "hey quicksilver", "quicksilver", "please", "yeah",
-            "alright", "now", "hello", "okay so", "right")  # fmt: skip
-_DROPPED = frozenset("the a an my to for of please is in on me it i".split())
+_FILLERS = (
+    "uh", "um", "er", "like", "you know", "well", "hm", "ah",
+)  # fmt: skip
+_OPENERS = (
+    "okay", "hey", "so", "um", "uh", "well", "hi", "hey quicksilver", "quicksilver", "please",
+    "yeah", "alright", "now", "hello", "okay so", "right",
+)  # fmt: skip
+_DROPPED = frozenset([
+    "the", "a", "an", "my", "to", "for", "of", "please", "is", "in", "on", "me", "it", "i",
+])  # fmt: skip
 _HOMOPHONES = {
-    "for": ("four", "fore"), "four": ("for",), "to": ("two", "too"), "two": ("to", "too"), "too": ("to",),
-    "eight": ("ate",), "one": ("won",), "by": ("buy", "bye"), "buy": ("by",), "mail": ("male",), "flour": ("flower",),
-    "flower": ("flour",), "the": ("a", "de"), "a": ("the", "uh"), "in": ("and", "an"), "and": ("in", "an"),
-    "meet": ("meat",), "meat": ("meet",), "right": ("write",), "write": ("right",), "there": ("their",),
-    "weather": ("whether",), "whether": ("weather",), "hour": ("our",), "our": ("hour", "are"), "is": ("it's",),
-    "what's": ("what", "what is"), "what": ("whats", "what's"), "set": ("said", "sit"), "an": ("and", "a"),
-    "i'd": ("i", "eye"), "timer": ("time or",), "list": ("least",), "off": ("of",), "on": ("own", "in"),
-    "sum": ("some",), "some": ("sum",), "plain": ("plane",), "whole": ("hole",), "check": ("czech", "cheque"),
-    "how": ("house", "how's"), "will": ("we'll",), "add": ("at", "ad"), "at": ("add", "that"), "my": ("by", "mine"),
-    "can": ("could",), "do": ("due",), "have": ("of",), "turn": ("term",), "of": ("off",), "be": ("bee",),
-    "week": ("weak",), "tea": ("tee",), "bean": ("been",), "bread": ("bred",), "pears": ("pairs",), "time": ("thyme",),
-    "male": ("mail",), "no": ("know",), "know": ("no",), "new": ("knew",), "read": ("red",), "red": ("read",),
+    "for": ("four", "fore"), "four": ("for",), "to": ("two", "too"), "two": ("to", "too"),
+    "too": ("to",), "eight": ("ate",), "one": ("won",), "by": ("buy", "bye"), "buy": ("by",),
+    "mail": ("male",), "flour": ("flower",), "flower": ("flour",), "the": ("a", "de"),
+    "a": ("the", "uh"), "in": ("and", "an"), "and": ("in", "an"), "meet": ("meat",),
+    "meat": ("meet",), "right": ("write",), "write": ("right",), "there": ("their",),
+    "weather": ("whether",), "whether": ("weather",), "hour": ("our",), "our": ("hour", "are"),
+    "is": ("it's",), "what's": ("what", "what is"), "what": ("whats", "what's"),
+    "set": ("said", "sit"), "an": ("and", "a"), "i'd": ("i", "eye"), "timer": ("time or",),
+    "list": ("least",), "off": ("of",), "on": ("own", "in"), "sum": ("some",), "some": ("sum",),
+    "plain": ("plane",), "whole": ("hole",), "check": ("czech", "cheque"),
+    "how": ("house", "how's"), "will": ("we'll",), "add": ("at", "ad"), "at": ("add", "that"),
+    "my": ("by", "mine"), "can": ("could",), "do": ("due",), "have": ("of",), "turn": ("term",),
+    "of": ("off",), "be": ("bee",), "week": ("weak",), "tea": ("tee",), "bean": ("been",),
+    "bread": ("bred",), "pears": ("pairs",), "time": ("thyme",), "male": ("mail",), "no": ("know",),
+    "know": ("no",), "new": ("knew",), "read": ("red",), "red": ("read",),
 }  # fmt: skip
 _PROPER = {w: w.title() for w in (*WEEKDAYS, *MONTHS) if w not in ("may", "march")} | {
     "i": "I", "i'm": "I'm", "i'd": "I'd", "i'll": "I'll", "i've": "I've", "quicksilver": "Quicksilver",

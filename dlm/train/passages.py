@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from dlm.train.composed import pseudo_word
 from dlm.train.grammar import fill
 from dlm.train.said import MONTHS, WEEKDAYS
-from dlm.train.values import pseudo_word
 from dlm.train.words import WORDS
 
 _SOURCES = (

@@ -9,38 +9,44 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = [
+    "_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+]  # fmt: skip
 _VALUES = {w: i for i, w in enumerate(_ONES)} | {w: 10 * i for i, w in enumerate(_TENS) if i > 1}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
-_ORDINALS = (
-    "_ first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
+_ORDINALS = [
+    "_", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth", "twentieth",
+]  # fmt: skip
+WEEKDAYS = [
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+]  # fmt: skip
+MONTHS = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+]  # fmt: skip
 HOLIDAYS = {
-    "christmas": (12, 25),
-    "christmas eve": (12, 24),
-    "christmas day": (12, 25),
-    "boxing day": (12, 26),
-    "halloween": (10, 31),
-    "new year's day": (1, 1),
-    "new years day": (1, 1),
-    "new year's eve": (12, 31),
-    "new years eve": (12, 31),
-    "valentine's day": (2, 14),
-    "valentines day": (2, 14),
-    "independence day": (7, 4),
-    "st patrick's day": (3, 17),
-    "veterans day": (11, 11),
+    "christmas": (12, 25), "christmas eve": (12, 24), "christmas day": (12, 25),
+    "boxing day": (12, 26), "halloween": (10, 31), "new year's day": (1, 1),
+    "new years day": (1, 1), "new year's eve": (12, 31), "new years eve": (12, 31),
+    "valentine's day": (2, 14), "valentines day": (2, 14), "independence day": (7, 4),
+    "st patrick's day": (3, 17), "veterans day": (11, 11),
+}  # fmt: skip
+_UNIT_SECONDS = {
+    "day": 86400,
+    "week": 604800,
+    "second": 1,
+    "sec": 1,
+    "minute": 60,
+    "min": 60,
+    "hour": 3600,
+    "hr": 3600,
 }
-_UNIT_SECONDS = {"day": 86400, "week": 604800, "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600}
 
 
 def words_of(number: int) -> str:
@@ -136,7 +142,9 @@ def digits(text: str) -> str:
     at = 0
     while at < len(words):
         end = at
-        while end < len(words) and (words[end] in _NUMBER_WORDS or (end > at and words[end] == "and")):
+        while end < len(words) and (
+            words[end] in _NUMBER_WORDS or (end > at and words[end] == "and")
+        ):
             end += 1
         if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in _SCALES:
             end = at + 2
@@ -167,14 +175,16 @@ def duration(text: str) -> int | None:
     text = re.sub(r"(\d)([a-z])", r"\1 \2", text)
     text = re.sub(r"(\S+) (minutes|hours) and a half", r"\1 and a half \2", text)
     text = re.sub(r"\ba minute and a half\b", "90 seconds", text)
-    total, words = 0.0, []
+    total = 0.0
+    words: list[str] = []
     for word in text.split():
         unit = word.rstrip("s").strip(",")
         if unit in _UNIT_SECONDS and words:
             value = 1.0 if words in (["a"], ["an"]) else number(" ".join(words))
             if value is None:
                 return None
-            total, words = total + value * _UNIT_SECONDS[unit], []
+            total += value * _UNIT_SECONDS[unit]
+            words = []
         elif not (word == "and" and not words):
             words.append(word)
     return None if words or total <= 0 else round(total)
@@ -252,8 +262,14 @@ def _next(today: date, month: int, number_: int) -> date | None:
     return None
 
 
-def when(text: str, now: datetime) -> datetime | None:
-    """The moment that a text such as "tomorrow at half past six" names; None if unread."""
+def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
+    """The moment that a text such as "tomorrow at half past six" names; None if unread.
+
+    Args:
+        text: As said.
+        now: From when it counts.
+        first_hour: Hours before this are taken for the afternoon where that was left open.
+    """
     text = text.lower().replace(".", "").replace(",", "").strip()
     text = re.sub(r"\b(uh|um|er)\b ?", "", text)
     ahead = re.fullmatch(r"in (.+)|(.+) from now", text)
@@ -266,6 +282,8 @@ def when(text: str, now: datetime) -> datetime | None:
             continue
         if moment is None or named is None:
             continue
+        if not moment[2] and 0 < moment[0] < first_hour and "morning" not in head:
+            moment = (moment[0] + 12, moment[1], True)
         return _at(named, moment, head, now)
     return None
 

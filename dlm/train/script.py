@@ -5,22 +5,27 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from dlm.train.grammar import Piece, fill, template
 from dlm.train.corpora import Corpora
+from dlm.train.grammar import Piece, fill, template
 from dlm.train.holdout import pick
 from dlm.train.inventions import INVENTIONS, reply, twin
 from dlm.train.noise import Style, draw_style, utter
 from dlm.train.replies import ERRORS, FIXED, REPLIES
 from dlm.train.slots import Drawing, base, fill_slots
-from dlm.train.twins import Arguments, Result, World, capital
+from dlm.train.twins import TWINS
 from dlm.train.values import Values
+from dlm.train.world import Arguments, Result, World, capital
 
 Call = tuple[str, Arguments]
 
 _INHERITED = frozenset(("state", "list", "day"))
-_POLITE = ("can you", "could you", "could you please", "please", "can you please", "i need you to", "would you",
-           "i want you to", "i'd like you to", "will you", "go ahead and", "can you quickly")  # fmt: skip
-_TAILS = ("please", "for me", "please", "thanks", "now", "will you", "if you can", "right now")
+_POLITE = (
+    "can you", "could you", "could you please", "please", "can you please", "i need you to",
+    "would you", "i want you to", "i'd like you to", "will you", "go ahead and", "can you quickly",
+)  # fmt: skip
+_TAILS = (
+    "please", "for me", "please", "thanks", "now", "will you", "if you can", "right now",
+)  # fmt: skip
 _COFFEE = frozenset(("order_drink", "remove_drink", "read_order"))
 
 
@@ -38,7 +43,7 @@ class Script:
         self, rng: Random, values: Values, split: str, corpora: Corpora | None = None
     ) -> None:
         self.rng, self.split, self.values, self.corpora = rng, split, values, corpora
-        self.world = World(rng)
+        self.world = World(rng, TWINS)
         self.style: Style = draw_style(rng)
         self.drawing = Drawing(values, rng, self.world, self.style.digits)
         self.messages: list[dict[str, Any]] = []
@@ -46,6 +51,8 @@ class Script:
         self.forbidden: set[str] = set()
         self.last: tuple[str, Arguments, Result] | None = None
         self.last_reply = ""
+        self.repertoire: tuple[str, ...] = ()
+        self.ended = False
 
     def say(self, text: str) -> None:
         """The agent says something."""
@@ -63,10 +70,15 @@ class Script:
             NothingHeldOutError: no option is in the split.
         """
         source = pick(self.rng, options, self.split)
-        pieces = template(source.lstrip("!")).expand(self.rng)
+        pieces = self.worded(tool, source, known)
         if source.startswith("!"):
             pieces = self._polite(pieces)
-        return self.speak(fill_slots(tool, pieces, self.drawing, known), source.endswith("?"))
+        return self.speak(pieces, source.endswith("?"))
+
+    def worded(self, tool: str, source: str, known: Arguments | None = None) -> list[Piece]:
+        """A reading of a phrasing with its slots filled, nothing said yet."""
+        pieces = template(source.lstrip("!")).expand(self.rng)
+        return fill_slots(tool, pieces, self.drawing, known)
 
     def speak(self, pieces: list[Piece], question: bool = False) -> Arguments:
         """The user says filled pieces; returns the slots' values as they stand in the text."""

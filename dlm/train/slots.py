@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from random import Random
 
+from dlm.train.composed import currency_pair, salad, unit_pair
 from dlm.train.grammar import Piece
 from dlm.train.inventions import INVENTIONS
-from dlm.train.twins import Arguments, World, list_name
-from dlm.train.values import Values, currency_pair, unit_pair
+from dlm.train.said import moment_text
+from dlm.train.twins_home import list_name
+from dlm.train.values import Values
 from dlm.train.words import CURRENCIES, UNITS, WORDS
+from dlm.train.world import Arguments, World
 
 KINDS: dict[str, str] = {
     "place": "place", "day": "day", "duration": "duration", "name": "timer_name", "when": "when",
@@ -17,15 +21,43 @@ KINDS: dict[str, str] = {
     "company": "company", "query": "topic", "drink": "drink", "size": "size", "roast": "roast",
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
-    "noun": "noun",
+    "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic", "chore": "task", "one": "a|one",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
 
 _PARTICULAR = {("get_date", "day"): "date_day", ("confirm_order", "name"): "person"}
+ALIASES = {
+    "act": "state", "every": "name", "order": "expression", "about": "text", "chore": "item",
+    "one": "amount", "single_unit": "from_unit", "dose": "shots",
+}  # fmt: skip
+"""Slots that fill another's parameter with words of their own."""
+
 _BASE = re.compile(r"\d+$")
 _SWITCHED = ("light", "switch", "light", "switch", "thermostat", "cover", "lock", "light")
+_ACTS = {
+    "lock": ("lock", "unlock", "lock", "unlock", "open", "close"),
+    "cover": ("open", "close", "shut"),
+    "switch": ("start", "stop"),
+    "light": ("dim",),
+}
+_SIMPLE_STATES = {
+    "lock": ("locked", "unlocked", "open", "closed"),
+    "cover": ("open", "closed"),
+    "light": ("on", "off", "half", "full"),
+    "switch": ("on", "off"),
+}
 _PAIRED = frozenset(
-    ("device", "state", "from_unit", "to_unit", "from_currency", "to_currency", "noise")
+    (
+        "device",
+        "state",
+        "act",
+        "single_unit",
+        "from_unit",
+        "to_unit",
+        "from_currency",
+        "to_currency",
+        "noise",
+    )
 )
 
 
@@ -59,7 +91,12 @@ def fill_slots(
         if "quantity" in wanted and f"drink{suffix}" in chosen:
             chosen[f"drink{suffix}"] = plural(chosen[f"drink{suffix}"])
     filled = [Piece(chosen.get(p.slot, p.text), p.slot) if p.slot else p for p in pieces]
-    return _articles([Piece(p.text, "" if p.slot.startswith("noise") else p.slot) for p in filled])
+    return _articles([Piece(p.text, _parameter(p.slot)) for p in filled])
+
+
+def _parameter(slot: str) -> str:
+    name, suffix = base(slot)
+    return "" if name == "noise" or not name else ALIASES.get(name, name) + suffix
 
 
 def plural(drink: str) -> str:
@@ -97,6 +134,8 @@ class Drawing:
             return self._timer()
         if tool == "remove_drink" and world.order and rng.random() < 0.85:
             return rng.choice(world.order)["drink"]
+        if name == "drink" and rng.random() < 0.03:
+            return salad(rng)
         if tool in INVENTIONS and name in INVENTIONS[tool].kinds:
             return self.values.draw(INVENTIONS[tool].kinds[name], rng, self.digits)
         kind = _PARTICULAR.get((tool, name)) or KINDS.get(name, name)
@@ -114,9 +153,9 @@ class Drawing:
     def related(self, tool: str, wanted: set[str], own: str, known: Arguments) -> Arguments:
         """Values that must fit each other: a device and its state, two units, two currencies."""
         found: Arguments = {}
-        if wanted & {"device", "state"}:
-            found |= self._device(own, known, "state" in wanted)
-        if wanted & {"from_unit", "to_unit"}:
+        if wanted & {"device", "state", "act"}:
+            found |= self._device(own, known, wanted)
+        if wanted & {"from_unit", "to_unit", "single_unit"}:
             found |= self._units(wanted, known)
         if wanted & {"from_currency", "to_currency"}:
             first, second = currency_pair(self.rng)
@@ -135,51 +174,58 @@ class Drawing:
             kind = UNITS.get(fixed, ("length", 1.0))[0]
             fitting = [u for u, (k, _) in UNITS.items() if k == kind and u != fixed]
             first = second = self.rng.choice(fitting)
-        return {"from_unit": first, "to_unit": second}
+        single = {"feet": "foot"}.get(first, first.removesuffix("s"))
+        return {"from_unit": first, "to_unit": second, "single_unit": single}
 
-    def _device(self, own: str, known: Arguments, stated: bool) -> Arguments:
+    def _device(self, own: str, known: Arguments, wanted: set[str]) -> Arguments:
         rng = self.rng
-        switching = bool(re.search(r"\b(turn|turning|switch|too (dark|cold))\b", own))
+        switching = (
+            bool(re.search(r"\b(turn|turning|switch|too (dark|cold))\b", own)) and " to " not in own
+        )
         kind = rng.choice(("light", "switch") if switching else _SWITCHED)
+        if "act" in wanted:
+            kind = rng.choice(list(_ACTS))
         for name in ("light", "switch", "thermostat", "cover", "lock"):
-            if known.get("device", "").lower() in WORDS[name] and "device" in known:
+            if known.get("device", "").lower() in WORDS[name]:
                 kind = name
                 break
-        device = rng.choice(WORDS[kind])
+        device = self.values.draw(kind, rng)
         names = self.values.known("device_name")
         if kind == "light" and names and rng.random() < 0.25:
             device = rng.choice(names)
-        return {"device": device, "state": self._state(kind, switching) if stated else ""}
+        found = {"device": device, "act": rng.choice(_ACTS.get(kind, ("start", "stop")))}
+        return found | ({"state": self._state(kind, switching)} if "state" in wanted else {})
 
     def _state(self, kind: str, switching: bool) -> str:
-        rng = self.rng
+        rng, roll = self.rng, self.rng.random()
         if switching:
             return rng.choice(("on", "off"))
-        if kind == "lock":
-            return rng.choice(("locked", "unlocked", "open", "closed"))
-        if kind == "cover":
-            shares = ("open", "closed", "open", "closed", "half open")
-            return (
-                self.values.draw("percent", rng, self.digits)
-                if rng.random() < 0.25
-                else rng.choice(shares)
-            )
         if kind == "thermostat":
             return self.values.draw("degrees", rng, self.digits)
-        if kind == "light":
-            roll = rng.random()
-            return (
-                self.values.draw("color" if roll < 0.35 else "percent", rng, self.digits)
-                if (roll < 0.7)
-                else rng.choice(("on", "off", "brighter", "dimmer"))
-            )
-        return rng.choice(("on", "off", "on", "off", "low", "high", "medium"))
+        if kind in ("cover", "light") and roll < 0.3:
+            return self.values.draw("percent", rng, self.digits)
+        if kind == "light" and roll < 0.65:
+            return self.values.draw("color", rng, self.digits)
+        return rng.choice(_SIMPLE_STATES[kind])
 
     def seed(self, tool: str, arguments: Arguments) -> None:
-        """Put into the world what a call is about to take away, mostly."""
+        """Put into the world what a call is about to take away or to read, mostly."""
+        rng, world = self.rng, self.world
+        if tool == "list_timers" and not world.timers and rng.random() < 0.75:
+            for _ in range(rng.choice((1, 1, 2, 3))):
+                named = rng.random() < 0.5
+                name = rng.choice(WORDS["timer_name"]) if named else ""
+                world.timers.append((name, rng.choice((10, 60, 60, 60)) * rng.randint(1, 90)))
+        if tool == "list_reminders" and not world.reminders and rng.random() < 0.75:
+            for _ in range(rng.choice((1, 1, 2, 3))):
+                text = self.values.draw("task", rng)
+                ahead = timedelta(minutes=5 * rng.randint(1, 700))
+                due = moment_text(world.now + ahead, world.now) if rng.random() < 0.7 else ""
+                world.reminders.append((text, due))
         if tool == "remove_from_list" and self.rng.random() < 0.75:
             self.world.lists.setdefault(list_name(arguments), []).append(arguments["item"])
-        if tool == "cancel_timer" and "name" not in arguments and not self.world.timers:
+        unnamed = arguments.get("name", "all").lower() in ("all", "both", "every")
+        if tool == "cancel_timer" and unnamed and not self.world.timers:
             if self.rng.random() < 0.85:
                 self.world.timers.append(("", 60 * self.rng.randint(1, 50)))
         if tool == "remove_drink" and not self.world.order and self.rng.random() < 0.7:

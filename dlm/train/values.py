@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from dlm.train.said import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
-from dlm.train.words import CURRENCIES, UNITS, WORDS
+from dlm.train.composed import COMPOSED, salad
+from dlm.train.words import WORDS
 
 _CORPUS_LISTS = {
     "place": (
-        "city",
-        "country",
-        "snips:city",
-        "snips:country",
-        "nlu:place_name",
-        "slurp:place_name",
+        "city", "country", "snips:city", "snips:country", "nlu:place_name", "slurp:place_name",
     ),
-    "company": ("company",),
-    "name": ("r8k:first_name", "nlu:person", "slurp:person"),
+    "company": ("company",), "name": ("r8k:first_name", "nlu:person", "slurp:person"),
     "surname": ("r8k:last_name",),
     "item": ("shopping_or_todo_item", "nlu:food_type", "slurp:food_type", "snips:served_dish"),
     "task": ("todo_item",),
     "title": ("media_title", "snips:object_name", "snips:movie_name", "nlu:game_name"),
     "song": ("snips:track", "snips:entity_name", "snips:album", "nlu:song_name"),
     "artist": ("snips:artist", "nlu:artist_name", "slurp:artist_name"),
-    "restaurant": ("snips:restaurant_name",),
-    "cuisine": ("snips:cuisine",),
-    "event": ("nlu:event_name", "slurp:event_name"),
-    "genre": ("snips:genre", "nlu:music_genre"),
+    "restaurant": ("snips:restaurant_name",), "cuisine": ("snips:cuisine",),
+    "event": ("nlu:event_name", "slurp:event_name"), "genre": ("snips:genre", "nlu:music_genre"),
     "device_name": ("device",),
-}
+}  # fmt: skip
 _SHARE_ALIKE_LISTS = {
     "title": ("sgd:movie_name", "sgd:title"),
     "song": ("sgd:song_name",),
@@ -47,10 +38,11 @@ _SHARE_ALIKE_LISTS = {
     "hotel": ("sgd:hotel_name",),
     "address": ("sgd:address", "sgd:street_address"),
 }
-_CONSONANTS, _VOWELS = "bcdfghklmnprstvwz", "aeiou"
-_OPEN = ("item", "task", "title", "song", "artist", "restaurant", "event", "hotel", "topic", "list")
-
-Draw = Callable[["Values", Random, bool], str]
+_INVENTED = dict.fromkeys(
+    ("item", "task", "title", "song", "artist", "restaurant", "event", "hotel", "topic", "list"), 0.15
+) | {"timer_name": 0.12, "name": 0.06, "company": 0.06, "place": 0.04, "light": 0.05, "switch": 0.06,
+     "room": 0.06, "extras": 0.05}  # fmt: skip
+"""How often a value is a random word combination in place of one of the list."""
 
 
 class Values:
@@ -103,13 +95,13 @@ class Values:
         """
         if "|" in kind:
             return rng.choice(kind.split("|"))
-        composed = _COMPOSED.get(kind)
+        composed = COMPOSED.get(kind)
         if composed is not None:
             return composed(self, rng, digits)
         if kind not in self._lists:
             raise ValueError(f"kind must be a list or composed kind, got {kind!r}")
         values = self._lists[kind]
-        if not values or (kind in _OPEN and rng.random() < 0.15):
+        if not values or rng.random() < _INVENTED.get(kind, 0.0):
             return salad(rng)
         return rng.choice(values)
 
@@ -118,272 +110,3 @@ def _speakable(value: str) -> bool:
     words = value.split()
     plain = value.isascii() and all(c.isalpha() or c in " '-" for c in value)
     return plain and 0 < len(words) <= 4 and max(map(len, words)) <= 14
-
-
-def salad(rng: Random) -> str:
-    """One to three random words, some of them made up: nothing but copying can produce them."""
-    roll = rng.random()
-    if roll < 0.3:
-        return pseudo_word(rng)
-    if roll < 0.75:
-        return f"{rng.choice(WORDS['adjective'])} {rng.choice(WORDS['noun'])}"
-    return f"{rng.choice(WORDS['noun'])} {rng.choice(('and', 'of', 'for'))} {rng.choice(WORDS['noun'])}"
-
-
-def pseudo_word(rng: Random) -> str:
-    """A pronounceable word of two or three syllables that means nothing."""
-    return "".join(
-        rng.choice(_CONSONANTS) + rng.choice(_VOWELS) + rng.choice(("", "", "n", "r", "l", "s"))
-        for _ in range(rng.randint(2, 3))
-    )
-
-
-def whole(rng: Random, low: int, high: int, digits: bool) -> str:
-    """A whole number within [low, high], as words or digits."""
-    value = rng.randint(low, high)
-    return str(value) if digits else words_of(value)
-
-
-def amount(_: Values, rng: Random, digits: bool) -> str:
-    """A quantity to convert: mostly small, sometimes large or fractional."""
-    roll = rng.random()
-    if roll < 0.1:
-        return rng.choice(("a hundred", "a thousand", "one", "ten"))
-    if roll < 0.2:
-        part, tenth = rng.randint(0, 99), rng.randint(1, 9)
-        return f"{part}.{tenth}" if digits else f"{words_of(part)} point {words_of(tenth)}"
-    high = 20 if roll < 0.5 else 200 if roll < 0.85 else 20_000
-    return whole(rng, 1, high, digits)
-
-
-def duration(_: Values, rng: Random, digits: bool) -> str:
-    """A span of time such as "ten minutes" or "an hour and a half"."""
-    roll = rng.random()
-    if roll < 0.12:
-        return rng.choice(
-            ("half an hour", "an hour", "an hour and a half", "a minute", "a quarter of an hour")
-        )
-    minutes = rng.choice(
-        (1, 2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 45, 50, 90, rng.randint(2, 99))
-    )
-    text = str(minutes) if digits else words_of(minutes)
-    said = f"{text} minute{'s' if minutes > 1 else ''}"
-    if roll < 0.62:
-        return said
-    if roll < 0.75:
-        return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} seconds"
-    if roll < 0.85:
-        return f"{whole(rng, 2, 90, digits)} seconds"
-    hours = rng.randint(1, 12)
-    said = f"{hours if digits else words_of(hours)} hour{'s' if hours > 1 else ''}"
-    if roll < 0.93:
-        return said
-    return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} minutes"
-
-
-def clock(_: Values, rng: Random, digits: bool) -> str:
-    """A time of day such as "half past six", "seven thirty pm" or "7:30 PM"."""
-    hour, minute = (
-        rng.randint(1, 12),
-        rng.choice((0, 0, 0, 0, 15, 30, 30, 45, 5 * rng.randint(1, 11))),
-    )
-    if rng.random() < 0.1:
-        minute = rng.randint(1, 59)
-    half = rng.choice(("am", "pm", "in the morning", "in the evening", "in the afternoon"))
-    half = half if rng.random() < 0.55 else ""
-    if digits:
-        half = half.upper() if len(half) == 2 and rng.random() < 0.7 else half
-        return f"{hour}{f':{minute:02d}' if minute or rng.random() < 0.3 else ''} {half}".strip()
-    if len(half) == 2 and rng.random() < 0.3:
-        half = f"{half[0]} m"
-    roll = rng.random()
-    if roll < 0.06:
-        return rng.choice(("noon", "midnight", "midday"))
-    if minute == 0:
-        said = words_of(hour) + (" o'clock" if roll < 0.2 else "")
-    elif minute in (15, 30, 45) and roll < 0.5:
-        part = {15: "quarter past", 30: "half past", 45: "quarter to"}[minute]
-        said = f"{part} {words_of(hour)}"
-    elif roll < 0.6 and minute % 5 == 0:
-        said = f"{words_of(minute)} past {words_of(hour)}"
-    else:
-        said = f"{words_of(hour)} {'oh ' if minute < 10 else ''}{words_of(minute)}"
-    return f"{said} {half}".strip()
-
-
-def day(_: Values, rng: Random, digits: bool) -> str:
-    """A day such as "tomorrow", "next friday" or "the twelfth of may"."""
-    roll = rng.random()
-    if roll < 0.45:
-        return rng.choice(("tomorrow", "today", "tomorrow", "tonight", "the day after tomorrow"))
-    if roll < 0.72:
-        return rng.choice(WEEKDAYS)
-    if roll < 0.82:
-        return f"next {rng.choice(WEEKDAYS)}"
-    if roll < 0.88:
-        return f"in {whole(rng, 2, 14, digits)} days"
-    number, month = rng.randint(1, 28), rng.choice(MONTHS)
-    if digits:
-        return f"{month} {number}"
-    return rng.choice((f"{month} {ordinal_of(number)}", f"the {ordinal_of(number)} of {month}"))
-
-
-def date_day(values: Values, rng: Random, digits: bool) -> str:
-    """A day whose date is asked for: a day as above or a holiday."""
-    if rng.random() < 0.3:
-        return rng.choice(list(HOLIDAYS))
-    said = day(values, rng, digits)
-    return "tomorrow" if said == "tonight" else said
-
-
-def when(values: Values, rng: Random, digits: bool) -> str:
-    """A moment such as "seven thirty tomorrow", "friday at noon" or "in ten minutes"."""
-    roll = rng.random()
-    if roll < 0.42:
-        return clock(values, rng, digits)
-    if roll < 0.58:
-        return f"in {duration(values, rng, digits)}"
-    named = rng.choice(
-        ("tomorrow", "tomorrow", "tomorrow morning", "this evening", "tomorrow evening", *WEEKDAYS)
-    )
-    moment = clock(values, rng, digits)
-    joint = "on " if named in WEEKDAYS else ""
-    return f"{named} at {moment}" if roll < 0.8 else f"{moment} {joint}{named}"
-
-
-def expression(_: Values, rng: Random, digits: bool) -> str:
-    """A sum as said: "twelve times seven", "15 percent of 80"."""
-    high = rng.choice((12, 20, 100, 100, 1000))
-    a, b = whole(rng, 2, high, digits), whole(rng, 2, high, digits)
-    roll = rng.random()
-    if roll < 0.1:
-        return f"{whole(rng, 1, 99, digits)} percent of {b}"
-    if roll < 0.14:
-        return f"half of {whole(rng, 2, 300, digits)}"
-    if roll < 0.18:
-        return f"{whole(rng, 2, 30, digits)} squared"
-    if roll < 0.22:
-        return f"the square root of {_square(rng, digits)}"
-    operations = ("times", "plus", "minus", "divided by", "multiplied by")
-    said = f"{a} {rng.choice(operations)} {b}"
-    if roll > 0.9:
-        said += f" {rng.choice(('plus', 'minus'))} {whole(rng, 2, 50, digits)}"
-    elif digits and roll > 0.75:
-        for word, sign in (("times", "*"), ("plus", "+"), ("minus", "-"), ("divided by", "/")):
-            said = said.replace(f" {word} ", f" {sign} ")
-    return said
-
-
-def _square(rng: Random, digits: bool) -> str:
-    value = rng.randint(2, 20) ** 2
-    return str(value) if digits else words_of(value)
-
-
-def unit_pair(rng: Random) -> tuple[str, str]:
-    """Two different units that measure the same."""
-    first = rng.choice(list(UNITS))
-    others = [u for u, (kind, _) in UNITS.items() if kind == UNITS[first][0] and u != first]
-    return first, rng.choice(others)
-
-
-def currency_pair(rng: Random) -> tuple[str, str]:
-    """Two different currencies."""
-    first, second = rng.sample(list(CURRENCIES), 2)
-    return first, second
-
-
-def person(values: Values, rng: Random, _: bool) -> str:
-    """A person's first name, sometimes with a surname."""
-    name = rng.choice(values.known("name"))
-    return f"{name} {rng.choice(values.known('surname'))}" if rng.random() < 0.2 else name
-
-
-def percent(_: Values, rng: Random, digits: bool) -> str:
-    """A level: "fifty percent"."""
-    value = rng.choice((10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 100, rng.randint(1, 99)))
-    return (
-        f"{value}%"
-        if digits and rng.random() < 0.3
-        else (f"{value if digits else words_of(value)} percent")
-    )
-
-
-def degrees(_: Values, rng: Random, digits: bool) -> str:
-    """A temperature: "twenty one degrees"."""
-    said = whole(rng, 15, 30, digits) if rng.random() < 0.6 else whole(rng, 60, 80, digits)
-    return said + (" degrees" if rng.random() < 0.8 else "")
-
-
-def quantity(_: Values, rng: Random, digits: bool) -> str:
-    """How many drinks: mostly few."""
-    return whole(rng, 2, 4 if rng.random() < 0.8 else 12, digits)
-
-
-def _with_amount(kind: str) -> Draw:
-    def drawn(values: Values, rng: Random, _: bool) -> str:
-        base = rng.choice(values.known(kind))
-        if rng.random() < 0.2:
-            return f"{rng.choice(values.known('amount'))} {base}"
-        if kind == "sweetener" and rng.random() < 0.1 and "sugar" in base:
-            return f"{rng.choice(values.known('spoons'))} {base}"
-        return base
-
-    return drawn
-
-
-def _number_between(low: int, high: int) -> Draw:
-    return lambda _, rng, digits: whole(rng, low, high, digits)
-
-
-def _address(values: Values, rng: Random, digits: bool) -> str:
-    known = values.known("address")
-    if known and rng.random() < 0.3:
-        return rng.choice(known)
-    street = rng.choice(values.known("noun") + values.known("surname"))
-    return (
-        f"{whole(rng, 1, 400, digits)} {street} {rng.choice(('street', 'road', 'avenue', 'lane'))}"
-    )
-
-
-def _message(values: Values, rng: Random, digits: bool) -> str:
-    forms = (
-        f"i will be there {rng.choice(('at', 'around'))} {clock(values, rng, digits)}",
-        f"please {rng.choice(values.known('task')).replace(' my ', ' the ')}",
-        f"do not forget the {rng.choice(values.known('noun'))}",
-        f"i am running {whole(rng, 5, 40, digits)} minutes late",
-        f"see you {day(values, rng, digits)}",
-        f"can you bring {rng.choice(values.known('item'))}",
-        rng.choice(
-            ("happy birthday", "good luck", "thank you for dinner", "on my way", "call me back")
-        ),
-    )
-    return rng.choice(forms)
-
-
-def _code(_: Values, rng: Random, digits: bool) -> str:
-    figures = [rng.randint(0, 9) for _ in range(rng.randint(3, 6))]
-    return "".join(map(str, figures)) if digits else " ".join(words_of(f) for f in figures)
-
-
-_COMPOSED: dict[str, Draw] = {
-    "amount": amount,
-    "duration": duration,
-    "clock": clock,
-    "day": day,
-    "date_day": date_day,
-    "when": when,
-    "expression": expression,
-    "person": person,
-    "percent": percent,
-    "degrees": degrees,
-    "quantity": quantity,
-    "milk": _with_amount("milk"),
-    "sweetener": _with_amount("sweetener"),
-    "count": _number_between(2, 12),
-    "number": _number_between(1, 100),
-    "large_number": _number_between(20, 2000),
-    "address": _address,
-    "message": _message,
-    "code": _code,
-    "made": lambda _, rng, __: pseudo_word(rng),
-}

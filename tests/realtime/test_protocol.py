@@ -270,9 +270,12 @@ def test_who_knows_of_greetings_is_greeted_once(wire: Wire) -> None:
 
 
 def test_a_greeting_can_be_declined(wire: Wire) -> None:
+    wire.protocol.enable_extensions(["state"])
     wire.send("session.update", session={"quicksilver": {"greet": False}})
-    wire.send("session.update", session={"quicksilver": {"greet": True}})
+    wire.send("session.update", session={"instructions": "Hi."})
     assert greetings(wire) == 0
+    wire.send("session.update", session={"quicksilver": {"greet": True}})
+    assert greetings(wire) == 1
 
 
 def test_a_session_can_be_shown_before_it_exists() -> None:

@@ -102,7 +102,7 @@ test("when audio runs out it fades, waits for some more, and loses no sample", (
   const player = new Player(RATE_HZ);
   player.push("a", loud(ms(200)));
   const first = play(player, ms(400));
-  assert.ok(first.reports.some((report) => report.type === "starved"));
+  assert.ok(first.sound.slice(ms(200)).every((x) => x === 0));
   player.push("a", loud(ms(30)));
   const waiting = play(player, ms(100)).sound;
   assert.ok(

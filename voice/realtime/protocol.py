@@ -114,16 +114,17 @@ class RealtimeProtocol:
         if changed.quicksilver is not None:
             self._out.extensions = frozenset(changed.quicksilver.events)
             if changed.quicksilver.greet and not self._greeted:
+                self._greeted = True
                 self._session.greet()
-            self._greeted = True
 
     def enable_extensions(self, names: Iterable[str]) -> None:
-        """Send these extension events from now on.
+        """Send these extension events from now on; asking for events alone brings no greeting.
 
         Raises:
             ProtocolError: A name is unknown.
         """
-        self.configure({"quicksilver": {"events": extensions.checked_names(names)}})
+        events = extensions.checked_names(names)
+        self.configure({"quicksilver": {"events": events, "greet": False}})
 
     def receive(self, text: str) -> list[ServerEvent]:
         """Take a text message of the client; a bad one is answered with an ``error`` event."""

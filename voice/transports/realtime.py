@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
 from voice.realtime.outbox import Outbox, SlowClient
@@ -105,7 +105,7 @@ class RealtimeConnection:
                     await self._socket.send_text(text)
             except TimeoutError as error:
                 raise _Closing(POLICY, "the client does not read") from error
-            except (WebSocketDisconnect, WebSocketDisconnected):
+            except WebSocketDisconnect:
                 # Receiving learns of it too, and ends the session.
                 return
 
@@ -121,11 +121,13 @@ class RealtimeConnection:
             self._outbox.put(self._protocol.receive(text))
 
     async def _close(self, closing: _Closing) -> None:
+        if self._socket.application_state is not WebSocketState.CONNECTED:
+            return
         try:
             # The close frame queues up behind what the client does not read; it may never leave.
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                 await self._socket.close(closing.code, closing.reason)
-        except (TimeoutError, WebSocketDisconnect, WebSocketDisconnected):
+        except (TimeoutError, WebSocketDisconnect):
             _log.debug("session %s: the client had gone", self._protocol.session_id)
 
 

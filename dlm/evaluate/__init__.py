@@ -1,0 +1,1 @@
+"""How good a checkpoint is, on dialogues that training never shows."""

@@ -1,0 +1,98 @@
+"""The random world that the simulated tools see, and what they answer.
+
+Knows neither the tools nor their arguments' meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+
+Arguments = dict[str, str]
+
+
+@dataclass(slots=True)
+class Result:
+    """What a twin answered.
+
+    Attributes:
+        text: The tool message's content.
+        case: Which replies fit: "done", "empty", "many", "error" and the like.
+        fields: What replies may quote from the result.
+    """
+
+    text: str
+    case: str = "done"
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def error(self) -> bool:
+        """Whether the call failed."""
+        return self.case == "error"
+
+
+def failure(text: str) -> Result:
+    """An error result; ``text`` is a sentence."""
+    return Result(f"Error: {text}", "error", {"error": text})
+
+
+def unread(kind: str, value: str) -> Result:
+    """The error for a value that the tool cannot read."""
+    return failure(f"I could not read the {kind} {value}.")
+
+
+def capital(text: str) -> str:
+    """``text`` with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def title(text: str) -> str:
+    """A name as a service would write it: each word capitalised."""
+    return " ".join(capital(w) if w not in ("and", "of", "the") else w for w in text.split())
+
+
+def bare(text: str) -> str:
+    """A name without its article: "the kitchen" is "kitchen"."""
+    words = text.lower().split()
+    return " ".join(words[1:] if words[:1] in (["the"], ["my"], ["a"], ["our"]) else words)
+
+
+def listing(items: list[str], last: str = "and") -> str:
+    """Items joined for speech: "milk, eggs and bread"."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+class World:
+    """Everything the twins see, drawn at random; calls change it.
+
+    Args:
+        rng: Source of chance.
+        twins: By tool.
+        now: The moment of the dialogue; drawn when None.
+    """
+
+    def __init__(self, rng: Random, twins: Mapping[str, Twin], now: datetime | None = None) -> None:
+        self.rng, self._twins = rng, twins
+        days, minutes = rng.randrange(365 * 6), rng.randrange(24 * 60)
+        self.now = now or datetime(2024, 1, 1) + timedelta(days=days, minutes=minutes)
+        self.timers: list[tuple[str, int]] = []
+        self.reminders: list[tuple[str, str]] = []
+        self.lists: dict[str, list[str]] = {}
+        self.order: list[Arguments] = []
+        self.devices: dict[str, str] = {}
+
+    def call(self, tool: str, arguments: Arguments) -> Result:
+        """The result of a call.
+
+        Raises:
+            ValueError: no twin has this name.
+        """
+        twin = self._twins.get(tool)
+        if twin is None:
+            raise ValueError(f"tool must be one with a twin, got {tool!r}")
+        return twin(self, arguments)
+
+
+Twin = Callable[[World, Arguments], Result]

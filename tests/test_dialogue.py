@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.dialogue import ROOT, Dialogue
+from voice.errors import ProtocolError
+from voice.types import Message, Role, ToolCall
+
+CALL = ToolCall("c1", "get_time", {})
+
+
+def _user(text: str) -> Message:
+    return Message(Role.USER, text)
+
+
+def _agent(text: str) -> Message:
+    return Message(Role.AGENT, text)
+
+
+def _ids(dialogue: Dialogue) -> list[str]:
+    return [entry.item_id for entry in dialogue]
+
+
+def test_entries_go_to_the_end_the_front_or_behind_another() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("one"))
+    dialogue.add("b", _user("two"), ROOT)
+    dialogue.add("c", _user("three"), "b")
+    assert _ids(dialogue) == ["b", "c", "a"]
+    assert dialogue.last_id == "a"
+
+
+def test_unknown_and_repeated_ids_are_refused() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("one"))
+    with pytest.raises(ProtocolError, match="exists"):
+        dialogue.add("a", _user("two"))
+    with pytest.raises(ProtocolError) as missing:
+        dialogue.add("b", _user("two"), "nowhere")
+    assert missing.value.param == "previous_item_id"
+    for lookup in (dialogue.get, dialogue.delete):
+        with pytest.raises(ProtocolError) as missing:
+            lookup("nowhere")
+        assert missing.value.code == "item_not_found"
+    assert _ids(dialogue) == ["a"]
+
+
+def test_saying_changes_an_entry_or_adds_one_of_the_agents() -> None:
+    dialogue = Dialogue()
+    dialogue.add("u", Message(Role.USER))
+    dialogue.say("u", "hello")
+    dialogue.say("x", "Hi.")
+    assert dialogue.get("u") == _user("hello")
+    assert dialogue.get("x") == _agent("Hi.")
+
+
+def test_deleting_removes_an_entry() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("one"))
+    dialogue.delete("a")
+    assert len(dialogue) == 0
+    assert dialogue.last_id is None
+
+
+def test_the_view_leaves_out_what_nobody_said() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("hello"))
+    dialogue.add("b", _agent(" "))
+    assert dialogue.view(10) == (_user("hello"),)
+
+
+def test_the_view_joins_what_the_user_said_in_two_goes() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("set a timer"))
+    dialogue.add("b", _agent(""))
+    dialogue.add("c", _user("for ten minutes"))
+    assert dialogue.view(10) == (_user("set a timer for ten minutes"),)
+    assert dialogue.get("a") == _user("set a timer")
+
+
+def test_the_view_hides_calls_without_an_answer() -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("what time is it"))
+    dialogue.add("b", Message(Role.AGENT, tool_calls=(CALL,)))
+    assert dialogue.view(10) == (_user("what time is it"),)
+    dialogue.add("c", Message(Role.TOOL, "It is 3:42 PM.", call_id="c1"))
+    assert [m.role for m in dialogue.view(10)] == [Role.USER, Role.AGENT, Role.TOOL]
+
+
+def test_the_view_makes_one_message_of_calls_that_stand_together() -> None:
+    other = ToolCall("c2", "get_date", {})
+    dialogue = Dialogue()
+    dialogue.add("a", Message(Role.AGENT, tool_calls=(CALL,)))
+    dialogue.add("b", Message(Role.AGENT, tool_calls=(other,)))
+    dialogue.add("c", Message(Role.TOOL, "one", call_id="c1"))
+    dialogue.add("d", Message(Role.TOOL, "two", call_id="c2"))
+    assert dialogue.view(10)[0].tool_calls == (CALL, other)
+
+
+def test_a_long_dialogue_is_cut_to_begin_with_the_user() -> None:
+    dialogue = Dialogue()
+    for number in range(6):
+        dialogue.add(f"u{number}", _user(f"question {number}"))
+        dialogue.add(f"a{number}", _agent(f"answer {number}"))
+    view = dialogue.view(5)
+    assert view[0] == _user("question 4")
+    assert view[-1] == _agent("answer 5")
+
+
+def test_what_the_user_said_last_comes_newest_first() -> None:
+    dialogue = Dialogue()
+    for number in range(4):
+        dialogue.add(f"u{number}", _user(f"text {number}"))
+    assert dialogue.user_texts(2) == ("text 3", "text 2")

@@ -1,0 +1,37 @@
+"""What somebody who adds tools needs is exported by the package itself."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from voice import tools
+from voice.config import ToolsConfig, TurnConfig
+from voice.tools import SessionScope, Toolbox, ToolError, tool
+from voice.types import ToolCall
+
+
+@tool(read_only=True)
+def tell_fortune(name: str, *, scope: SessionScope) -> str:
+    """Tell somebody's fortune."""
+    if name == "nobody":
+        raise ToolError("Nobody has no fortune.")
+    return f"{name} will be heard in {scope.session_id}."
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("anna", "anna will be heard in s."), ("nobody", "Error: Nobody has no fortune.")],
+)
+async def test_a_tool_is_written_with_what_is_exported(name: str, answer: str) -> None:
+    config = ToolsConfig(database=":memory:", modules=(__name__,))
+    box = Toolbox(config, TurnConfig())
+    result = await box.run(ToolCall("c", "tell_fortune", {"name": name}), SessionScope("s"))
+    await box.close()
+    assert result.content == answer
+
+
+def test_every_exported_name_is_there() -> None:
+    assert all(hasattr(tools, name) for name in tools.__all__)
+    assert sys.modules["voice.tools.toolbox"].Toolbox is Toolbox

@@ -1,0 +1,177 @@
+"""The embedded recogniser: pocketsphinx with a language model of the agent's own domain.
+
+It decodes while the user speaks. The cepstral means it decodes with are measured anew as audio comes in
+(see `sphinx_decoder`); when they have moved, the audio so far is decoded again, at doubling intervals, so
+that this never costs more than the decoding itself. The final transcript is that of the running decoder,
+or for a short turn, whose means moved until its end, a fresh decode of all of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import numpy as np
+
+from voice.asr.confidence import confidence
+from voice.asr.sphinx_decoder import TYPICAL_MEANS, Means, SphinxDecoder
+from voice.asr.sphinx_files import sphinx_files
+from voice.audio import level_dbfs
+from voice.config import AgentConfig, SphinxConfig
+from voice.types import AudioFrame, Samples, Transcript, samples_of_ms
+
+_LOG = logging.getLogger(__name__)
+
+_FIRST_RECENTRING_MS = 480
+_RECENTRE_ABOVE = 1.0
+_FINAL_RECENTRE_ABOVE = 0.5
+"""Mean absolute change of the cepstral means that is worth decoding again for."""
+_FINAL_AGAIN_UP_TO_MS = 2000
+"""Longest turn decoded again at its end: it takes 25 to 30 ms per second."""
+_INTERIM_POSTERIOR = 0.5
+"""Stands in for the posteriors, which pocketsphinx computes only at the end."""
+_SILENCE_BELOW_PEAK_DB = 25.0
+_SPEECH_GOES_ON_FRAMES = 3
+_IDLE_DECODERS = 8
+
+
+class SphinxRecognizer:
+    """pocketsphinx for one agent, shared by all sessions.
+
+    Raises:
+        ModelError: The model's files are missing or the agent's phrases are wrong.
+    """
+
+    name = "sphinx"
+
+    def __init__(self, config: SphinxConfig, agent: AgentConfig) -> None:
+        self._config = config
+        self._files = sphinx_files(agent, config.cache_dir)
+        self._lock = threading.Lock()
+        self._idle = [SphinxDecoder(self._files)]
+
+    def open(self, turn_id: int) -> SphinxStream:
+        """Begin the recognition of a turn; may be called from any thread."""
+        return SphinxStream(self, self._config, turn_id)
+
+    def borrow(self) -> SphinxDecoder:
+        """A decoder for one stream; made anew (25 ms, 12 MB) when all are in use."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return SphinxDecoder(self._files)
+
+    def give_back(self, decoder: SphinxDecoder) -> None:
+        """Keep a decoder for the next stream; a stream that is dropped takes its own with it."""
+        with self._lock:
+            if len(self._idle) < _IDLE_DECODERS:
+                self._idle.append(decoder)
+
+
+class SphinxStream:
+    """Recognition of one turn."""
+
+    def __init__(self, recognizer: SphinxRecognizer, config: SphinxConfig, turn_id: int) -> None:
+        self._recognizer = recognizer
+        self._config = config
+        self._turn_id = turn_id
+        self._decoder: SphinxDecoder | None = None
+        self._audio: list[Samples] = []
+        self._accepted = 0
+        self._end_sample = 0
+        self._means = TYPICAL_MEANS
+        self._next_interim = samples_of_ms(config.interim_ms)
+        self._next_recentring = samples_of_ms(_FIRST_RECENTRING_MS)
+        self._interim_text = ""
+        self._final: Transcript | None = None
+        self._peak_dbfs = -100.0
+        self._loud_frames = 0
+
+    def accept(self, frame: AudioFrame) -> Transcript | None:
+        """Take the next frame; return an interim transcript when there is one with new words.
+
+        Raises:
+            ModelError: pocketsphinx failed.
+        """
+        self._audio.append(frame.samples)
+        self._accepted += len(frame.samples)
+        self._end_sample = frame.end_sample
+        level = level_dbfs(frame.samples)
+        self._peak_dbfs = max(self._peak_dbfs, level)
+        if self._final is not None and not self._speech_goes_on(level):
+            return None
+        if self._decoder is None:
+            self._decode_all()
+        else:
+            self._decoder.process(frame.samples)
+        if self._accepted >= self._next_recentring:
+            self._next_recentring *= 2
+            self._recentre(_RECENTRE_ABOVE)
+        if self._accepted < self._next_interim:
+            return None
+        self._next_interim = self._accepted + samples_of_ms(self._config.interim_ms)
+        return self._interim()
+
+    def finish(self) -> Transcript:
+        """Decode what has been accepted, and return the final transcript.
+
+        Words below ``min_confidence`` are taken as not understood: the text is then empty. More frames
+        may be accepted afterwards and `finish` called again.
+
+        Raises:
+            ModelError: pocketsphinx failed.
+        """
+        if self._final is None:
+            self._final = self._decode_final()
+        return self._final
+
+    def _speech_goes_on(self, level: float) -> bool:
+        """Whether enough sound has come since `finish` to make it worth decoding again."""
+        if level > self._peak_dbfs - _SILENCE_BELOW_PEAK_DB:
+            self._loud_frames += 1
+        if self._loud_frames < _SPEECH_GOES_ON_FRAMES:
+            return False
+        self._final = None
+        self._loud_frames = 0
+        return True
+
+    def _decode_all(self) -> None:
+        if self._decoder is None:
+            self._decoder = self._recognizer.borrow()
+        self._decoder.start(self._means)
+        self._decoder.process(np.concatenate(self._audio))
+
+    def _recentre(self, threshold: float) -> None:
+        assert self._decoder is not None
+        means: Means = self._decoder.measure_means(np.concatenate(self._audio))
+        if float(np.abs(means - self._means).mean()) > threshold:
+            self._means = means
+            self._decode_all()
+
+    def _interim(self) -> Transcript | None:
+        assert self._decoder is not None
+        text = self._decoder.text()
+        if not text or text == self._interim_text:
+            return None
+        self._interim_text = text
+        sure = confidence(self._decoder.words(_INTERIM_POSTERIOR))
+        return Transcript(self._turn_id, text, False, sure, self._end_sample)
+
+    def _decode_final(self) -> Transcript:
+        if not self._audio:
+            return Transcript(self._turn_id, "", True, 0.0, self._end_sample)
+        if self._decoder is None:
+            self._decode_all()
+        if self._accepted <= samples_of_ms(_FINAL_AGAIN_UP_TO_MS):
+            self._recentre(_FINAL_RECENTRE_ABOVE)
+        assert self._decoder is not None
+        self._decoder.end()
+        text = self._decoder.text()
+        sure = confidence(self._decoder.words())
+        self._recognizer.give_back(self._decoder)
+        self._decoder = None
+        self._loud_frames = 0
+        if sure < self._config.min_confidence:
+            _LOG.debug("turn %d: not understood, confidence %.2f", self._turn_id, sure)
+            text, sure = "", 0.0
+        return Transcript(self._turn_id, text, True, sure, self._end_sample)
