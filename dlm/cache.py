@@ -66,22 +66,28 @@ class KVCache:
         return store[0:1, :, :end], store[1:2, :, :end]
 
     def commit(self, positions: int) -> None:
-        """Keep that many of the positions written last."""
-        if not 0 <= self.length + positions <= self.capacity:
+        """Keep that many of the positions written last.
+
+        Raises:
+            ValueError: They cannot have been written.
+        """
+        if not 0 <= positions <= self.capacity - self.length:
             raise ValueError(
                 f"commit: got {positions} on top of {self.length}, capacity {self.capacity}"
             )
         self.length += positions
 
-    def crop(self, length: int) -> None:
-        """Forget all positions from ``length`` on."""
-        if not 0 <= length <= self.length:
-            raise ValueError(f"crop: got {length}, expected 0 to {self.length}")
-        self.length = length
+    def copy(self, length: int, capacity: int) -> KVCache:
+        """A cache of another capacity with the first ``length`` committed positions.
 
-    def grown(self, capacity: int) -> KVCache:
-        """A cache of at least this capacity with the same committed positions."""
-        larger = KVCache(self._config, capacity, self._store.dtype, self._store.device)
-        larger._store[:, :, :, : self.length] = self._store[:, :, :, : self.length]
-        larger.length = self.length
-        return larger
+        Raises:
+            ValueError: So many are not committed, or do not fit.
+        """
+        if not 0 <= length <= min(self.length, capacity):
+            raise ValueError(
+                f"copy: got {length} positions into {capacity}, of {self.length} committed"
+            )
+        other = KVCache(self._config, capacity, self._store.dtype, self._store.device)
+        other._store[:, :, :, :length] = self._store[:, :, :, :length]
+        other.length = length
+        return other

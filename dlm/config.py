@@ -67,13 +67,16 @@ class ModelConfig:
 
         Raises:
             FileNotFoundError: There is no config.json.
-            ValueError: It is of another model family, or a dimension is missing or impossible.
+            ValueError: It is of another model family, its head is not tied to the embedding, or a
+                dimension is missing or impossible.
         """
         raw = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         if raw.get("model_type") != MODEL_TYPE:
             raise ValueError(
                 f"{directory}: model_type: got {raw.get('model_type')!r}, expected {MODEL_TYPE!r}"
             )
+        if not raw.get("tie_word_embeddings", True):
+            raise ValueError(f"{directory}: tie_word_embeddings: got false, expected true")
         known = {field.name for field in fields(cls)}
         try:
             return cls(**{name: value for name, value in raw.items() if name in known})

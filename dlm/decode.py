@@ -3,7 +3,7 @@
 `decode` is a generator: it yields after every forward, so that whoever runs it can interleave
 requests and stop any of them between two steps. It knows nothing of threads, queues or text.
 
-Shapes: L positions of a block, V vocabulary.
+Shapes: T new positions, L positions of a block, V vocabulary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dlm.grammar import Matcher
 from dlm.model import Transformer
 from dlm.tokenizer import Mark
 from dlm.unmask import threshold
-from dlm.verify import choose, verify
+from dlm.verify import Verdict, choose, verify
 
 PREFILL_CHUNK = 256
 
@@ -32,9 +32,8 @@ class Plan:
     Attributes:
         refinement: Draft forwards per block and their threshold.
         verified: Whether drafts are verified causally (then they equal greedy decoding, and may
-        have a
-            grammar), or committed as drafted.
-        max_tokens: Longest answer, end mark included.
+            have a grammar), or committed as drafted.
+        max_tokens: Longest answer, end mark included; at least 1.
     """
 
     refinement: Refinement
@@ -70,23 +69,30 @@ class Decoder:
         self.prompt = list(prompt)
         self.progress = Progress(cached=cache.length)
 
-    def forward(self, ids: Sequence[int], causal: bool) -> Tensor:
-        """Logits of new positions, which see all committed ones and, if not causal, each other.
+    def forward(self, ids: Sequence[int], causal: int, first: int = 0) -> Tensor:
+        """Logits of new positions; nothing is committed.
+
+        Args:
+            ids: T new tokens.
+            causal: So many of them, from the left, see what stands before them and themselves; the
+                others see all new tokens as well.
+            first: Index of the first one whose logits are wanted.
 
         Returns:
-            (T, V); the mask id and the other marks that never answer are banned with -inf.
+            (T - first, V) on the CPU; the marks that never answer are banned with -inf.
         """
         device = self.model.embed_tokens.weight.device
         start = self.cache.length
         tokens = torch.tensor([ids], device=device)
         positions = torch.arange(start, start + len(ids), device=device)[None]
         mask = None
-        if causal and len(ids) > 1:
+        if causal > 0 and len(ids) > 1:
             mask = torch.ones(len(ids), start + len(ids), dtype=torch.bool, device=device)
-            mask = mask.tril(diagonal=start)[None, None]
-        hidden = self.model(tokens, positions, mask, self.cache)[0]
+            mask[:causal] = mask[:causal].tril(diagonal=start)
+            mask = mask[None, None]
+        hidden = self.model(tokens, positions, mask, self.cache)[0, first:]
         logits = self.model.logits(hidden).float().cpu()
-        logits[:, _NEVER] = -torch.inf
+        logits[:, : len(Mark)].masked_fill_(_NEVER, -torch.inf)
         self.progress.forwards += 1
         return logits
 
@@ -95,7 +101,7 @@ class Decoder:
         logits = torch.empty(0)
         for start in range(self.cache.length, len(self.prompt), PREFILL_CHUNK):
             chunk = self.prompt[start : start + PREFILL_CHUNK]
-            logits = self.forward(chunk, causal=True)[-1]
+            logits = self.forward(chunk, causal=len(chunk), first=len(chunk) - 1)[0]
             self.cache.commit(len(chunk))
             yield
         return logits
@@ -103,38 +109,31 @@ class Decoder:
     def draft(
         self, known: Sequence[int], refinement: Refinement
     ) -> Generator[None, None, list[int]]:
-        """Denoise a block whose first tokens are known.
+        """Denoise a block that begins with the last of the known tokens.
+
+        Args:
+            known: Decided but not committed; those before the last are read causally, as they will
+                be once they are committed.
+            refinement: How often and from what confidence on.
 
         Returns:
             The tokens behind the known ones, cut after the first end mark.
         """
-        size = max(self.model.config.block_size, len(known) + 1)
-        block = [*known, *[int(Mark.MASK)] * (size - len(known))]
-        masked = torch.tensor([token == Mark.MASK for token in block])
-        tokens = torch.tensor(block)
-        for step in range(refinement.steps):
-            logits = self.forward(tokens.tolist(), causal=False)
+        tokens = torch.full((self.model.config.block_size - 1,), int(Mark.MASK))
+        masked = tokens == Mark.MASK
+        self.progress.draft = tokens.tolist()
+        for left in range(refinement.steps, 0, -1):
+            if not bool(masked[: len(self.progress.draft)].any()):
+                break
+            ids = [*known, *tokens.tolist()]
+            logits = self.forward(ids, causal=len(known) - 1, first=len(known))
             best, accepted = threshold(logits, masked, refinement.threshold)
-            last = step == refinement.steps - 1
-            keep = masked if last else accepted
+            keep = accepted if left > 1 else masked
             tokens = torch.where(keep, best, tokens)
             masked = masked & ~keep
-            self.progress.draft = until_end(tokens[len(known) :].tolist())
+            self.progress.draft = until_end(tokens.tolist())
             yield
-            if not bool(masked[: len(known) + len(self.progress.draft)].any()):
-                break
         return self.progress.draft
-
-    def settle(
-        self, known: Sequence[int], refinement: Refinement
-    ) -> Generator[None, None, list[int]]:
-        """Denoise a block until every position before its end mark is decided.
-
-        Returns:
-            The tokens behind the known ones, cut after the first end mark.
-        """
-        patient = Refinement(self.model.config.block_size, refinement.threshold)
-        return (yield from self.draft(known, patient))
 
 
 def decode(
@@ -143,57 +142,40 @@ def decode(
     """Answer the prompt; `Decoder.progress` tells how far it has come. Yields after each forward.
 
     Raises:
-        ValueError: A grammar is given for unverified drafts, which are not final left to right.
+        ValueError: A grammar is given for unverified drafts, which are not final left to right; or
+            no token may be generated.
     """
     if matcher is not None and not plan.verified:
         raise ValueError("a grammar needs verified drafts")
+    if plan.max_tokens < 1:
+        raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")
     progress = decoder.progress
-    logits = yield from decoder.prefill()
-    known = choose(logits, matcher)
+    refinement = plan.refinement
+    if not plan.verified:
+        # What is committed must have been decided: as many steps as it takes.
+        refinement = Refinement(decoder.model.config.block_size, refinement.threshold)
+    known = choose((yield from decoder.prefill()), matcher)
     while True:
+        progress.tokens += known[: plan.max_tokens - len(progress.tokens)]
         room = plan.max_tokens - len(progress.tokens)
-        progress.tokens += known[:room]
-        if Mark.END in known or room <= len(known):
-            progress.complete = Mark.END in known[:room]
+        progress.complete = progress.tokens[-1] == Mark.END
+        if progress.complete or room == 0:
             # The last tokens were never forwarded, so they stay out of the cache.
             return
-        if plan.verified:
-            known, done = yield from _verified(decoder, plan, known, matcher)
-        else:
-            known, done = yield from _committed(decoder, plan, known)
+        draft = (yield from decoder.draft(known, refinement))[:room]
+        ids = [*known, *draft]
+        logits = decoder.forward(ids, causal=len(ids), first=len(known) - 1)
+        verdict = verify(draft, logits, matcher) if plan.verified else commit(draft, logits)
+        decoder.cache.commit(len(known) + len(verdict.accepted))
+        progress.tokens += verdict.accepted
         progress.draft = []
-        if done or len(progress.tokens) >= plan.max_tokens:
-            progress.complete = done and progress.tokens[-1] == Mark.END
-            return
+        known = verdict.given
+        yield
 
 
-def _verified(
-    decoder: Decoder, plan: Plan, known: list[int], matcher: Matcher | None
-) -> Generator[None, None, tuple[list[int], bool]]:
-    """One block: draft, verify, keep what agrees; returns the next known tokens and if over."""
-    draft = yield from decoder.draft(known, plan.refinement)
-    logits = decoder.forward([*known, *draft], causal=True)
-    verdict = verify(draft, logits[len(known) - 1 :], matcher)
-    room = plan.max_tokens - len(decoder.progress.tokens)
-    accepted = verdict.accepted[:room]
-    decoder.progress.tokens += accepted
-    decoder.cache.commit(len(known) + len(accepted))
-    yield
-    return verdict.given, verdict.complete and not verdict.given
-
-
-def _committed(
-    decoder: Decoder, plan: Plan, known: list[int]
-) -> Generator[None, None, tuple[list[int], bool]]:
-    """One block: denoise it, commit it; its last causal logits give the next known token."""
-    draft = yield from decoder.settle(known, plan.refinement)
-    draft = draft[: plan.max_tokens - len(decoder.progress.tokens)]
-    logits = decoder.forward([*known, *draft], causal=True)
-    decoder.progress.tokens += draft
-    decoder.cache.commit(len(known) + len(draft))
-    yield
-    done = Mark.END in draft
-    return ([] if done else [int(logits[-1].argmax())]), done
+def commit(draft: list[int], logits: Tensor) -> Verdict:
+    """Accept a draft as it is; arguments as in `verify`, whose counterpart it is."""
+    return Verdict(draft, [] if Mark.END in draft else [int(logits[-1].argmax())])
 
 
 def until_end(tokens: Sequence[int]) -> list[int]:
@@ -206,4 +188,4 @@ def until_end(tokens: Sequence[int]) -> list[int]:
     return out
 
 
-_NEVER = [int(m) for m in Mark if m not in (Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE)]
+_NEVER = torch.tensor([m not in (Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE) for m in Mark])

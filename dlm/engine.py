@@ -7,16 +7,18 @@ request waits for single forwards only, and one that is cancelled stops before i
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from dlm.cache import KVCache
-from dlm.decode import Decoder, Plan, decode
+from dlm.decode import Decoder, Plan, Progress, decode
 from dlm.effort import REFINEMENT, Effort
 from dlm.grammar import AnswerRules, GrammarFactory
 from dlm.model import Transformer
@@ -27,6 +29,8 @@ from dlm.weights import load_model
 
 SHIPPED = Path(__file__).parent / "checkpoints" / "quicksilver-small"
 MASKED = "░"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,9 @@ class Request:
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         said: Texts whose spans string arguments must be; None leaves them free.
         effort: Refinement per block.
-        verified: Whether drafts are verified causally; unverified ones have no grammar.
-        max_tokens: Longest answer.
+        verified: Whether drafts are verified causally; unverified ones have no grammar, and
+            ``said`` does not bind them.
+        max_tokens: Longest answer, end mark included.
         parallel: Whether one answer may hold several calls.
     """
 
@@ -81,7 +86,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer. ``reason`` is stop or length."""
+    """The answer. ``reason`` is stop or length; one that was cut for its length has no calls."""
 
     answer: Answer
     reason: str
@@ -99,47 +104,74 @@ Event = TextDelta | Snapshot | Finished | Failed
 
 
 class _Live:
-    """A request being decoded."""
+    """A request being decoded.
+
+    Attributes:
+        words: Tokens of the answer's text when it was last looked at.
+        sent: Text of the deltas so far.
+    """
 
     def __init__(self, request: Request, emit: Callable[[Event], None]) -> None:
         self.request = request
-        self.emit = emit
+        self.rules = AnswerRules(request.tools, request.tool_choice, request.said, request.parallel)
         self.cancelled = threading.Event()
         self.decoder: Decoder | None = None
-        self.steps: Generator[None, None, None] = iter_nothing()
-        self.sent = 0
+        self.steps: Generator[None, None, None] | None = None
+        self.words = 0
+        self.sent = ""
+        self._emit = emit
+
+    def emit(self, event: Event) -> None:
+        """Tell the caller, unless the request was cancelled."""
+        if not self.cancelled.is_set():
+            self._emit(event)
+
+    def send(self, text: str) -> None:
+        """Tell the caller what a growing text has grown by."""
+        if len(text) > len(self.sent):
+            self.emit(TextDelta(text[len(self.sent) :]))
+            self.sent = text
 
 
-@dataclass(slots=True)
 class Engine:
     """A loaded checkpoint and the thread that runs it.
 
     Use `load`, then `stream` from asyncio or `submit` from threads; `close` at the end.
+
+    Args:
+        model: On its device, in its dtype.
+        tokenizer: The one it was trained with.
+        max_live: Requests at a time.
+
+    Raises:
+        ValueError: Model and tokenizer do not fit.
     """
 
-    model: Transformer
-    tokenizer: Tokenizer
-    max_live: int = 64
-    _queue: queue.Queue[_Live | None] = field(init=False)
-    _thread: threading.Thread = field(init=False)
-    _template: Template = field(init=False)
-    _grammars: GrammarFactory = field(init=False)
-    _prefixes: PrefixPool = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start the thread."""
-        if self.tokenizer.vocab_size > self.model.config.vocab_size:
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, max_live: int = 64) -> None:
+        config = model.config
+        if tokenizer.vocab_size > config.vocab_size:
             raise ValueError(
-                f"tokenizer: got {self.tokenizer.vocab_size} entries, the model has "
-                f"{self.model.config.vocab_size}"
+                f"tokenizer: got {tokenizer.vocab_size} entries, the model has {config.vocab_size}"
             )
-        self._queue = queue.Queue(maxsize=self.max_live)
-        self._template = Template(self.tokenizer)
-        self._grammars = GrammarFactory(self.tokenizer, self.model.config.vocab_size)
-        weight = self.model.embed_tokens.weight
+        marks = (config.mask_token_id, config.eos_token_id)
+        if marks != (Mark.MASK, Mark.END):
+            raise ValueError(
+                f"mask_token_id, eos_token_id: got {marks}, expected {(+Mark.MASK, +Mark.END)}"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_live = max_live
+        self._template = Template(tokenizer)
+        self._grammars = GrammarFactory(tokenizer, config.vocab_size)
+        weight = model.embed_tokens.weight
         self._prefixes = PrefixPool(
-            lambda capacity: KVCache(self.model.config, capacity, weight.dtype, weight.device)
+            lambda capacity: KVCache(config, capacity, weight.dtype, weight.device)
         )
+        # Bounded by max_live; None ends the thread.
+        self._queue: queue.SimpleQueue[_Live | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._unfinished = 0
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
         self._thread.start()
 
@@ -164,17 +196,23 @@ class Engine:
         Args:
             request: What to answer.
             emit: Called with each event from the engine's thread; the last is Finished or Failed,
-            and
-                after a cancellation there is none.
+                and after a cancellation there is none.
 
         Returns:
             A function that cancels the request; it may be called at any time, more than once.
 
         Raises:
-            queue.Full: `max_live` requests are waiting already.
+            queue.Full: `max_live` requests are unfinished.
+            RuntimeError: The engine is closed.
         """
         live = _Live(request, emit)
-        self._queue.put_nowait(live)
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the engine is closed")
+            if self._unfinished >= self.max_live:
+                raise queue.Full(f"{self.max_live} requests are unfinished")
+            self._unfinished += 1
+            self._queue.put(live)
         return live.cancelled.set
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
@@ -183,7 +221,8 @@ class Engine:
         Raises:
             AnswerError: The answer was malformed.
             ValueError: The request cannot be answered: too long, or contradictory.
-            queue.Full: Too many requests are waiting.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
         """
         loop = asyncio.get_running_loop()
         # Bounded by the answer's length: two events at most for each forward.
@@ -207,94 +246,112 @@ class Engine:
             cancel()
 
     def close(self) -> None:
-        """Stop the thread; live requests end without an event."""
-        self._queue.put(None)
+        """Stop the thread; unfinished requests fail with a RuntimeError. May be called again."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
         live: list[_Live] = []
         while True:
-            try:
-                while True:
-                    joined = self._queue.get(block=not live)
-                    if joined is None:
-                        return
-                    live.append(joined)
-            except queue.Empty:
-                live = [request for request in live if self._round(request)]
+            while not live or not self._queue.empty():
+                joined = self._queue.get()
+                if joined is None:
+                    for request in live:
+                        self._fail(request, RuntimeError("the engine was closed"))
+                    return
+                live.append(joined)
+            live = [request for request in live if self._round(request)]
 
     def _round(self, live: _Live) -> bool:
         """Take a request one forward further; returns whether it goes on."""
+        try:
+            with torch.inference_mode():
+                goes_on = self._advance(live)
+        except Exception as error:
+            # Whatever a request does wrong must reach its caller, and no other request.
+            self._fail(live, error)
+            goes_on = False
+        if not goes_on:
+            with self._lock:
+                self._unfinished -= 1
+        return goes_on
+
+    def _advance(self, live: _Live) -> bool:
         if live.cancelled.is_set():
             self._keep_prefix(live)
             return False
-        try:
-            with torch.inference_mode():
-                if live.decoder is None:
-                    self._begin(live)
-                next(live.steps)
-            self._tell(live)
-        except StopIteration:
+        if live.steps is None:
+            live.decoder, live.steps = self._begin(live)
+        over = next(live.steps, True) is True
+        self._tell(live)
+        if over:
+            self._keep_prefix(live)
             self._finish(live)
-            return False
-        except Exception as error:
-            # Whatever a request does wrong must reach its caller, and no other request.
-            live.emit(Failed(error))
-            return False
-        return True
+        return not over
 
-    def _begin(self, live: _Live) -> None:
+    def _fail(self, live: _Live, error: Exception) -> None:
+        try:
+            live.emit(Failed(error))
+        except Exception as broken:
+            # The text of an error may quote the dialogue.
+            logger.warning("a request's listener failed: %s", type(broken).__name__)
+
+    def _begin(self, live: _Live) -> tuple[Decoder, Generator[None, None, None]]:
         request = live.request
         prompt = self._template.prompt(request.turns, request.tools)
         limit = self.model.config.max_position_embeddings
-        # A draft may reach a block beyond the answer's end, and a forced run longer than a block.
-        capacity = len(prompt) + request.max_tokens + 4 * self.model.config.block_size
+        # A draft may reach a block beyond the answer's end.
+        capacity = len(prompt) + request.max_tokens + self.model.config.block_size
         if capacity > limit:
             raise ValueError(
                 f"prompt and answer: got {capacity} positions, expected at most {limit}"
             )
-        matcher = None
-        if request.verified:
-            rules = AnswerRules(request.tools, request.tool_choice, request.said, request.parallel)
-            matcher = self._grammars.matcher(rules)
-        live.decoder = Decoder(self.model, self._prefixes.take(prompt, capacity), prompt)
+        live.rules.callable()
+        matcher = self._grammars.matcher(live.rules) if request.verified else None
+        decoder = Decoder(self.model, self._prefixes.take(prompt, capacity), prompt)
         plan = Plan(REFINEMENT[request.effort], request.verified, request.max_tokens)
-        live.steps = decode(live.decoder, plan, matcher)
+        return decoder, decode(decoder, plan, matcher)
 
     def _tell(self, live: _Live) -> None:
         assert live.decoder is not None
         progress = live.decoder.progress
         words = words_of(progress.tokens)
-        if len(words) == len(progress.tokens) or live.sent < len(words):
-            text = self.tokenizer.decode(words)
-            # The bytes of one character may be spread over tokens; wait for the last of them.
-            stable = text.removesuffix("\ufffd")
-            sent = self.tokenizer.decode(words[: live.sent])
-            if len(stable) > len(sent) and stable == text:
-                live.emit(TextDelta(text[len(sent) :] if sent else text.lstrip()))
-                live.sent = len(words)
-        shown = [*progress.tokens, *progress.draft]
+        if len(words) > live.words:
+            live.words = len(words)
+            live.send(settled(self.tokenizer.decode(words)))
         if progress.draft:
-            live.emit(Snapshot(self._shown(shown), progress.forwards))
+            shown = self._shown([*progress.tokens, *progress.draft])
+            live.emit(Snapshot(shown, progress.forwards))
 
     def _shown(self, tokens: list[int]) -> str:
-        parts = [MASKED if t == Mark.MASK else self.tokenizer.decode([t]) for t in words_of(tokens)]
-        return "".join(parts).strip()
+        runs = itertools.groupby(words_of(tokens), lambda token: token == Mark.MASK)
+        return "".join(
+            MASKED * len(list(run)) if masked else self.tokenizer.decode(list(run))
+            for masked, run in runs
+        ).strip()
 
     def _finish(self, live: _Live) -> None:
         assert live.decoder is not None
         progress = live.decoder.progress
-        self._tell(live)
-        self._keep_prefix(live)
         usage = Usage(
             len(live.decoder.prompt), progress.cached, len(progress.tokens), progress.forwards
         )
-        try:
-            answer = self._template.answer(progress.tokens, live.request.tools)
-        except AnswerError as error:
-            live.emit(Failed(error))
-            return
+        answer = self._answer(progress, live.rules)
+        live.send(answer.content)
         live.emit(Finished(answer, "stop" if progress.complete else "length", usage))
+
+    def _answer(self, progress: Progress, rules: AnswerRules) -> Answer:
+        if not progress.complete:
+            # The cut may be inside a call, and half a call is none.
+            return Answer(settled(self.tokenizer.decode(words_of(progress.tokens))), ())
+        answer = self._template.answer(progress.tokens, rules.callable())
+        least, most = int(rules.must_call), None if rules.parallel else 1
+        if len(answer.calls) < least or (most is not None and len(answer.calls) > most):
+            raise AnswerError(f"got {len(answer.calls)} calls, expected {least} to {most}")
+        return answer
 
     def _keep_prefix(self, live: _Live) -> None:
         if live.decoder is None:
@@ -305,13 +362,13 @@ class Engine:
 
 
 def words_of(tokens: list[int]) -> list[int]:
-    """Tokens of an answer's text: those before its first call or its end."""
+    """Tokens of an answer's text, drafted or decided: those before its first mark."""
     for index, token in enumerate(tokens):
-        if token in (Mark.CALL, Mark.END):
+        if token < len(Mark) and token != Mark.MASK:
             return tokens[:index]
     return tokens
 
 
-def iter_nothing() -> Generator[None, None, None]:
-    """A generator that is over at once."""
-    yield from ()
+def settled(text: str) -> str:
+    """What of a growing text is sure to stay: not the outer space, not half a character."""
+    return text.removesuffix("\ufffd").strip()

@@ -10,6 +10,7 @@ The matcher is llguidance's; it is imported when the first grammar is built.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dlm.template import Tool, written
+from dlm.schema import is_words, options, written
+from dlm.template import Tool
 from dlm.tokenizer import Mark, Tokenizer
+
+# Pieces that a span is made of. A number and a contraction are one word each.
+_PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class AnswerRules:
     """What an answer may be.
 
     Attributes:
-        tools: Those that may be called.
+        tools: Those that are offered.
         choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
         said: Texts whose spans string values must be; None leaves strings free.
         parallel: Whether one answer may hold several calls.
@@ -37,6 +42,28 @@ class AnswerRules:
     choice: str = "auto"
     said: tuple[str, ...] | None = None
     parallel: bool = True
+
+    @property
+    def must_call(self) -> bool:
+        """Whether an answer of words alone is ruled out."""
+        return self.choice not in ("auto", "none")
+
+    def callable(self) -> tuple[Tool, ...]:
+        """Those of the tools that an answer may call.
+
+        Raises:
+            ValueError: A call is required and no tool is offered, or the named one is not.
+        """
+        if self.choice == "none":
+            return ()
+        if self.choice in ("auto", "required"):
+            tools = self.tools
+        else:
+            tools = tuple(tool for tool in self.tools if tool.name == self.choice)
+        if self.must_call and not tools:
+            names = [tool.name for tool in self.tools]
+            raise ValueError(f"tool_choice: got {self.choice!r}, which none of {names} can meet")
+        return tools
 
 
 class GrammarFactory:
@@ -48,7 +75,6 @@ class GrammarFactory:
         self._tokenizer = llguidance.LLTokenizer(
             tokenizer.bpe.to_str(), n_vocab=vocab_size, eos_token=int(Mark.END)
         )
-        self._vocab_size = vocab_size
 
     def matcher(self, rules: AnswerRules) -> Matcher:
         """A matcher at the beginning of an answer.
@@ -59,23 +85,15 @@ class GrammarFactory:
         import llguidance
 
         grammar = llguidance.grammar_from("lark", lark(rules))
-        inner = llguidance.LLMatcher(self._tokenizer, grammar)
-        if inner.is_error():
-            raise ValueError(f"grammar: {inner.get_error()}")
-        return Matcher(inner, self._vocab_size)
+        return Matcher(llguidance.LLMatcher(self._tokenizer, grammar))
 
 
 class Matcher:
     """Where an answer stands in its grammar. Tokens go in one by one, left to right."""
 
-    def __init__(self, inner: Any, vocab_size: int) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._vocab_size = vocab_size
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the answer is complete, its end mark consumed."""
-        return bool(self._inner.is_stopped())
+        self._check()
 
     def best(self, logits: Tensor) -> int:
         """The likeliest token that may come next; ties go to the lowest id.
@@ -86,85 +104,107 @@ class Matcher:
         Raises:
             ValueError: Nothing may come next.
         """
+        likeliest = int(logits.argmax())
+        # Most often the model is right, and asking for one token is cheaper than for all of them.
+        if self._inner.validate_tokens([likeliest]) == 1:
+            return likeliest
         bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
-        allowed = torch.from_numpy(np.unpackbits(bits, bitorder="little")).bool()
-        masked = logits.masked_fill(~allowed[: self._vocab_size], -torch.inf)
+        self._check()
+        allowed = np.unpackbits(bits, count=len(logits), bitorder="little")
+        masked = logits.masked_fill(torch.from_numpy(allowed) == 0, -torch.inf)
         best = int(masked.argmax())
         if masked[best] == -torch.inf:
             raise ValueError("the grammar allows no token")
         return best
 
-    def consume(self, token: int) -> None:
-        """Go on with a token.
+    def advance(self, token: int) -> list[int]:
+        """Go on with a token other than the end mark.
+
+        Returns:
+            The tokens that must follow it, whatever the model thinks: these are consumed as well.
+            The last of them is the end mark where nothing else can follow.
 
         Raises:
-            ValueError: It may not come next.
+            ValueError: The token may not come next.
         """
-        if not self._inner.consume_token(int(token)):
+        if not self._inner.consume_token(token):
             raise ValueError(f"got token {token}, which the grammar does not allow here")
+        forced = [] if self._inner.is_stopped() else list(self._inner.compute_ff_tokens())
+        for follower in forced:
+            self._inner.consume_token(follower)
+        self._check()
+        return [*forced, int(Mark.END)] if self._inner.is_stopped() else forced
 
-    def forced(self) -> list[int]:
-        """Tokens that must come next, whatever the model thinks; not consumed yet."""
-        return [] if self.stopped else list(self._inner.compute_ff_tokens())
+    def _check(self) -> None:
+        if self._inner.is_error():
+            raise ValueError(f"grammar: {self._inner.get_error()}")
 
 
 def lark(rules: AnswerRules) -> str:
     """The grammar of an answer in llguidance's Lark dialect.
 
     Raises:
-        ValueError: A call is required and no tool is offered, or the named one is not.
+        ValueError: The rules allow no answer.
     """
-    named = [tool for tool in rules.tools if tool.name == rules.choice]
-    if rules.choice not in ("auto", "none", "required") and not named:
-        names = [tool.name for tool in rules.tools]
-        raise ValueError(f"tool_choice: got {rules.choice!r}, expected one of {names}")
-    tools = named or (() if rules.choice == "none" else rules.tools)
-    if rules.choice == "required" and not tools:
-        raise ValueError("tool_choice: got 'required', expected tools to choose from")
+    spans = None if rules.said is None else [text for text in rules.said if re.search(r"\w", text)]
+    offered = rules.callable()
+    tools = offered if spans is None or spans else [t for t in offered if not _needs_words(t)]
+    if rules.must_call and not tools:
+        names = [tool.name for tool in offered]
+        raise ValueError(f"said: got no words, from which {names} could take arguments")
+    words = r"TEXT: / \S(.|\n)*/"
     if not tools:
-        return 'start: TEXT\nTEXT: " " /(.|\\n)+/\n'
+        return f"start: TEXT\n{words}\n"
     calls = "call+" if rules.parallel else "call"
-    must = rules.choice != "auto"
+    start = [f"start: {calls}"] if rules.must_call else [f"start: TEXT? {calls} | TEXT", words]
     lines = [
-        f"start: {calls}" if must else f"start: TEXT | {calls} | TEXT {calls}",
-        'TEXT: " " /(.|\\n)+/',
+        *start,
         f"call: <[{int(Mark.CALL)}]> ({' | '.join(f't{i}' for i in range(len(tools)))})",
-        *(f"t{i}: {_tool(i, tool)}" for i, tool in enumerate(tools)),
-        *_values(tools, rules.said),
+        *(line for i, tool in enumerate(tools) for line in _tool(f"t{i}", tool, spans)),
+        r"WORDS: / \S[^\n]*/",
+        *_spans(spans or ()),
     ]
-    return "\n".join(lines if not must else [line for line in lines if line[:4] != "TEXT"]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def _tool(index: int, tool: Tool) -> str:
-    parts = [_literal(f" {tool.name}")]
-    for number, name in enumerate(tool.properties):
-        key = f"<[{int(Mark.KEY)}]> {_literal(f' {name}')} <[{int(Mark.VALUE)}]> v{index}_{number}"
+def _tool(rule: str, tool: Tool, spans: Sequence[str] | None) -> list[str]:
+    parts, values = [_literal(tool.name)], []
+    for number, (name, schema) in enumerate(tool.properties.items()):
+        if spans == [] and _as_said(schema):
+            continue
+        value = f"{rule}_{number}"
+        key = f"<[{int(Mark.KEY)}]> {_literal(name)} <[{int(Mark.VALUE)}]> {value}"
         parts.append(key if name in tool.required else f"({key})?")
-    return " ".join(parts)
+        values.append(f"{value}: {_value(schema, spans)}")
+    return [f"{rule}: {' '.join(parts)}", *values]
 
 
-def _values(tools: Sequence[Tool], said: tuple[str, ...] | None) -> list[str]:
-    spans = [text for text in said or () if text.strip()]
-    lines = []
-    for index, tool in enumerate(tools):
-        for number, schema in enumerate(tool.properties.values()):
-            lines.append(f"v{index}_{number}: {_value(schema, len(spans))}")
-    lines.append('WORDS: " " /[^ \\n][^\\n]*/')
-    lines += [
-        f"SPAN{i}: %regex {json.dumps({'substring_words': text})}" for i, text in enumerate(spans)
-    ]
+def _value(schema: Mapping[str, Any], spans: Sequence[str] | None) -> str:
+    if options(schema):
+        return " | ".join(_literal(written(option)) for option in options(schema))
+    if not is_words(schema):
+        return f'" " %json {json.dumps(dict(schema))}'
+    if spans is None:
+        return "WORDS"
+    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(spans)))})'
+
+
+def _spans(said: Sequence[str]) -> list[str]:
+    """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first."""
+    lines = [r"WORDY: /\S*\w(.|\n)*/"] if said else []
+    for index, text in enumerate(said):
+        chunks = json.dumps({"substring_chunks": _PIECES.findall(text)})
+        lines += [f"SPAN{index}: RUN{index} & WORDY", f"RUN{index}: %regex {chunks}"]
     return lines
 
 
-def _value(schema: Mapping[str, Any], spans: int) -> str:
-    if "enum" in schema:
-        return " | ".join(_literal(f" {written(option)}") for option in schema["enum"])
-    if schema.get("type", "string") != "string":
-        return f'" " %json {json.dumps(dict(schema))}'
-    if not spans:
-        return "WORDS"
-    return '" " (' + " | ".join(f"SPAN{i}" for i in range(spans)) + ")"
+def _as_said(schema: Mapping[str, Any]) -> bool:
+    return is_words(schema) and not options(schema)
+
+
+def _needs_words(tool: Tool) -> bool:
+    return any(_as_said(tool.properties[name]) for name in tool.required & tool.properties.keys())
 
 
 def _literal(text: str) -> str:
-    return json.dumps(text)
+    return json.dumps(f" {text.strip()}")

@@ -38,27 +38,36 @@ class PrefixPool:
         own dialogue may go on.
         """
         best, shared = None, 0
+        wanted = ids[:-1]
         for entry in self._entries:
-            length = common_prefix(entry.ids, ids[:-1])
+            length = common_prefix(entry.ids, wanted)
             if length > shared:
                 best, shared = entry, length
         if best is None:
             return self._make(capacity)
-        if shared == len(best.ids):
-            self._entries.remove(best)
-            cache = best.cache if best.cache.capacity >= capacity else best.cache.grown(capacity)
-        else:
-            self._entries.remove(best)
+        self._entries.remove(best)
+        if shared < len(best.ids):
             self._entries.append(best)
-            cache = best.cache.grown(capacity)
-        cache.crop(shared)
-        return cache
+        elif best.cache.capacity >= capacity:
+            return best.cache
+        return best.cache.copy(shared, capacity)
 
     def give(self, ids: Sequence[int], cache: KVCache) -> None:
-        """Keep a cache that holds exactly the keys and values of ``ids``."""
+        """Keep a cache that holds exactly the keys and values of ``ids``.
+
+        Of two that begin alike throughout, the longer serves for both.
+        """
         if cache.length != len(ids):
             raise ValueError(f"got {len(ids)} ids for {cache.length} cached positions")
-        self._entries.append(_Entry(list(ids), cache))
+        new = _Entry(list(ids), cache)
+        for entry in list(self._entries):
+            shared = common_prefix(entry.ids, new.ids)
+            if shared == len(entry.ids):
+                self._entries.remove(entry)
+            elif shared == len(new.ids):
+                self._entries.remove(entry)
+                new = entry
+        self._entries.append(new)
         del self._entries[: -self._limit]
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dlm.schema import options, plain, read_value, written
 from dlm.tokenizer import Mark, Tokenizer
 
 
@@ -33,15 +34,17 @@ class Tool:
     parameters: Mapping[str, Any]
 
     @property
-    def properties(self) -> Mapping[str, Any]:
-        """Schema of each parameter, in order."""
-        properties: Mapping[str, Any] = self.parameters.get("properties", {})
-        return properties
+    def properties(self) -> dict[str, Mapping[str, Any]]:
+        """Schema of each parameter in order, as `plain` leaves it."""
+        definitions = self.parameters.get("$defs", {})
+        properties = self.parameters.get("properties", {})
+        return {name: plain(schema, definitions) for name, schema in properties.items()}
 
     @property
     def required(self) -> frozenset[str]:
-        """Parameters that must be given."""
-        return frozenset(self.parameters.get("required", ()))
+        """Parameters that must be given, of those there are."""
+        names = frozenset(self.parameters.get("required", ()))
+        return names.intersection(self.parameters.get("properties", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,7 @@ class Encoded:
     Attributes:
         ids: (T,) token ids.
         answers: For each assistant message, the range [start, end) of its tokens: from the one
-        after
-            its <|agent|> mark to its <|end|>, both included.
+            after its <|agent|> mark to its <|end|>, both included.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -149,7 +151,7 @@ class Template:
             ids += [Mark.KEY, *self.text(name)]
             if name not in tool.required:
                 ids.append(Mark.OPTIONAL)
-            for option in schema.get("enum", ()):
+            for option in options(schema):
                 ids += [Mark.OPTION, *self.text(written(option))]
         return [*ids, Mark.END]
 
@@ -188,15 +190,19 @@ class Template:
         if name not in tools:
             raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
         tool = tools[name]
+        properties = tool.properties
         arguments: dict[str, Any] = {}
         for pair in pairs:
             key_ids, *values = split(pair, Mark.VALUE)
             key = self._plain(key_ids)
             if len(values) != 1:
                 raise AnswerError(f"{name}.{key}: got {len(values)} values, expected 1")
-            if key not in tool.properties or key in arguments:
+            if key not in properties or key in arguments:
                 raise AnswerError(f"{name}: got unknown or repeated parameter {key!r}")
-            arguments[key] = read_value(self._plain(values[0]), tool.properties[key])
+            try:
+                arguments[key] = read_value(self._plain(values[0]), properties[key])
+            except ValueError as error:
+                raise AnswerError(f"{name}.{key}: {error}") from error
         missing = sorted(tool.required - arguments.keys())
         if missing:
             raise AnswerError(f"{name}: missing {missing}")
@@ -220,42 +226,8 @@ def split(ids: Sequence[int], mark: Mark) -> list[list[int]]:
     return out
 
 
-def written(value: Any) -> str:
-    """A value as it stands in the token stream."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def read_value(text: str, schema: Mapping[str, Any]) -> Any:
-    """Parse a value's text by its schema.
-
-    Raises:
-        AnswerError: It is not JSON where it must be, of another type, or not one of the options.
-    """
-    kind = schema.get("type", "string")
-    value: Any = text
-    if kind != "string":
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise AnswerError(f"value: got {text!r}, expected {kind}") from error
-        kinds: dict[str, type | tuple[type, ...]] = {
-            "integer": int,
-            "number": (int, float),
-            "boolean": bool,
-            "array": list,
-            "object": dict,
-        }
-        wanted = kinds.get(kind) if isinstance(kind, str) else None
-        is_bool = isinstance(value, bool)
-        if wanted and (not isinstance(value, wanted) or (is_bool and kind != "boolean")):
-            raise AnswerError(f"value: got {text!r}, expected {kind}")
-    if "enum" in schema and value not in schema["enum"]:
-        raise AnswerError(f"value: got {value!r}, expected one of {schema['enum']}")
-    return value
-
-
 def turn_of(message: Mapping[str, Any]) -> Turn:
-    """A message of the training data or of OpenAI's chat format.
+    """A message of the training data or of OpenAI's chat format, content parts included.
 
     Raises:
         ValueError: Arguments are text that is not a JSON object.
@@ -269,4 +241,7 @@ def turn_of(message: Mapping[str, Any]) -> Turn:
         if not isinstance(arguments, Mapping):
             raise ValueError(f"arguments of {call['name']}: got {arguments!r}, expected an object")
         calls.append(Call(call["name"], arguments))
-    return Turn(message["role"], message.get("content") or "", tuple(calls))
+    content = message.get("content") or ""
+    if not isinstance(content, str):
+        content = " ".join(part["text"] for part in content if part.get("type") == "text")
+    return Turn(message["role"], content, tuple(calls))

@@ -84,7 +84,7 @@ class Tokenizer:
         return cls(bpe)
 
     def save(self, directory: Path) -> None:
-        """Write tokenizer.json, and the little that transformers asks for beside it."""
+        """Write tokenizer.json into a directory, made when missing."""
         directory.mkdir(parents=True, exist_ok=True)
         self.bpe.save(str(directory / "tokenizer.json"))
 

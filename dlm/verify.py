@@ -24,14 +24,12 @@ class Verdict:
     Attributes:
         accepted: Drafted tokens that are final, in order.
         given: Tokens that follow them, decided but not yet forwarded: the causal choice where the
-            draft was wrong or ended, and what the grammar forces after it. Empty when the answer is
-            complete.
-        complete: Whether the end mark is among the accepted or given tokens.
+            draft was wrong or ended, and what the grammar forces after it. Empty when the end mark
+            is among the accepted ones, and never else.
     """
 
     accepted: list[int]
     given: list[int]
-    complete: bool
 
 
 def choose(logits: Tensor, matcher: Matcher | None) -> list[int]:
@@ -44,13 +42,7 @@ def choose(logits: Tensor, matcher: Matcher | None) -> list[int]:
     if matcher is None:
         return [int(logits.argmax())]
     token = matcher.best(logits)
-    chosen = [token]
-    if token != Mark.END:
-        matcher.consume(token)
-        for forced in matcher.forced():
-            matcher.consume(forced)
-            chosen.append(forced)
-    return chosen
+    return [token] if token == Mark.END else [token, *matcher.advance(token)]
 
 
 def verify(draft: Sequence[int], logits: Tensor, matcher: Matcher | None) -> Verdict:
@@ -67,19 +59,10 @@ def verify(draft: Sequence[int], logits: Tensor, matcher: Matcher | None) -> Ver
     if len(logits) != len(draft) + 1:
         raise ValueError(f"got {len(logits)} rows of logits, expected {len(draft) + 1}")
     accepted: list[int] = []
-    at = 0
     while True:
-        chosen = choose(logits[at], matcher)
-        agreed = 0
-        while (
-            agreed < len(chosen)
-            and at + agreed < len(draft)
-            and draft[at + agreed] == chosen[agreed]
-        ):
-            agreed += 1
-        accepted += chosen[:agreed]
-        at += agreed
-        if Mark.END in chosen:
-            return Verdict(accepted, chosen[agreed:], complete=True)
-        if agreed < len(chosen):
-            return Verdict(accepted, chosen[agreed:], complete=False)
+        for count, token in enumerate(chosen := choose(logits[len(accepted)], matcher)):
+            if len(accepted) == len(draft) or draft[len(accepted)] != token:
+                return Verdict(accepted, chosen[count:])
+            accepted.append(token)
+        if accepted[-1] == Mark.END:
+            return Verdict(accepted, [])

@@ -38,19 +38,23 @@ def load_model(
     config = ModelConfig.load(directory)
     with torch.device("meta"):
         model = Transformer(config)
-    tensors = _fuse(config, _read(directory))
-    expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    missing = sorted(expected.keys() - tensors.keys())
-    unexpected = sorted(tensors.keys() - expected.keys())
-    if missing or unexpected:
-        raise ValueError(f"{directory}: missing weights {missing}, unexpected weights {unexpected}")
-    for name, shape in expected.items():
-        if tensors[name].shape != shape:
-            raise ValueError(
-                f"{directory}: {name}: got shape {tuple(tensors[name].shape)}, "
-                f"expected {tuple(shape)}"
-            )
-    model.load_state_dict({n: t.to(dtype) for n, t in tensors.items()}, assign=True)
+    tensors = _read(directory)
+    parameters = {}
+    for name, parameter in model.state_dict().items():
+        parts = []
+        for part, rows in _parts(config, name, parameter):
+            if part not in tensors:
+                raise ValueError(f"{directory}: missing weight {part}")
+            tensor, expected = tensors.pop(part), (rows, *parameter.shape[1:])
+            if tuple(tensor.shape) != expected:
+                raise ValueError(
+                    f"{directory}: {part}: got shape {tuple(tensor.shape)}, expected {expected}"
+                )
+            parts.append(tensor.to(dtype))
+        parameters[name] = torch.cat(parts) if len(parts) > 1 else parts[0]
+    if tensors:
+        raise ValueError(f"{directory}: unexpected weights {sorted(tensors)}")
+    model.load_state_dict(parameters, assign=True)
     return model.to(device).eval().requires_grad_(False)
 
 
@@ -64,10 +68,13 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
     """
     directory.mkdir(parents=True, exist_ok=True)
     model.config.save(directory)
-    tensors = {
-        name: tensor.detach().to("cpu", dtype).contiguous().clone()
-        for name, tensor in _split(model.config, model.state_dict()).items()
-    }
+    tensors = {}
+    for name, parameter in model.state_dict().items():
+        parts = _parts(model.config, name, parameter)
+        pieces = parameter.detach().to("cpu", dtype).split([rows for _, rows in parts])
+        for (part, _), piece in zip(parts, pieces, strict=True):
+            # Cloned, as safetensors writes no two tensors that share memory.
+            tensors[part] = piece.clone()
     save_file(tensors, str(directory / "model.safetensors"), metadata={"format": "pt"})
 
 
@@ -82,41 +89,19 @@ def _read(directory: Path) -> dict[str, Tensor]:
         if not (directory / name).is_file():
             raise FileNotFoundError(f"{directory / name}: no such weights file")
         with safe_open(str(directory / name), framework="pt") as shard:
-            for key in shard.keys():  # noqa: SIM118 - safe_open is not a dict
-                tensors[key.removeprefix("model.")] = shard.get_tensor(key)
+            tensors |= {key: shard.get_tensor(key) for key in list(shard.keys())}
     # A tied head may be written out as well; it is the embedding again.
     tensors.pop("lm_head.weight", None)
     return tensors
 
 
-def _parts(config: ModelConfig, name: str) -> list[tuple[str, int]]:
-    """Names and row counts of the matrices that a fused parameter is made of; none if it is not."""
+def _parts(config: ModelConfig, name: str, parameter: Tensor) -> list[tuple[str, int]]:
+    """What a parameter is on disk: names and row counts of the matrices that it is made of."""
     for fused, parts in _FUSED.items():
         if name.endswith(fused):
             prefix = name.removesuffix(fused)
             query = config.num_attention_heads * config.head_dim
             key = config.num_key_value_heads * config.head_dim
             rows = (query, key, key) if len(parts) == 3 else (config.intermediate_size,) * 2
-            return [(f"{prefix}{part}.weight", n) for part, n in zip(parts, rows, strict=True)]
-    return []
-
-
-def _split(config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    out: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        parts = _parts(config, name)
-        pieces = torch.split(tensor, [rows for _, rows in parts]) if parts else (tensor,)
-        for part, piece in zip([p for p, _ in parts] or [name], pieces, strict=True):
-            out[f"model.{part}"] = piece
-    return out
-
-
-def _fuse(config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    out = dict(tensors)
-    with torch.device("meta"):
-        names = list(Transformer(config).state_dict())
-    for name in names:
-        parts = [part for part, _ in _parts(config, name)]
-        if parts and all(part in out for part in parts):
-            out[name] = torch.cat([out.pop(part) for part in parts])
-    return out
+            return [(f"model.{prefix}{p}.weight", n) for p, n in zip(parts, rows, strict=True)]
+    return [(f"model.{name}", parameter.shape[0])]

@@ -6,11 +6,16 @@ when it is first imported, which other packages may do at any time, so it is set
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from voice.parts import Parts
 
 ROOT = Path(__file__).resolve().parent.parent
 AUDIO = ROOT.parent / "shared" / "audio"
@@ -31,6 +36,17 @@ def shared_audio() -> Path:
     if not AUDIO.is_dir():
         pytest.skip("no recordings of real people at ../shared/audio")
     return AUDIO
+
+
+@pytest.fixture(scope="session")
+def embedded_parts() -> Generator[Parts, None, None]:
+    """The assistant's parts as they ship, loaded once for all tests."""
+    from tests.embedded import embedded_config
+    from voice.parts import Parts
+
+    parts = Parts.load(embedded_config())
+    yield parts
+    asyncio.run(parts.close())
 
 
 @pytest.hookimpl(wrapper=True)

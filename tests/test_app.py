@@ -77,9 +77,10 @@ async def test_the_model_is_listed(server: Server) -> None:
     assert [model["id"] for model in listed["data"]] == ["quicksilver"]
 
 
-async def test_files_of_the_page_are_served_with_care(server: Server) -> None:
-    answer = await server.http.get("/package.json")
-    assert answer.status_code == 200
+async def test_the_page_is_served_with_care(server: Server) -> None:
+    answer = await server.http.get("/")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "<title>" in answer.text
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert (await server.http.get("/../pyproject.toml")).status_code == 404

@@ -145,9 +145,7 @@ async def _remote(
             api_key_env="TEST_KEY",
             extra_body={"realtime": True},
         )
-        model, line = await asyncio.to_thread(
-            load_model, LlmConfig(engine="remote", remote=remote)
-        )
+        model, line = await asyncio.to_thread(load_model, LlmConfig(engine="remote", remote=remote))
         assert "secret-key" not in line
         try:
             yield model

@@ -1,10 +1,12 @@
 """Audio between the world and the agent: sample rates, frames, byte formats and telephone coding.
 
-It knows nothing of transports or speech. Streams keep state between calls and belong to one direction
-of one session; they are not thread-safe.
+It knows nothing of transports or speech. Streams keep state between calls and belong to one
+direction of one session; they are not thread-safe.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +38,13 @@ class StreamResampler:
         self.to_hz = to_hz
         self._stream = None if from_hz == to_hz else self._open()
 
-    def _open(self):  # type: ignore[no-untyped-def]  # soxr has no types
+    def _open(self) -> Any:
         import soxr
 
         return soxr.ResampleStream(self.from_hz, self.to_hz, 1, dtype="int16", vr=True)
 
     def push(self, samples: Samples) -> Samples:
-        """Take the next samples at ``from_hz``; return those at ``to_hz`` that are ready, maybe none."""
+        """Take the next samples at ``from_hz``; return those at ``to_hz`` that are ready."""
         return self._resample(samples, last=False)
 
     def flush(self) -> Samples:
@@ -106,7 +108,7 @@ def pcm16_from_samples(samples: Samples) -> bytes:
 
 
 def samples_from_mulaw(data: bytes) -> Samples:
-    """Samples at the rate of ``data`` (8 kHz on the telephone) from mu-law bytes. Source: ITU-T G.711."""
+    """Samples of mu-law bytes, one each. Source: ITU-T G.711."""
     return _MULAW_TO_SAMPLE[np.frombuffer(data, np.uint8)]
 
 
@@ -117,7 +119,7 @@ def mulaw_from_samples(samples: Samples) -> bytes:
 
 
 def samples_from_alaw(data: bytes) -> Samples:
-    """Samples at the rate of ``data`` (8 kHz on the telephone) from A-law bytes. Source: ITU-T G.711."""
+    """Samples of A-law bytes, one each. Source: ITU-T G.711."""
     return _ALAW_TO_SAMPLE[np.frombuffer(data, np.uint8)]
 
 
@@ -154,7 +156,8 @@ def _mulaw_encode_table() -> NDArray[np.uint8]:
     magnitude = np.minimum(np.abs(sample), _MU_CLIP) + _MU_BIAS
     exponent = np.log2(magnitude).astype(np.int32) - 7
     code = np.where(sample < 0, 0x80, 0) | exponent << 4 | (magnitude >> (exponent + 3)) & 0x0F
-    return (~code & 0xFF).astype(np.uint8)
+    table: NDArray[np.uint8] = (~code & 0xFF).astype(np.uint8)
+    return table
 
 
 def _alaw_decode_table() -> Samples:
@@ -170,7 +173,9 @@ def _alaw_encode_table() -> NDArray[np.uint8]:
     magnitude = np.where(sample < 0, ~sample, sample)
     exponent = np.maximum(np.log2(np.maximum(magnitude, 1)).astype(np.int32) - 7, 0)
     mantissa = (magnitude >> np.maximum(exponent + 3, 4)) & 0x0F
-    return ((exponent << 4 | mantissa) ^ np.where(sample < 0, 0x55, 0xD5)).astype(np.uint8)
+    code = (exponent << 4 | mantissa) ^ np.where(sample < 0, 0x55, 0xD5)
+    table: NDArray[np.uint8] = code.astype(np.uint8)
+    return table
 
 
 _MULAW_TO_SAMPLE = _mulaw_decode_table()

@@ -1,8 +1,8 @@
 """Whether a transcript reads as if its speaker were done: words alone, no audio and no model.
 
-It decides how long a silence must be before a turn is taken to be over, so its mistakes are cheap on
-one side (waiting longer) and dear on the other (cutting the user off): in doubt it says neutral. It
-knows English.
+It decides how long a silence must be before a turn is taken to be over, so its mistakes are cheap
+on one side (waiting longer) and dear on the other (cutting the user off): in doubt it says neutral.
+It knows English.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ class Completeness(StrEnum):
     INCOMPLETE = "incomplete"
 
 
+def _entries(text: str, separator: str = " ") -> frozenset[str]:
+    return frozenset(text.split(separator))
+
+
 _DIGIT = r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|\d+)"
 _NUMBER = (
     rf"(?:{_DIGIT}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
@@ -26,49 +30,60 @@ _NUMBER = (
 )
 _SIZE = r"(?:small|medium|large|tall|grande|big|iced|hot|dark|light|single|double|triple)"
 
-_DANGLING = frozenset(
+_DANGLING = _entries(
     # conjunctions
-    "and or but because if then plus minus times divided while unless "
+    "and or but because if plus minus times divided while unless "
     # prepositions that seldom end a request
-    "to for at of from with by about into until till per than between in after before as like "
+    "to for at of from with by about into until till per than between in after before as "
     # articles, possessives, quantifiers
     "a an the my your our their his some any many another every "
     # hesitation
-    "um uh er erm hmm well so "
-    # auxiliaries and verbs that want an object
-    "is are was were what's who's where's that's it's i'm i'd i'll i've don't let's "
-    "set add convert remind order want need give send make put tell have get "
-    # spelling and addresses
-    "dot dash underscore point living".split()
+    "um uh er erm hmm "
+    # auxiliaries that want a verb or an object
+    "are was were what's who's where's that's it's i'm i'd i'll i've don't let's "
+    # spelling and addresses, "living room"
+    "on dot dash underscore living"
 )
 
 _INCOMPLETE = tuple(
     re.compile(pattern)
     for pattern in (
-        r"\b(?:do|does|did|can|could|would|will|should|are) (?:you|i|we|they)$",
+        r"\b(?:do|does|did|can|could|would|will|should) (?:you|i|we|they)$",
+        r"^are (?:you|we|they)$",
         r"^(?:please )?(?:turn|switch)(?: (?:on|off|up|down))?$",
         r"^(?:can|could|would|will) (?:you )?(?:please )?(?:turn|switch)(?: (?:on|off))?$",
-        r"^(?:hey|okay|ok) \w+$",
+        r"^(?:okay|ok) (?!thanks|bye|goodbye|great|good|cool)\w+$",
         r"\b(?:remind|give|tell|get|make|show) me$",
-        r"\b(?:would|i'd) like$",
+        r"\b(?:would|i'd|we'd) like$",
+        r"^(?!what|how|who|which).*\b(?:i|we|you|to|please)"
+        r" (?:want|need|have|get|add|set|buy|call)$",
+        r"^(?:please )?(?:set|add|convert|remind|give|tell|put|make|get|start|order)$",
+        r"(?<!\bit)(?<!\bthat)(?<!\bthis) is$|^(?:it|that|this) is$",
+        rf"\b{_NUMBER} point$",
         rf"\btimer for (?:\w+ )?{_NUMBER}$",
         rf"\b{_NUMBER} (?:dollar|pound|degree|hour and {_NUMBER}|hours and {_NUMBER})$",
         r"^(?:please )?convert (?!.*\b(?:to|into|in)\b).*$",
         rf"\b(?:a|an|the|one|two|three|four) {_SIZE}$",
         r"(?:^| )(?!(?:a|p) m$)[b-hj-z] [a-z]$",
-        r"^(?:what|how|when|where|who|which|why)$",
+        r"^(?:how|when|where|who|which)$",
     )
+)
+_CLOSED_BY_PREPOSITION = re.compile(
+    r"\b(?:turn|switch|keep|leave) \w+ .*on$|\b(?:going|hold|come|is \w+ \w+|are \w+ \w+) on$"
+    r"|^(?:is|are) .+ on$|\b(?:set|speaking|talking|listening) to$|\b(?:trading|stock|is it) at$"
+    r"|^lights on$|^\w+(?: \w+)? lights on$|^what .+ (?:in|for|about|of|with)$|\bthat'll be$"
 )
 _DIGIT_GROUP = re.compile(rf"(?:^| )({_DIGIT}(?: {_DIGIT})+)$")
 _CLOCK = re.compile(r"\b(?:at|for|to) \w+ oh \w+$")
 
-_SHORT_ANSWERS = frozenset(
+_SHORT_ANSWERS = _entries(
     "yes|yeah|yep|yup|no|nope|nah|okay|ok|sure|right|correct|exactly|stop|cancel|pause|resume|"
     "continue|quit|help|repeat|again|thanks|thank you|no thanks|no thank you|yes please|"
     "yes that's right|that's right|that's correct|that's it|that's all|that is all|that'll be all|"
     "nothing else|goodbye|good bye|bye|bye bye|hello|hi|hello there|hi there|never mind|nevermind|"
     "forget it|of course|go ahead|please do|not now|good morning|good evening|good night|i'm done|"
-    "what time is it|today|tomorrow".split("|")
+    "what time is it|today|tomorrow",
+    "|",
 )
 
 _TIME_END = (
@@ -119,8 +134,8 @@ def reads_complete(text: str) -> Completeness:
 
 
 def _is_incomplete(plain: str, last_word: str) -> bool:
-    if last_word == "on":
-        return re.match(r".*\b(?:turn|switch|keep|leave) \w+ .*on$|.*\bgoing on$", plain) is None
+    if _CLOSED_BY_PREPOSITION.search(plain):
+        return False
     if last_word in _DANGLING:
         return True
     if any(pattern.search(plain) for pattern in _INCOMPLETE):

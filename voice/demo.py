@@ -23,7 +23,7 @@ from voice.demo_server import serving
 from voice.errors import VoiceError
 from voice.recordings import CONVERSATIONS, Line, load
 from voice.screen import line, tool_line
-from voice.turn_report import Turn
+from voice.turn_report import Turn, of_type
 from voice.types import SAMPLE_RATE_HZ, Samples
 from voice.virtual_audio import stereo
 
@@ -49,6 +49,8 @@ async def converse(
     turns = []
     async with RealtimeClient.open(url, api_key=api_key) as client:
         await client.settled()
+        for spoken in of_type(client.events, "response.output_audio_transcript.done"):
+            console.print(line("agent", spoken.event["transcript"]))
         for said in lines:
             await asyncio.sleep(PAUSE_S)
             turn = await client.turn(at_client_rate(load(said.name), SAMPLE_RATE_HZ))
@@ -59,16 +61,15 @@ async def converse(
 
 def show(said: Line, turn: Turn, console: Console) -> None:
     """Print a turn: what was said and understood, what was done, the reply, the waterfall."""
-    console.print()
-    console.print(line("user", turn.transcript or "(not understood)"))
+    shown = [Text(), line("user", turn.transcript or "(not understood)")]
     if turn.transcript != said.text:
-        console.print(line("user", f"said: {said.text}", style="dim italic"))
-    for use in turn.tools:
-        console.print(tool_line(use.name, use.arguments, use.result))
+        shown.append(line("user", f"said: {said.text}", style="dim italic"))
+    shown += [tool_line(use.name, use.arguments, use.result) for use in turn.tools]
     if not called(said, turn):
-        console.print(line("error", f"{said.tool} was not called"))
-    console.print(line("agent", turn.reply or f"(no reply: {turn.status})"))
-    console.print(waterfall(turn))
+        shown.append(line("error", f"{said.tool} was not called"))
+    shown += [line("agent", turn.reply or f"(no reply: {turn.status})"), waterfall(turn)]
+    for text in shown:
+        console.print(text, soft_wrap=True)
 
 
 def called(said: Line, turn: Turn) -> bool:

@@ -1,8 +1,9 @@
 """When a turn begins, pauses and ends: a pure state machine over speech probabilities.
 
 Time is the samples of the frames it is given; it reads no clock and hears no audio, so a recording
-always gives the same events. The silence that ends a turn depends on how the newest transcript reads.
-What to do about the events is the caller's matter; so is the audio before the start (`pre_roll_samples`).
+always gives the same events. The silence that ends a turn depends on how the newest transcript
+reads. What to do about the events is the caller's matter; so is the audio before the start
+(`pre_roll_samples`).
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ class Endpointer:
     """Turns frames, their speech probabilities and the transcript so far into endpoint events.
 
     Attributes:
-        threshold: Probability at and above which a frame counts as speech; may be changed at any time.
-        silence_ms: A fixed silence that ends the turn whatever the transcript reads, or None for the
-            adaptive one; may be changed at any time.
+        threshold: Probability at and above which a frame counts as speech; may be changed at any
+            time.
+        silence_ms: A fixed silence that ends the turn whatever the transcript reads, or None for
+            the adaptive one; may be changed at any time.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Endpointer:
         """Take the next frame.
 
         Args:
+            frame: The frame that follows the one before.
             probability: That the frame holds speech, in [0, 1].
             transcript: The open turn's newest transcript; "" while there is none.
 
@@ -105,8 +108,8 @@ class Endpointer:
 
         Args:
             reason: Goes into the event.
-            start_sample: With no turn open: begin one here and end it at once, for a client that marks
-                its turns itself. None: with no turn open nothing happens.
+            start_sample: With no turn open: begin one here and end it at once, for a client that
+                marks its turns itself. None: with no turn open nothing happens.
         """
         if self._state is not _State.IDLE:
             if self._state is _State.SPEAKING:

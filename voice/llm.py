@@ -94,6 +94,10 @@ class ReplyModel(Protocol):
         """
         ...
 
+    def warm_up(self, prompt: Prompt) -> None:
+        """Make the first answer as quick as the others, if that takes something; blocks."""
+        ...
+
     async def close(self) -> None:
         """Release what the model holds."""
         ...
@@ -115,20 +119,11 @@ class EmbeddedModel:
         """See `ReplyModel.answer`."""
         import queue
 
-        from dlm.effort import Effort
-        from dlm.engine import Finished, Request, Snapshot, TextDelta
-        from dlm.template import AnswerError, Tool
+        from dlm.engine import Finished, Snapshot, TextDelta
+        from dlm.template import AnswerError
 
-        request = Request(
-            turns=tuple(_turn(message) for message in prompt.messages),
-            tools=tuple(Tool(t.name, t.description, t.parameters) for t in prompt.tools),
-            tool_choice=prompt.tool_choice,
-            said=prompt.said or None,
-            effort=Effort(prompt.effort),
-            max_tokens=prompt.max_tokens,
-        )
         try:
-            async for event in self._engine.stream(request):
+            async for event in self._engine.stream(_request(prompt)):
                 match event:
                     case TextDelta(text):
                         yield TextPiece(text)
@@ -148,6 +143,17 @@ class EmbeddedModel:
             raise ModelError("the model is busy with other conversations") from error
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"the model cannot answer: {error}") from error
+
+    def warm_up(self, prompt: Prompt) -> None:
+        """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
+        import queue
+
+        from dlm.engine import Event, Failed, Finished
+
+        events: queue.Queue[Event] = queue.Queue()
+        self._engine.submit(_request(prompt), events.put)
+        while not isinstance(events.get(), Finished | Failed):
+            pass
 
     async def close(self) -> None:
         """Stop the engine's thread."""
@@ -206,6 +212,9 @@ class RemoteModel:
             raise ModelError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         done = tuple(calls[index].call(prompt.tools) for index in sorted(calls))
         yield AnswerDone(done, finish == "length", *usage)
+
+    def warm_up(self, prompt: Prompt) -> None:
+        """Nothing: a remote model has its own warmth, and every request costs."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -271,6 +280,21 @@ def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
         raise ModelError(f"llm.checkpoint: {error}") from error
     line = f"language model: {directory.name} on {device}, {dtype} (llm.engine = embedded)"
     return EmbeddedModel(engine, directory.name), line
+
+
+def _request(prompt: Prompt) -> Any:
+    from dlm.effort import Effort
+    from dlm.engine import Request
+    from dlm.template import Tool
+
+    return Request(
+        turns=tuple(_turn(message) for message in prompt.messages),
+        tools=tuple(Tool(t.name, t.description, t.parameters) for t in prompt.tools),
+        tool_choice=prompt.tool_choice,
+        said=prompt.said or None,
+        effort=Effort(prompt.effort),
+        max_tokens=prompt.max_tokens,
+    )
 
 
 def _turn(message: Message) -> Any:

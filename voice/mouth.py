@@ -157,8 +157,8 @@ class Mouth:
         loop = asyncio.get_running_loop()
         voice_rate = self._synthesizer.sample_rate_hz
         resampler = StreamResampler(voice_rate, speech.rate_hz)
-        chunks = self._synthesizer.synthesize(segment, speech.speed)
         try:
+            chunks = self._synthesizer.synthesize(segment, speech.speed)
             last = False
             while not last and not speech.stopped:
                 chunk = await loop.run_in_executor(self._executor, _next, chunks)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from voice.asr import Recognizer, make_recognizer
 from voice.config import AgentConfig, Config, load_agent
-from voice.llm import ReplyModel, load_model
+from voice.llm import Prompt, ReplyModel, load_model
 from voice.tools import Toolbox
 from voice.tts import Synthesizer, make_synthesizer
 from voice.turns import SessionOptions
+from voice.types import Message, Role
 from voice.vad import Vad, make_vad
 
 if TYPE_CHECKING:
@@ -51,13 +52,21 @@ class Parts:
         agent = load_agent(config.agent)
         toolbox = Toolbox(config.tools, config.turn)
         toolbox.specs(agent.tools)
-        with ThreadPoolExecutor(2, thread_name_prefix="load") as pool:
+        with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
             # Each may wait seconds for a hub that does not answer; they wait together.
             heard = pool.submit(make_recognizer, config.asr, agent)
             said = pool.submit(make_synthesizer, config.tts)
+            warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
+            prompt = Prompt(
+                (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello")),
+                toolbox.specs(agent.tools),
+                max_tokens=1,
+            )
+            model.warm_up(prompt)
             recognizer, ear_line = heard.result()
             synthesizer, voice_line = said.result()
+            warm.result()
         return cls(
             config=config,
             agent=agent,

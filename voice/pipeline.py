@@ -262,9 +262,8 @@ class Session:
                 self._stop_generating(reply_id)
             case RunTool(reply_id, call):
                 self._spawn(self._run_tool(reply_id, call))
-            case Speak(reply_id, segment):
-                options = self.options
-                self._mouth.speak(reply_id, segment, options.output_rate_hz, options.speed)
+            case Speak(reply_id, segment, rate_hz, speed):
+                self._mouth.speak(reply_id, segment, rate_hz, speed)
             case SpeakEnd(reply_id):
                 self._mouth.end(reply_id)
             case StopSpeaking(reply_id):

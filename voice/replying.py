@@ -250,12 +250,15 @@ class Replying:
 
     def _speak(self, pieces: Iterable[str]) -> list[Command]:
         reply = self._reply()
+        options = reply.options
         out: list[Command] = []
         for piece in pieces:
             segment = reply.segment(piece)
             out.append(Emit(ReplyText(reply.reply_id, segment.text)))
-            if reply.options.speak:
-                out.append(Speak(reply.reply_id, segment))
+            if options.speak:
+                out.append(
+                    Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)
+                )
         if out:
             self._dialogue.say(reply.item_id, reply.text)
         return out

@@ -54,7 +54,7 @@ class Screen:
     def keep(self, text: Text | str) -> None:
         """Write a line that stays, in place of the changing one."""
         self._live.update(Text(""))
-        self.console.print(text)
+        self.console.print(text, soft_wrap=True)
 
     def change(self, text: Text) -> None:
         """Replace the changing line."""

@@ -206,10 +206,12 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Synthesise a segment and send it, behind those before it."""
+    """Synthesise a segment at a speed and send it at a rate, behind those before it."""
 
     reply_id: str
     segment: Segment
+    rate_hz: int
+    speed: float
 
 
 @dataclass(frozen=True, slots=True)

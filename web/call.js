@@ -176,6 +176,7 @@ export class Call {
     if (this._stale.has(event.response_id)) return;
     try {
       this.sound.speaker?.play(String(event.item_id), decode(event.delta));
+      this.conversation.playing = this.sound.busy;
     } catch (error) {
       this._listener.onNotice(`The server sent sound that cannot be decoded (${error}).`);
     }
@@ -221,8 +222,6 @@ export class Call {
 
   /** @param {{id: string, frame: number}} report */
   _audible({ id, frame }) {
-    // A report may cross a flush on its way.
-    this.conversation.playing = this.sound.busy;
     const turn = this.conversation.turnOf(id);
     if (!this._asked || turn !== this._asked.turn) return;
     const elapsedMs = ((frame - this._asked.frame) * 1000) / this.sound.rateHz;

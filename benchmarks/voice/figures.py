@@ -28,7 +28,7 @@ class BargeIn:
     """The agent, interrupted.
 
     Attributes:
-        silence_ms: From the first sample of the user's speech to the agent's last audible one.
+        silence_ms: From the first sample of the user's speech until the loudspeaker was flushed.
         whole: The text of the reply.
         kept: What the dialogue keeps of it.
     """

@@ -16,6 +16,8 @@ from voice.recordings import CONVERSATIONS
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 VOICES = {"assistant": "slt", "coffee": "rms"}
+# flite's own guess at this word rhymes with "flat".
+SPELLED = {"latte": "lottay"}
 SILENT_BELOW = 200
 MARGIN_MS = 30
 PEAK = 16_000
@@ -26,7 +28,8 @@ def main() -> None:
     directory = Path(__file__).resolve().parents[2] / "voice" / "recordings"
     for agent, lines in CONVERSATIONS.items():
         for line in lines:
-            samples = trimmed(speak(line.text, VOICES[agent]))
+            text = " ".join(SPELLED.get(word, word) for word in line.text.split())
+            samples = trimmed(speak(text, VOICES[agent]))
             file = directory / f"{line.name}.flac"
             soundfile.write(file, samples, SAMPLE_RATE_HZ, subtype="PCM_16")
             print(f"{file.name}: {len(samples) / SAMPLE_RATE_HZ:.2f} s, {file.stat().st_size} B")

@@ -59,17 +59,20 @@ async def interrupt(url: str, first: Utterance, second: Utterance) -> BargeIn | 
         item_id = await client.until(lambda: item_of(client.events, response_id))
         audible_s = await client.until(lambda: client.loudspeaker.first_audible_s(item_id))
         await asyncio.sleep(audible_s + SPEAK_AFTER_S - client.clock())
+        spoken = len(client.events)
         position = client.microphone.say(over)
         spoken_s = client.microphone.time_of(position + speech_span(over, RATE_HZ)[0])
         with suppress(TimeoutError):
-            await client.wait_for("conversation.item.truncated", since, timeout_s=4.0)
-            silent_s = client.loudspeaker.last_audible_s(item_id) or spoken_s
+            # The client flushes its loudspeaker in the moment in which this event arrives.
+            started = await client.wait_for("input_audio_buffer.speech_started", spoken, 4.0)
+            await client.wait_for("conversation.item.truncated", spoken, 1.0)
             ended = len(client.events)
             await client.send({"type": "conversation.item.retrieve", "item_id": item_id})
             kept = await client.wait_for("conversation.item.retrieved", ended)
             content = kept.event["item"]["content"]
             heard = "".join(part.get("transcript") or part.get("text") or "" for part in content)
-            return BargeIn(1000 * (silent_s - spoken_s), _text_of(client, response_id), heard)
+            silence_ms = 1000 * (started.at_s - spoken_s)
+            return BargeIn(silence_ms, _text_of(client, response_id), heard)
     return None
 
 

@@ -36,8 +36,8 @@ _REWRITES = (
 
 
 def restated(text: str) -> str:
-    """A sum in lower case without the order around it: "add two and three" is "two plus three"."""
-    text = " ".join(text.lower().replace(",", "").split()).removeprefix("what is ")
+    """A sum in digits without the order around it: "add two and three" is "2 plus 3"."""
+    text = said.digits(text.replace(",", "")).removeprefix("what is ")
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     return text
@@ -112,7 +112,7 @@ def _unit(name: str) -> str | None:
 
 
 def unit_text(count: float, unit: str) -> str:
-    """An amount and its unit as the tool writes it: "1 mile", "5 kilometers", "3 degrees Celsius"."""
+    """An amount and its unit as the tool writes it: "1 mile", "3 degrees Celsius"."""
     shown, name = said.figures(count), _unit(unit) or unit
     if name in ("celsius", "fahrenheit"):
         return f"{shown} degree{'' if shown == '1' else 's'} {name.title()}"

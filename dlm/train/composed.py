@@ -1,6 +1,6 @@
 """Values made up on the spot: numbers, durations, times, days, sums, addresses, random words.
 
-Each takes the word lists, a source of chance and whether numbers are digits, and returns text as said.
+Each takes the word lists, a source of chance and whether numbers are digits; text as said returns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def salad(rng: Random) -> str:
         return pseudo_word(rng)
     if roll < 0.75:
         return f"{rng.choice(WORDS['adjective'])} {rng.choice(WORDS['noun'])}"
-    return f"{rng.choice(WORDS['noun'])} {rng.choice(('of', 'for', 'under'))} {rng.choice(WORDS['noun'])}"
+    joint = rng.choice(("of", "for", "under"))
+    return f"{rng.choice(WORDS['noun'])} {joint} {rng.choice(WORDS['noun'])}"
 
 
 def pseudo_word(rng: Random) -> str:
@@ -185,9 +186,12 @@ def expression(_: Lists, rng: Random, digits: bool) -> str:
 
 def sum_order(_: Lists, rng: Random, digits: bool) -> str:
     """A sum put as an order: "multiply five by six"."""
-    a, b = whole(rng, 2, rng.choice((20, 100, 500)), digits), whole(rng, 2, 100, digits)
-    forms = ("add {} and {}", "multiply {} by {}", "divide {} by {}", "subtract {} from {}")
-    return rng.choice(forms).format(a, b)
+    # "add" stays with small numbers: an "and" between and within two would be one too many.
+    a, b = whole(rng, 2, 99, digits), whole(rng, 2, 99, digits)
+    if rng.random() < 0.4:
+        return rng.choice(("add {} and {}", "add {} to {}", "multiply {} and {}")).format(a, b)
+    a = whole(rng, 2, 500, digits)
+    return rng.choice(("multiply {} by {}", "divide {} by {}", "subtract {} from {}")).format(a, b)
 
 
 def _square(rng: Random, digits: bool) -> str:

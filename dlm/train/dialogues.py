@@ -45,6 +45,9 @@ WEIGHTS: dict[str, int] = {
 }  # fmt: skip
 """How often each of the assistant's tools is asked for."""
 
+FEW_TOOLS = 0.75
+"""Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
+
 _TALK = {
     "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
     "made": 2, "joke": 2, "stop": 2, "yes": 2, "wait": 1, "louder": 1, "wrong": 2,
@@ -115,7 +118,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
     rng = script.rng
     own = AGENT_TOOLS.get(agent, ())
     names = [n for n in own if n not in script.forbidden]
-    if agent == "invented" or rng.random() < 0.5:
+    if agent == "invented" or rng.random() < FEW_TOOLS:
         names = _subset(script, names or _strangers(script))
     tools = [catalog.SPECS[n] for n in names]
     row = {"system": _instructions(rng, agent), "tools": tools, "messages": script.messages}
@@ -125,7 +128,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
     if agent != "invented" and spare > 0 and rng.random() < 0.5:
         others = [n for n in INVENTIONS if n not in script.forbidden and n not in _ALIKE]
         row["tools"] = tools + [
-            catalog.SPECS[n] for n in rng.sample(others, rng.randint(1, min(6, spare)))
+            catalog.SPECS[n] for n in rng.sample(others, rng.randint(1, min(4, spare)))
         ]
     return rename(row, rng, script.split)
 
@@ -141,7 +144,7 @@ def _subset(script: Script, names: list[str]) -> list[str]:
     rng = script.rng
     others = [n for n in names if n not in script.used]
     rng.shuffle(others)
-    most = min(12, len(others), 20 - len(script.used))
+    most = min(7, len(others), 20 - len(script.used))
     keep = script.used | set(others[: rng.randint(0 if script.used else 1, max(1, most))])
     return [n for n in names if n in keep]
 

@@ -1,4 +1,4 @@
-"""Template grammar for phrasings: text with ``(a|b)`` choices, ``[optional]`` parts and ``{slots}``.
+"""Template grammar of phrasings: text with ``(a|b)`` choices, ``[optional]`` parts, ``{slots}``.
 
 A template expands into pieces, so that what fills a slot stays known after noise has been applied.
 Knows nothing of tools or of what fills a slot.
@@ -37,9 +37,7 @@ class Template:
         self.source = source
         self.slots: frozenset[str]
         names: set[str] = set()
-        self._root, end = _parse(source, 0, "", names)
-        if end != len(source):
-            raise ValueError(f"template must be balanced, got {source!r}")
+        self._root, _ = _parse(source, 0, "", names)
         self.slots = frozenset(names)
 
     def expand(self, rng: Random) -> list[Piece]:
@@ -84,6 +82,8 @@ def _parse(source: str, at: int, closing: str, names: set[str]) -> tuple[list[_S
         char = source[at]
         if char == closing:
             break
+        if char in ")]":
+            raise ValueError(f"template must be balanced, got {source!r}")
         at += 1
         if char in "([":
             flush()

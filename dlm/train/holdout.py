@@ -1,6 +1,6 @@
 """Which templates, corpus rows and tool names are held out of training: a fixed hash decides.
 
-About one in twenty is held out. Short lists are never split, so that no intent is left without words.
+About one in twenty is held out. Short lists are never split, so that no intent is left wordless.
 """
 
 from __future__ import annotations

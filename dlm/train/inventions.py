@@ -1,10 +1,10 @@
 """Tools that no agent ships: distractors, and tasks whose tools the model cannot have memorised.
 
-Reads the tables' notation: ``@`` name | descriptions, ``n`` verbs ; nouns of other names, ``c`` what it
-can do, ``p`` a parameter with its kind of value and other names, ``>`` what users say, ``+`` follow-ups,
-``-`` requests lacking the first parameter, ``?`` how it is asked for, ``<`` results, ``!`` an error,
-``=`` replies. Results are sentences made from the arguments and random fields, sometimes given as JSON,
-as other people's tools do.
+Reads the tables' notation: ``@`` name | descriptions, ``n`` verbs ; nouns of other names, ``c``
+what it can do, ``p`` a parameter with its kind of value and other names, ``>`` what users say,
+``+`` follow-ups, ``-`` requests lacking the first parameter, ``?`` how it is asked for, ``<``
+results, ``!`` an error, ``=`` replies. Results are sentences made from the arguments and random
+fields, sometimes given as JSON, as other people's tools do.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def twin(tool: Invention, arguments: Arguments, values: Values, rng: Random) -> 
 
 
 def reply(tool: Invention, result: Result, rng: Random) -> str:
-    """What the agent says about an invented tool's result: something whose fields the result has."""
+    """What the agent says about an invented tool's result, from the fields that the result has."""
     shown = result.fields.get("", "")
     closed = not template(shown).slots
     fitting = [r for r in tool.replies if template(r).slots <= result.fields.keys()]

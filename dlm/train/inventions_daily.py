@@ -66,7 +66,7 @@ p person person person contact name who callee
 ! There is no number for {person}.
 = Calling {person}. | Okay, calling {person} now. | Sure, I'm calling {person}.
 
-@ book_table | Book a table at a restaurant. / Makes a restaurant reservation. / Dinner reservations.
+@ book_table | Book a table at a restaurant. / Makes a reservation. / Dinner reservations.
 n book reserve make get ; table reservation restaurant dinner booking
 c book tables
 p restaurant restaurant restaurant place name where venue
@@ -134,7 +134,7 @@ p topic? noun topic about subject section category
 n translate say convert turn ; text phrase words sentence
 c translate
 p text task text phrase words what sentence
-p language spanish|french|german|italian|portuguese|dutch|polish|turkish|russian|japanese|chinese|korean|arabic|hindi|swedish|greek|danish|czech|finnish language to target into lang
+p language spanish|french|german|italian|polish|turkish|japanese|arabic|hindi|swedish language lang
 > how do you say {text} in {language}? | !translate {text} (to|into) {language}
 > what is {text} in {language}?
 > {text} in {language} | i need {text} in {language} | say {text} in {language}
@@ -209,7 +209,7 @@ p person person person to recipient payee who
 @ check_balance | Tell an account's balance. / How much money there is. / Bank balance.
 n check get read tell ; balance account funds money_left
 c check accounts
-p account? checking|savings|credit card|business|joint|travel|holiday|main account which name kind of
+p account? checking|savings|credit card|business|joint|travel|main account which name kind of
 > how much (money|) is in my {account} account? | what's my balance? | !check my {account} account
 > balance please
 > how much do i have left in {account}? | !tell me the balance of the {account} account

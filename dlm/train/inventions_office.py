@@ -32,7 +32,7 @@ p grams? large_number grams amount weight portion how_much
 @ start_workout | Start a workout. / Begins tracking exercise. / Fitness coach.
 n start begin track launch ; workout exercise training fitness
 c start workouts
-p kind running|cycling|yoga|swimming|rowing|walking|boxing|pilates|stretching|hiking|climbing|tennis kind type sport what exercise
+p kind running|cycling|yoga|swimming|rowing|boxing|hiking|tennis kind type sport exercise
 p length? duration length duration time how_long for
 > !start a {kind} workout | i'm going {kind} | !track my {kind} | !start {length} of {kind}
 > {kind} for {length}

@@ -51,11 +51,15 @@ UNFIT = frozenset([
 ])  # fmt: skip
 """Intents that no tool of ours serves."""
 
-_MORE = re.compile(r"\b(every|each|daily|weekdays|weekends|weekly|all|until|between|cancel|delete|snooze|"
-                   r"remove|off|another|then|except|change|instead|other|again)\b")  # fmt: skip
+_MORE = re.compile(
+    r"\b(every|each|daily|weekdays|weekends|weekly|all|until|between|cancel|delete|snooze|remove|off"
+    r"|another|then|except|change|instead|other|again)\b"
+)
 _NAMED = re.compile(r"\b(called|named|cook\w*|bake|baking|my|the (?!timer)|name|label)\b")
-_TIME_WORDS = re.compile(r"\b(week|weekend|month|year|hour|hours|days|yesterday|morning|evening|afternoon|night|"
-                         r"later|last|am|pm|noon|oclock|o'clock|next|minutes|spring|summer|winter)\b")  # fmt: skip
+_TIME_WORDS = re.compile(
+    r"\b(week|weekend|month|year|hour|hours|days|yesterday|morning|evening|afternoon|night|later|last"
+    r"|am|pm|noon|oclock|o'clock|next|minutes|spring|summer|winter)\b"
+)
 _LIST_ADD = re.compile(
     r"^(?:please |can you |could you |i need you to )*(?:add|put|include) (.+?) (?:to|on|onto|in) "
     r"(?:my|the|our) (?:(.+?) )?list(?: please)?$"
@@ -68,7 +72,10 @@ _LIST_READ = re.compile(
     r"^.*\b(?:on|read|is|in|hear|see|show|me) (?:my|the|our) (.+?) list(?: please)?$"
 )
 _REMIND = re.compile(r"^(?:please |can you |could you )*remind me to (.+)$")
-_PLACE = re.compile(r"\b(?:in|at|(?:weather|forecast|report|time) for) (?!me|today|the next|tomorrow|tonight)([a-z' ]+?)(?: right now| now| please| today| tomorrow| like)?$")  # fmt: skip
+_PLACE = re.compile(
+    r"\b(?:in|at|(?:weather|forecast|report|time) for) (?!me|today|the next|tomorrow|tonight)"
+    r"([a-z' ]+?)(?: right now| now| please| today| tomorrow| like)?$"
+)
 
 Reader = Callable[[str, list[str], dict[str, Any]], "tuple[str, Spans] | None"]
 
@@ -111,7 +118,7 @@ def _alarm(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spa
     when = spans.moment(words)
     if when is None:
         return None
-    rest = " ".join(words[: when[0]] + ["|"] + words[when[1] :])
+    rest = " ".join([*words[: when[0]], "|", *words[when[1] :]])
     if re.search(r"\d|tomorrow|today|\b(am|pm|morning|day|week|for my)\b|hours?", rest):
         return None
     return "set_alarm", {"when": when}
@@ -287,7 +294,10 @@ def _stock(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spa
     return ("get_stock_price", {"company": span}) if span else None
 
 
-_DEVICE = re.compile(r"\b(lights?|lamps?|fans?|plug|socket|blinds?|curtains?|doors?|locks?|shades?|switch(?:es)?)\b(?! (?:on|off) the)")  # fmt: skip
+_DEVICE = re.compile(
+    r"\b(lights?|lamps?|fans?|plug|socket|blinds?|curtains?|doors?|locks?|shades?|switch(?:es)?)\b"
+    r"(?! (?:on|off) the)"
+)
 
 
 def _switch(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
@@ -351,25 +361,46 @@ def _cancel(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Sp
     return ("cancel_timer", {"name": span}) if span else None
 
 
-READERS: dict[str, Reader] = {
-    "timer": _timer, "HassStartTimer": _timer, "start.timer": _timer, "alarm": _alarm, "alarm_set": _alarm,
-    "calculator": _sum, "qa_maths": _sum, "measurement_conversion": _units, "exchange_rate": _money,
-    "qa_currency": _money, "weather": _weather, "GetWeather": _weather, "weather_query": _weather,
-    "HassGetWeather": _no_arguments("get_weather"), "current_weather": _weather,
-    "current_temperature": _weather, "is_wind": _weather, "is_clear": _weather, "is_rain": _weather,
-    "is_stormy": _weather, "is_snow": _weather, "do-i-need-an-umbrella": _weather, "high_temperature": _weather,
-    "low_temperature": _weather, "is_fog": _weather, "daily_forecast": _weather,
-    "time": _time, "what.time.is.it": _time, "datetime_query": lambda t, w, s: _time(t, w, s) or _date(t, w, s),
-    "HassGetCurrentTime": _no_arguments("get_time"), "HassGetCurrentDate": _no_arguments("get_date"),
-    "date": _date, "weekday.for.date": _date, "current_date": _date, "what.day.is.it": _date,
-    "shopping_list_update": _shopping, "todo_list_update": _shopping, "lists_createoradd": _add,
-    "HassShoppingListAddItem": _add, "HassListAddItem": _add, "lists_remove": _remove,
-    "HassListRemoveItem": _remove, "HassShoppingListCompleteItem": _remove, "HassListCompleteItem": _remove,
-    "shopping_list": _read, "todo_list": _read, "lists_query": _read, "reminder_update": _remind,
-    "calendar_set": _remind, "ReminderAt": _remind, "Reminder": _remind, "reminder": _reminders,
-    "GetNextReminders": _reminders, "qa_stock": _stock, "smart_home": _switch, "iot_hue_lightoff": _switch,
-    "iot_hue_lighton": _switch, "iot_wemo_on": _switch, "iot_wemo_off": _switch, "HassTurnOn": _switch,
-    "HassTurnOff": _switch, "HassLightSet": _light, "iot_hue_lightchange": _light, "HassGetState": _state,
-    "HassCancelTimer": _cancel, "HassTimerStatus": _no_arguments("list_timers"),
-    "timer.status": _no_arguments("list_timers"),
-}  # fmt: skip
+def _time_or_date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    return _time(text, words, slots) or _date(text, words, slots)
+
+
+_INTENTS: tuple[tuple[Reader, str], ...] = (
+    (_timer, "timer HassStartTimer start.timer"),
+    (_alarm, "alarm alarm_set"),
+    (_sum, "calculator qa_maths"),
+    (_units, "measurement_conversion"),
+    (_money, "exchange_rate qa_currency"),
+    (
+        _weather,
+        "weather GetWeather weather_query current_weather current_temperature is_wind "
+        "is_clear is_rain is_stormy is_snow do-i-need-an-umbrella high_temperature "
+        "low_temperature is_fog daily_forecast",
+    ),
+    (_no_arguments("get_weather"), "HassGetWeather"),
+    (_time, "time what.time.is.it"),
+    (_time_or_date, "datetime_query"),
+    (_no_arguments("get_time"), "HassGetCurrentTime"),
+    (_no_arguments("get_date"), "HassGetCurrentDate"),
+    (_date, "date weekday.for.date current_date what.day.is.it"),
+    (_shopping, "shopping_list_update todo_list_update"),
+    (_add, "lists_createoradd HassShoppingListAddItem HassListAddItem"),
+    (
+        _remove,
+        "lists_remove HassListRemoveItem HassShoppingListCompleteItem HassListCompleteItem",
+    ),
+    (_read, "shopping_list todo_list lists_query"),
+    (_remind, "reminder_update calendar_set ReminderAt Reminder"),
+    (_reminders, "reminder GetNextReminders"),
+    (_stock, "qa_stock"),
+    (
+        _switch,
+        "smart_home iot_hue_lightoff iot_hue_lighton iot_wemo_on iot_wemo_off HassTurnOn "
+        "HassTurnOff",
+    ),
+    (_light, "HassLightSet iot_hue_lightchange"),
+    (_state, "HassGetState"),
+    (_cancel, "HassCancelTimer"),
+    (_no_arguments("list_timers"), "HassTimerStatus timer.status"),
+)
+READERS: dict[str, Reader] = {name: reader for reader, names in _INTENTS for name in names.split()}

@@ -1,4 +1,4 @@
-"""What can happen in a turn: requests, follow-ups, corrections, questions back, talk without tools."""
+"""What can happen in a turn: requests, follow-ups, corrections, questions back, mere talk."""
 
 from __future__ import annotations
 

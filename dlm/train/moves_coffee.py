@@ -1,4 +1,4 @@
-"""What happens in a coffee order beyond requests: swapping, leaving out, the same again, starting over."""
+"""What happens in an order beyond requests: swapping, leaving out, once more, starting over."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a recogniser and a speaking person do to the user's side of a dialogue.
 
-Works on pieces, so that each slot's words stay one contiguous run, and returns the slots as they stand
-in the final text: arguments taken from there are always spans of what the user said.
+Works on pieces, so that each slot's words stay one contiguous run, and returns the slots as they
+stand in the final text: arguments taken from there are always spans of what the user said.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ _HOMOPHONES = {
     "know": ("no",), "new": ("knew",), "read": ("red",), "red": ("read",),
 }  # fmt: skip
 _PROPER = {w: w.title() for w in (*WEEKDAYS, *MONTHS) if w not in ("may", "march")} | {
-    "i": "I", "i'm": "I'm", "i'd": "I'd", "i'll": "I'll", "i've": "I've", "quicksilver": "Quicksilver",
-    "siri": "Siri", "ai": "AI", "christmas": "Christmas", "halloween": "Halloween",
+    "i": "I", "i'm": "I'm", "i'd": "I'd", "i'll": "I'll", "i've": "I've",
+    "quicksilver": "Quicksilver", "siri": "Siri", "ai": "AI",
+    "christmas": "Christmas", "halloween": "Halloween",
 }  # fmt: skip
 
 

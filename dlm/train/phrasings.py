@@ -1,8 +1,8 @@
 """How people speak with the assistant beyond whole requests: follow-ups, corrections, answers.
 
-Notation of all phrasings: a leading ``!`` marks an order, which may be wrapped ("can you ... please");
-a trailing ``?`` a question. Slots are the tool's parameters, or stand for one (`slots.ALIASES`);
-``item2`` and the like belong to a second call in the same turn.
+Notation of all phrasings: a leading ``!`` marks an order, which may be wrapped ("can you ...
+please"); a trailing ``?`` a question. Slots are the tool's parameters, or stand for one
+(`dlm.train.slots.ALIASES`); ``item2`` and the like belong to a second call in the same turn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How people ask for lists, sums, the weather, devices and documents; notation as in `phrasings`."""
+"""How people ask for lists, sums, the weather, devices and more; notation as in `phrasings`."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _whole(words: list[str]) -> float | None:
         else:
             return None
         seen = True
-    return total + group if seen else None
+    return total + group if seen and words[-1] != "and" else None
 
 
 _NUMBER_WORDS = frozenset((*_VALUES, *_SCALES, "point"))
@@ -137,7 +137,7 @@ _NUMBER_WORDS = frozenset((*_VALUES, *_SCALES, "point"))
 
 def digits(text: str) -> str:
     """The text in lower case with its number words as digits: "twenty one miles" is "21 miles"."""
-    words = text.lower().replace("-", " ").split()
+    words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text.lower()).split()
     found: list[str] = []
     at = 0
     while at < len(words):
@@ -304,13 +304,9 @@ def _at(named: date, moment: tuple[int, int, bool], head: str, now: datetime) ->
     if not fixed and hour < 12:
         if re.search(r"evening|afternoon|night", head) and hour != 0:
             hour += 12
-        elif (
-            named == now.date()
-            and "morning" not in head
-            and (hour, minute) <= (now.hour, now.minute)
-        ):
-            if (hour + 12, minute) > (now.hour, now.minute):
-                hour += 12
+        elif named == now.date() and "morning" not in head:
+            past = (hour, minute) <= (now.hour, now.minute) < (hour + 12, minute)
+            hour += 12 if past else 0
     found = datetime(named.year, named.month, named.day, hour % 24, minute)
     return found + timedelta(days=1) if found <= now else found
 

@@ -1,7 +1,7 @@
 """The agents' tools as JSON schemas, and the agents' instructions.
 
-The one place where the training data states what the agents offer; the real tools share these names,
-parameters and descriptions. Knows nothing of how a tool works.
+The one place where the training data states what the agents offer; the real tools share these
+names, parameters and descriptions. Knows nothing of how a tool works.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ set_device | Switch or adjust a home device. | device room? state
 get_device | Tell the state of a device. | device room?
 search_documents | Search the user's documents. | query
 end_conversation | End the conversation. |
-order_drink | Add a drink to the order. | drink size? roast? milk? shots? sweetener? extras? quantity?
+order_drink | Add a drink to the order. | drink size? roast? milk? shots? sweetener? extras?\
+ quantity?
 remove_drink | Remove a drink from the order. | drink
 read_order | Read the order back. |
 confirm_order | Place the order. | name?

@@ -1,4 +1,4 @@
-"""Filling the slots of a phrasing with values that fit each other, the world and the call before."""
+"""Filling a phrasing's slots with values that fit each other, the world and the call before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ KINDS: dict[str, str] = {
     "company": "company", "query": "topic", "drink": "drink", "size": "size", "roast": "roast",
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
-    "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic", "chore": "task", "one": "a|one",
+    "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
+    "chore": "task", "one": "a|one",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
 
@@ -108,9 +109,9 @@ def _articles(pieces: list[Piece]) -> list[Piece]:
     """Turn "a" into "an" where the value that follows asks for it."""
     for i in range(len(pieces) - 1):
         following = pieces[i + 1].text.lstrip()
-        if pieces[i].text.endswith(" a ") or pieces[i].text == "a ":
-            if following[:1].lower() in "aeio8" and following and not following.startswith("one"):
-                pieces[i] = Piece(pieces[i].text[:-1] + "n ", pieces[i].slot)
+        vowel = following[:1].lower() in set("aeio8") and not following.startswith("one")
+        if vowel and f" {pieces[i].text}".endswith(" a "):
+            pieces[i] = Piece(pieces[i].text[:-1] + "n ", pieces[i].slot)
     return pieces
 
 
@@ -211,22 +212,29 @@ class Drawing:
     def seed(self, tool: str, arguments: Arguments) -> None:
         """Put into the world what a call is about to take away or to read, mostly."""
         rng, world = self.rng, self.world
-        if tool == "list_timers" and not world.timers and rng.random() < 0.75:
-            for _ in range(rng.choice((1, 1, 2, 3))):
-                named = rng.random() < 0.5
-                name = rng.choice(WORDS["timer_name"]) if named else ""
-                world.timers.append((name, rng.choice((10, 60, 60, 60)) * rng.randint(1, 90)))
-        if tool == "list_reminders" and not world.reminders and rng.random() < 0.75:
-            for _ in range(rng.choice((1, 1, 2, 3))):
-                text = self.values.draw("task", rng)
-                ahead = timedelta(minutes=5 * rng.randint(1, 700))
-                due = moment_text(world.now + ahead, world.now) if rng.random() < 0.7 else ""
-                world.reminders.append((text, due))
-        if tool == "remove_from_list" and self.rng.random() < 0.75:
-            self.world.lists.setdefault(list_name(arguments), []).append(arguments["item"])
-        unnamed = arguments.get("name", "all").lower() in ("all", "both", "every")
-        if tool == "cancel_timer" and unnamed and not self.world.timers:
-            if self.rng.random() < 0.85:
-                self.world.timers.append(("", 60 * self.rng.randint(1, 50)))
-        if tool == "remove_drink" and not self.world.order and self.rng.random() < 0.7:
-            self.world.order.append({"drink": arguments["drink"]})
+        if rng.random() < 0.25:
+            return
+        if tool == "list_timers" and not world.timers:
+            self._start_timers()
+        elif tool == "list_reminders" and not world.reminders:
+            self._note_reminders()
+        elif tool == "remove_from_list":
+            world.lists.setdefault(list_name(arguments), []).append(arguments["item"])
+        elif tool == "cancel_timer" and not world.timers:
+            if arguments.get("name", "all").lower() in ("all", "both", "every"):
+                world.timers.append(("", 60 * rng.randint(1, 50)))
+        elif tool == "remove_drink" and not world.order:
+            world.order.append({"drink": arguments["drink"]})
+
+    def _start_timers(self) -> None:
+        rng = self.rng
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            name = rng.choice(WORDS["timer_name"]) if rng.random() < 0.5 else ""
+            self.world.timers.append((name, rng.choice((10, 60, 60, 60)) * rng.randint(1, 90)))
+
+    def _note_reminders(self) -> None:
+        rng, now = self.rng, self.world.now
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            due = now + timedelta(minutes=5 * rng.randint(1, 700))
+            shown = moment_text(due, now) if rng.random() < 0.7 else ""
+            self.world.reminders.append((self.values.draw("task", rng), shown))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
+from itertools import pairwise
 
 from dlm.train import said
 from dlm.train.arithmetic import evaluate
@@ -111,7 +112,7 @@ def adjacent(spans: Iterable[Span | None]) -> Span | None:
     known = sorted(s for s in spans if s)
     if not known:
         return None
-    for (_, end), (start, _) in zip(known, known[1:], strict=False):
+    for (_, end), (start, _) in pairwise(known):
         if end != start:
             return None
     return known[0][0], known[-1][1]

@@ -1,7 +1,7 @@
 """Simulated twins of all the agents' tools.
 
-A twin answers a call with the sentence that the real tool would give, from its arguments, as said, and
-a random world. Values it cannot read give the same speakable error as the real tool's.
+A twin answers a call with the sentence that the real tool would give, from its arguments, as said,
+and a random world. Values it cannot read give the same speakable error as the real tool's.
 """
 
 from __future__ import annotations

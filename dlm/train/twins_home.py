@@ -1,4 +1,4 @@
-"""Simulated twins of lists, sums, conversions, the weather, devices and documents; shapes as the real tools'."""
+"""Simulated twins of lists, sums, weather, devices and documents; shapes as the real tools'."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _calculate(world: World, a: Arguments) -> Result:
         return failure("I could not calculate that.")
     if abs(value) >= 1e15:
         return failure("That number is too large to say.")
-    sum_, shown = said.digits(restated(a["expression"])), said.figures(value)
+    sum_, shown = restated(a["expression"]), said.figures(value)
     return Result(f"{capital(sum_)} is {shown}.", "done", {"expression": sum_, "value": shown})
 
 

@@ -68,7 +68,7 @@ dishwasher, oven, plug, outlet, printer, vacuum, sprinkler, pump, ceiling fan, s
 stereo, air purifier, electric blanket, fountain, toaster, washing machine, dryer, projector,
 router
 """,
-    "lock": "front door, back door, garage door, side door, gate, door, shed, cellar door, main door",
+    "lock": "front door, back door, garage door, side door, gate, door, shed, main door",
     "cover": """
 blinds, curtains, shutters, shades, garage door, window, windows, awning, skylight, gate
 """,

@@ -17,9 +17,10 @@ from tests.server_program import program
 FLITE = shutil.which("flite")
 SOX = shutil.which("sox")
 
-# The agent greets first; nobody speaks meanwhile.
-SILENCE_BEFORE_S = 7
-SILENCE_AFTER_S = 20
+# The agent greets for about three seconds.
+AFTER_GREETING_S = 5.5
+DURING_GREETING_S = 1.8
+SILENCE_AFTER_S = 20.0
 
 pytestmark = [
     pytest.mark.e2e,
@@ -29,10 +30,13 @@ pytestmark = [
 ]
 
 
-async def spoken(text: str, path: Path) -> Path:
+ANSWERED = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
+
+
+async def spoken(text: str, path: Path, wait_s: float) -> Path:
     """A recording of somebody who waits, says something, and waits for the answer."""
     bare = path.with_suffix(".bare.wav")
-    padding = ("pad", str(SILENCE_BEFORE_S), str(SILENCE_AFTER_S))
+    padding = ("pad", str(wait_s), str(SILENCE_AFTER_S))
     for command in ((FLITE, "-voice", "slt", "-t", text, "-o", bare), (SOX, bare, path, *padding)):
         process = await asyncio.create_subprocess_exec(*map(str, command))
         assert await process.wait() == 0
@@ -40,7 +44,8 @@ async def spoken(text: str, path: Path) -> Path:
 
 
 async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
-    recording = await spoken("set a timer for ten minutes", tmp_path / "user.wav")
+    words = "set a timer for ten minutes"
+    recording = await spoken(words, tmp_path / "user.wav", AFTER_GREETING_S)
     async with (
         program(cwd=repo_root) as (_, _, address),
         chromium_page(f"http://{address}/?tap", *microphone_from(recording)) as page,
@@ -50,15 +55,14 @@ async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
         await page.until("quicksilver.state === 'listening'")
         greeting_end = await page.evaluate("quicksilver.played.endFrame")
 
-        answered = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
         await page.until("quicksilver.state === 'hearing'", timeout_s=20)
         await page.until("document.querySelector('.interim')", timeout_s=20)
-        await page.until(answered, timeout_s=30)
+        await page.until(ANSWERED, timeout_s=30)
         await page.until("quicksilver.state === 'listening'", timeout_s=20)
 
         assert "set_timer" in await page.text(".tool .tool-call")
         assert await page.text(".tool .tool-result") == "Timer set for 10 minutes."
-        turn = await page.evaluate(answered)
+        turn = await page.evaluate(ANSWERED)
         assert "timer" in turn["user"]["text"]
         reply = turn["replies"][-1]
         assert "minutes" in reply["text"]
@@ -78,4 +82,24 @@ async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
         loud = np.flatnonzero(np.abs(answer) > 0.02)
         assert 0.7 < (loud[-1] - loud[0]) / rate_hz < 10
         assert 0.02 < np.sqrt(np.mean(answer[loud[0] : loud[-1]] ** 2)) < 0.5
+        assert page.problems == []
+
+
+async def test_the_agent_gives_way_when_spoken_over(repo_root: Path, tmp_path: Path) -> None:
+    words = "what is twelve times seven"
+    recording = await spoken(words, tmp_path / "user.wav", DURING_GREETING_S)
+    async with (
+        program(cwd=repo_root) as (_, _, address),
+        chromium_page(f"http://{address}/", *microphone_from(recording)) as page,
+    ):
+        await page.click("#talk")
+        await page.until("document.querySelector('.reply.interrupted')", timeout_s=20)
+        greeting = (await page.evaluate("quicksilver.turns"))[0]["replies"][0]
+        assert 0 < greeting["heard"] < len(greeting["text"])
+        assert await page.evaluate("quicksilver.state") != "speaking"
+
+        await page.until(ANSWERED, timeout_s=30)
+        await page.until("quicksilver.state === 'listening'", timeout_s=20)
+        assert "84" in await page.text(".turn:last-child .reply")
+        assert await page.text(".unheard") != ""
         assert page.problems == []

@@ -166,6 +166,10 @@ def test_a_reply_can_be_asked_for(wire: Wire) -> None:
         ({"conversation": "none"}, "response.conversation"),
         ({"input": []}, "response.input"),
         ({"metadata": {"a": 1}}, "response.metadata.a"),
+        (
+            {"audio": {"output": {"format": {"type": "audio/pcmu"}}}},
+            "response.audio.output.format",
+        ),
         ({"max_output_tokens": -1}, "response.max_output_tokens"),
         ({"audio": {"output": {"format": {"type": "audio/mp3"}}}}, "response.audio.output.format"),
     ],

@@ -1,8 +1,8 @@
 """Speech recognition: audio frames in, interim and final transcripts out.
 
-It knows nothing of turns beyond the id that it is given. Recognisers are loaded once and shared by all
-sessions; a stream belongs to one turn. Everything here is synchronous and meant to be called from a
-thread; calls on one stream must not overlap.
+It knows nothing of turns beyond the id that it is given. Recognisers are loaded once and shared by
+all sessions; a stream belongs to one turn. Everything here is synchronous and meant to be called
+from a thread; calls on one stream must not overlap.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def make_recognizer(config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, 
     """Load the recogniser that the configuration names.
 
     Args:
-        config: ``engine`` "auto" takes whisper when its model is on this machine, or can be had from
-            the hub within ``hub_timeout_s``; else sphinx.
+        config: ``engine`` "auto" takes whisper when its model is on this machine, or can be had
+            from the hub within ``hub_timeout_s``; else sphinx.
         agent: Its phrases and values tell the recogniser what to expect.
 
     Returns:
@@ -78,9 +78,7 @@ def _best(config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, str]:
         return _sphinx(config, agent), f"sphinx: whisper {config.whisper.model} {found.reason}"
     from voice.asr.whisper import WhisperRecognizer
 
-    whisper = WhisperRecognizer(
-        config.whisper.model_copy(update={"model": str(found.path)}), agent
-    )
+    whisper = WhisperRecognizer(config.whisper.model_copy(update={"model": str(found.path)}), agent)
     return whisper, f"whisper {config.whisper.model}: {found.reason}"
 
 

@@ -1,14 +1,15 @@
-"""How far pocketsphinx's words can be trusted, and the guard against speech outside the agent's domain.
+"""How far pocketsphinx's words can be trusted: the guard against speech outside the domain.
 
-A decoder with a small language model turns whatever it hears into the words it knows. What gives forced
-words away is not one score but four together: they follow each other in orders the language model has
-not seen, cost much language-model score, fit the sound badly, and have near rivals. A logistic model
-weighs these; it was fitted on public read speech (LibriSpeech, speechocean762, Speech Commands) and on
-commands and orders, clean and with noise and rooms, decoded with both shipped agents.
+A decoder with a small language model turns whatever it hears into the words it knows. What gives
+forced words away is not one score but four together: they follow each other in orders the language
+model has not seen, cost much language-model score, fit the sound badly, and have near rivals. A
+logistic model weighs these; it was fitted on public read speech (LibriSpeech, speechocean762,
+Speech Commands) and on commands and orders, clean and with noise and rooms, decoded with both
+shipped agents.
 
-Cross-validated at the default threshold of 0.4: clean commands and orders are accepted in 88 to 91 of
-100 cases that were recognised rightly; read sentences are rejected in 92 to 100 of 100. A request that
-would suit the other agent passes half the time.
+Cross-validated at the default threshold of 0.4: clean commands and orders are accepted in 88 to 91
+of 100 cases that were recognised rightly; read sentences are rejected in 92 to 100 of 100. A
+request that would suit the other agent passes half the time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Guessed pronunciations for words that no dictionary has, by espeak-ng's letter-to-sound rules.
 
-espeak-ng keeps its voice in globals of the process, and a synthesiser may be using it here; so the rules
-run in a process of their own. It is only needed when a language model is built.
+espeak-ng keeps its voice in globals of the process, and a synthesiser may be using it here; so the
+rules run in a process of their own. It is only needed when a language model is built.
 """
 
 from __future__ import annotations

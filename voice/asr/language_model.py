@@ -101,7 +101,7 @@ def arpa(sentences: Iterable[tuple[Sequence[str], float]]) -> str:
 def _smooth(
     counts: list[Counter[Gram]],
 ) -> tuple[list[dict[Gram, float]], dict[Gram, float]]:
-    """Probability of each gram seen, and the weight a history leaves for grams not seen after it."""
+    """Probability of each gram seen, and what a history leaves for grams not seen after it."""
     del counts[0][("<s>",)]
     total = sum(counts[0].values())
     probabilities: list[dict[Gram, float]] = [

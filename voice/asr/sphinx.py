@@ -1,9 +1,10 @@
 """The embedded recogniser: pocketsphinx with a language model of the agent's own domain.
 
-It decodes while the user speaks. The cepstral means it decodes with are measured anew as audio comes in
-(see `sphinx_decoder`); when they have moved, the audio so far is decoded again, at doubling intervals, so
-that this never costs more than the decoding itself. The final transcript is that of the running decoder,
-or for a short turn, whose means moved until its end, a fresh decode of all of it.
+It decodes while the user speaks. The cepstral means it decodes with are measured anew as audio
+comes in (see `sphinx_decoder`); when they have moved, the audio so far is decoded again, at
+doubling intervals, so that this never costs more than the decoding itself. The final transcript is
+that of the running decoder, or for a short turn, whose means moved until its end, a fresh decode of
+all of it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 from voice.asr.confidence import confidence
 from voice.asr.sphinx_decoder import TYPICAL_MEANS, Means, SphinxDecoder
 from voice.asr.sphinx_files import sphinx_files
-from voice.audio import level_dbfs
+from voice.asr.turn_audio import TurnAudio
 from voice.config import AgentConfig, SphinxConfig
-from voice.types import AudioFrame, Samples, Transcript, samples_of_ms
+from voice.types import AudioFrame, Transcript, samples_of_ms
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,8 +31,6 @@ _FINAL_AGAIN_UP_TO_MS = 2000
 """Longest turn decoded again at its end: it takes 25 to 30 ms per second."""
 _INTERIM_POSTERIOR = 0.5
 """Stands in for the posteriors, which pocketsphinx computes only at the end."""
-_SILENCE_BELOW_PEAK_DB = 25.0
-_SPEECH_GOES_ON_FRAMES = 3
 _IDLE_DECODERS = 8
 
 
@@ -76,16 +75,12 @@ class SphinxStream:
         self._config = config
         self._turn_id = turn_id
         self._decoder: SphinxDecoder | None = None
-        self._audio: list[Samples] = []
-        self._accepted = 0
-        self._end_sample = 0
+        self._audio = TurnAudio()
         self._means = TYPICAL_MEANS
         self._next_interim = samples_of_ms(config.interim_ms)
         self._next_recentring = samples_of_ms(_FIRST_RECENTRING_MS)
         self._interim_text = ""
         self._final: Transcript | None = None
-        self._peak_dbfs = -100.0
-        self._loud_frames = 0
 
     def accept(self, frame: AudioFrame) -> Transcript | None:
         """Take the next frame; return an interim transcript when there is one with new words.
@@ -93,30 +88,27 @@ class SphinxStream:
         Raises:
             ModelError: pocketsphinx failed.
         """
-        self._audio.append(frame.samples)
-        self._accepted += len(frame.samples)
-        self._end_sample = frame.end_sample
-        level = level_dbfs(frame.samples)
-        self._peak_dbfs = max(self._peak_dbfs, level)
-        if self._final is not None and not self._speech_goes_on(level):
+        self._audio.append(frame)
+        if self._final is not None and not self._audio.speech_since_mark():
             return None
+        self._final = None
         if self._decoder is None:
             self._decode_all()
         else:
             self._decoder.process(frame.samples)
-        if self._accepted >= self._next_recentring:
+        if self._audio.length >= self._next_recentring:
             self._next_recentring *= 2
             self._recentre(_RECENTRE_ABOVE)
-        if self._accepted < self._next_interim:
+        if self._audio.length < self._next_interim:
             return None
-        self._next_interim = self._accepted + samples_of_ms(self._config.interim_ms)
+        self._next_interim = self._audio.length + samples_of_ms(self._config.interim_ms)
         return self._interim()
 
     def finish(self) -> Transcript:
         """Decode what has been accepted, and return the final transcript.
 
-        Words below ``min_confidence`` are taken as not understood: the text is then empty. More frames
-        may be accepted afterwards and `finish` called again.
+        Words below ``min_confidence`` are taken as not understood: the text is then empty. More
+        frames may be accepted afterwards and `finish` called again.
 
         Raises:
             ModelError: pocketsphinx failed.
@@ -125,25 +117,15 @@ class SphinxStream:
             self._final = self._decode_final()
         return self._final
 
-    def _speech_goes_on(self, level: float) -> bool:
-        """Whether enough sound has come since `finish` to make it worth decoding again."""
-        if level > self._peak_dbfs - _SILENCE_BELOW_PEAK_DB:
-            self._loud_frames += 1
-        if self._loud_frames < _SPEECH_GOES_ON_FRAMES:
-            return False
-        self._final = None
-        self._loud_frames = 0
-        return True
-
     def _decode_all(self) -> None:
         if self._decoder is None:
             self._decoder = self._recognizer.borrow()
         self._decoder.start(self._means)
-        self._decoder.process(np.concatenate(self._audio))
+        self._decoder.process(self._audio.samples())
 
     def _recentre(self, threshold: float) -> None:
         assert self._decoder is not None
-        means: Means = self._decoder.measure_means(np.concatenate(self._audio))
+        means: Means = self._decoder.measure_means(self._audio.samples())
         if float(np.abs(means - self._means).mean()) > threshold:
             self._means = means
             self._decode_all()
@@ -155,14 +137,14 @@ class SphinxStream:
             return None
         self._interim_text = text
         sure = confidence(self._decoder.words(_INTERIM_POSTERIOR))
-        return Transcript(self._turn_id, text, False, sure, self._end_sample)
+        return Transcript(self._turn_id, text, False, sure, self._audio.end_sample)
 
     def _decode_final(self) -> Transcript:
-        if not self._audio:
-            return Transcript(self._turn_id, "", True, 0.0, self._end_sample)
+        if not self._audio.length:
+            return Transcript(self._turn_id, "", True, 0.0, self._audio.end_sample)
         if self._decoder is None:
             self._decode_all()
-        if self._accepted <= samples_of_ms(_FINAL_AGAIN_UP_TO_MS):
+        if self._audio.length <= samples_of_ms(_FINAL_AGAIN_UP_TO_MS):
             self._recentre(_FINAL_RECENTRE_ABOVE)
         assert self._decoder is not None
         self._decoder.end()
@@ -170,8 +152,8 @@ class SphinxStream:
         sure = confidence(self._decoder.words())
         self._recognizer.give_back(self._decoder)
         self._decoder = None
-        self._loud_frames = 0
+        self._audio.mark()
         if sure < self._config.min_confidence:
             _LOG.debug("turn %d: not understood, confidence %.2f", self._turn_id, sure)
             text, sure = "", 0.0
-        return Transcript(self._turn_id, text, True, sure, self._end_sample)
+        return Transcript(self._turn_id, text, True, sure, self._audio.end_sample)

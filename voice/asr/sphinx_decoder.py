@@ -1,9 +1,9 @@
 """One pocketsphinx decoder with its cepstral means under control.
 
-pocketsphinx takes the average sound of the channel off each frame, but in a stream it starts from an
-assumed average and barely moves it within an utterance; on far or noisy microphones that costs a third of
-the words. So the means of the audio so far are measured by a second, nearly free decoder that runs the
-acoustic front end alone, and set before the audio is decoded (again).
+pocketsphinx takes the average sound of the channel off each frame, but in a stream it starts from
+an assumed average and barely moves it within an utterance; on far or noisy microphones that costs a
+third of the words. So the means of the audio so far are measured by a second, nearly free decoder
+that runs the acoustic front end alone, and set before the audio is decoded (again).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SphinxDecoder:
 
         common = {"dict": str(files.dictionary), "loglevel": "FATAL"}
         try:
-            # The second pass (fwdflat) would double the wait after the last word, for 1% fewer errors.
+            # The second pass (fwdflat) would double the wait at the end, for 1% fewer errors.
             self._decoder: Any = pocketsphinx.Decoder(
                 pocketsphinx.Config(
                     lm=str(files.language_model), lw=LANGUAGE_WEIGHT, fwdflat=False, **common
@@ -95,8 +95,8 @@ class SphinxDecoder:
         """The words so far with their scores, silence and noises left out.
 
         Args:
-            posterior: Taken for every word's posterior; None reads it, which only means something once
-                the utterance has ended.
+            posterior: Taken for every word's posterior; None reads it, which only means something
+                once the utterance has ended.
         """
         if self._decoder.hyp() is None:
             return []

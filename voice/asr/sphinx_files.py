@@ -1,7 +1,8 @@
 """The language model and dictionary that pocketsphinx reads, built once per agent and kept on disk.
 
-They live under a name made from everything they depend on, so a change of phrases makes new ones and
-two processes that build the same ones at once do no harm: each writes aside, and the first to rename wins.
+They live under a name made from everything they depend on, so a change of phrases makes new ones
+and two processes that build the same ones at once do no harm: each writes aside, and the first to
+rename wins.
 """
 
 from __future__ import annotations
@@ -111,12 +112,12 @@ def dictionary(words: Iterable[str], general: Path) -> list[str]:
 
     Args:
         words: Lower-case words.
-        general: A dictionary of general English, in CMU's format; further pronunciations of a word are
-            listed as ``word(2)``.
+        general: A dictionary of general English, in CMU's format; further pronunciations of a word
+            are listed as ``word(2)``.
 
     Returns:
-        Lines in the dictionary's order, then guessed ones; words that cannot even be guessed are left
-        out with a warning, and so are the phrases that hold them.
+        Lines in the dictionary's order, then guessed ones; words that cannot even be guessed are
+        left out with a warning, and so are the phrases that hold them.
     """
     wanted = set(words)
     entries = []

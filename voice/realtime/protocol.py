@@ -248,6 +248,12 @@ class RealtimeProtocol:
             )
         wanted = {key: value for key, value in response.items() if key in _OVERRIDES}
         changed = merged(self._object, wanted, "response")
+        if changed.audio.output.format != self._object.audio.output.format:
+            raise ProtocolError(
+                "response.audio.output.format: the session's holds; change it with session.update",
+                "unsupported_value",
+                "response.audio.output.format",
+            )
         usual = options.reply_changes(self._object, self._base)
         overrides = {
             name: value

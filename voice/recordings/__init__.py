@@ -38,15 +38,15 @@ CONVERSATIONS: dict[str, tuple[Line, ...]] = {
         Line("assistant-5-list", "what is on the shopping list", "read_list"),
         Line("assistant-6-time", "what time is it", "get_time"),
         Line("assistant-7-light", "turn on the kitchen light", "set_device"),
-        Line("assistant-8-bye", "thank you goodbye", "end_conversation"),
+        Line("assistant-8-bye", "bye bye", "end_conversation"),
     ),
     "coffee": (
-        Line("coffee-1-latte", "can i get a large latte with oat milk", "order_drink"),
+        Line("coffee-1-latte", "i would like a large latte with oat milk", "order_drink"),
         Line("coffee-2-mocha", "i would also like a small mocha", "order_drink"),
         Line("coffee-3-remove", "remove the mocha please", "remove_drink"),
         Line("coffee-4-read", "what is in my order", "read_order"),
         Line("coffee-5-confirm", "that is all my name is anna", "confirm_order"),
-        Line("coffee-6-bye", "thank you goodbye", "end_conversation"),
+        Line("coffee-6-bye", "bye bye", "end_conversation"),
     ),
 }
 """Agent → the lines that a user says to it, in order."""

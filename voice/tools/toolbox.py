@@ -108,6 +108,10 @@ class Toolbox:
         """
         return tuple(self._named(name).spec for name in names)
 
+    def warm_up(self) -> None:
+        """Load what the first calls would otherwise wait for; blocks."""
+        units.warm_up()
+
     async def run(self, call: ToolCall, session: SessionScope) -> ToolResult:
         """Run a call; failure is a result as well.
 
@@ -133,8 +137,9 @@ class Toolbox:
 
     async def close(self) -> None:
         """Finish what has begun and let go of everything; may be called again."""
-        if self._runs:
-            await asyncio.wait(self._runs.values())
+        running = [run for run in self._runs.values() if not run.done()]
+        if running:
+            await asyncio.wait(running)
         await self._web.close()
         await self.house.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -138,3 +138,8 @@ def _registry() -> Any:
     import pint
 
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+
+
+def warm_up() -> None:
+    """Load the unit registry, which takes a third of a second."""
+    _registry()

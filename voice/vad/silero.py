@@ -1,8 +1,8 @@
 """Silero's neural detector, from the ONNX file that faster-whisper ships.
 
 It wants windows of 512 samples, each behind the last 64 samples of the one before, and carries a
-recurrent state. Frames of 320 samples are collected here until a window is full; in between, the last
-probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole recordings.
+recurrent state. Frames of 320 samples are collected here until a window is full; in between, the
+last probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole recordings.
 """
 
 from __future__ import annotations

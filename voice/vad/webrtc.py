@@ -1,13 +1,16 @@
 """WebRTC's detector behind a level gate that follows the noise floor.
 
-On its own WebRTC's Gaussian mixtures take keyboards, dishes and steady noise for speech, and hold on
-for 140 ms after speech ends. A frame counts here only if it also stands out of the background, the
-quietest of the last seconds, and is not far below the loudest speech heard lately.
+On its own WebRTC's Gaussian mixtures take keyboards, dishes and steady noise for speech, and hold
+on for 140 ms after speech ends. A frame counts here only if it also stands out of the background,
+the quietest of the last seconds, and is not far below the loudest speech heard lately.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from voice.audio import level_dbfs, pcm16_from_samples
 from voice.types import FRAME_MS, SAMPLE_RATE_HZ, AudioFrame
@@ -30,7 +33,7 @@ class WebRtcVad:
     def __init__(self, aggressiveness: int) -> None:
         import webrtcvad
 
-        self._new_detector = lambda: webrtcvad.Vad(aggressiveness)
+        self._new_detector: Callable[[], Any] = partial(webrtcvad.Vad, aggressiveness)
         self.reset()
 
     def reset(self) -> None:

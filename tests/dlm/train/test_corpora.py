@@ -1,0 +1,72 @@
+from pathlib import Path
+from random import Random
+
+from dlm.train.catalog import PARAMETERS
+from dlm.train.corpora import as_heard, dialogue, load
+from dlm.train.talk import TALK
+
+ROW = {
+    "tools": [
+        {
+            "name": "light_turn_on",
+            "description": "Turn on a light",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "device": {"type": "string", "description": "Name"},
+                    "brightness": {"type": "integer"},
+                },
+                "required": ["device"],
+            },
+        }
+    ],
+    "messages": [
+        {"role": "user", "content": "Porch light to 50 percent!"},
+        {
+            "role": "assistant",
+            "content": "Sure.",
+            "tool_calls": [
+                {
+                    "name": "light_turn_on",
+                    "arguments": {"brightness": 50, "device": "Porch Light"},
+                }
+            ],
+        },
+        {"role": "tool", "name": "light_turn_on", "content": '{"success":true}'},
+        {"role": "assistant", "content": "Done."},
+    ],
+}
+
+
+def test_dialogues_take_the_users_own_words() -> None:
+    found = dialogue(ROW)
+    assert found is not None
+    call = found["messages"][1]
+    assert call["content"] is None
+    assert call["tool_calls"][0]["arguments"] == {"device": "Porch light", "brightness": 50}
+    assert "description" not in found["tools"][0]["parameters"]["properties"]["device"]
+
+
+def test_dialogues_whose_values_were_never_said_are_left_out() -> None:
+    other = {**ROW, "messages": [{"role": "user", "content": "Lights!"}, *ROW["messages"][1:]]}
+    assert dialogue(other) is None
+
+
+def test_what_is_heard_changes_text_and_values_alike() -> None:
+    found = dialogue(ROW)
+    assert found is not None
+    heard = [as_heard(found, Random(seed)) for seed in range(20)]
+    bare = [h for h in heard if h["messages"][0]["content"] == "porch light to fifty percent"]
+    assert bare
+    assert bare[0]["messages"][1]["tool_calls"][0]["arguments"]["device"] == "porch light"
+
+
+def test_the_corpora_serve_most_tools_and_splits_share_no_row(corpora: Path) -> None:
+    train, rest = load(corpora, "train"), load(corpora, "heldout")
+    assert len(train.requests) >= 14
+    assert sum(map(len, train.requests.values())) > 5000
+    for tool, rows in train.requests.items():
+        assert all({p.slot for p in row if p.slot} <= set(PARAMETERS[tool]) for row in rows)
+    assert set(train.talk) <= {*TALK, "repeat", "bye"}
+    assert not set(train.unfit) & set(rest.unfit)
+    assert len(train.chat) > 5000 and len(train.dialogues) > 3000

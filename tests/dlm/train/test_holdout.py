@@ -1,0 +1,31 @@
+from random import Random
+
+import pytest
+
+from dlm.train.holdout import NothingHeldOutError, held_out, members, pick
+
+OPTIONS = tuple(f"option {i}" for i in range(200))
+
+
+def test_splits_are_disjoint_complete_and_about_a_twentieth() -> None:
+    train, rest = members(OPTIONS, "train"), members(OPTIONS, "heldout")
+    assert set(train) | set(rest) == set(OPTIONS)
+    assert not set(train) & set(rest)
+    assert 2 <= len(rest) <= 25
+    assert all(held_out(option) for option in rest)
+
+
+def test_short_lists_are_for_training_alone() -> None:
+    assert members(OPTIONS[:7], "train") == OPTIONS[:7]
+    with pytest.raises(NothingHeldOutError):
+        pick(Random(0), OPTIONS[:7], "heldout")
+
+
+def test_the_hash_is_fixed() -> None:
+    assert [i for i in range(60) if held_out(str(i))] == [6, 37, 40]
+    assert pick(Random(1), OPTIONS, "heldout") in members(OPTIONS, "heldout")
+
+
+def test_an_unknown_split_is_refused() -> None:
+    with pytest.raises(ValueError, match="got 'test'"):
+        members(OPTIONS, "test")

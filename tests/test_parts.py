@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.embedded import embedded_config
+from voice.errors import ConfigError, ModelError
+from voice.parts import Parts
+
+
+async def test_the_embedded_parts_load_and_say_what_they_are(embedded_parts: Parts) -> None:
+    recogniser, model, voice = embedded_parts.describe()
+    assert "sphinx" in recogniser
+    assert "quicksilver-small" in model
+    assert "espeak" in voice
+
+
+async def test_a_session_begins_as_configuration_and_agent_say(embedded_parts: Parts) -> None:
+    options = embedded_parts.options()
+    assert options.instructions == embedded_parts.agent.instructions
+    assert options.agent_tools == embedded_parts.agent.tools
+    assert options.effort == "instant"
+    assert embedded_parts.session().options == options
+
+
+def test_each_session_has_a_detector_of_its_own(embedded_parts: Parts) -> None:
+    assert embedded_parts.vad() is not embedded_parts.vad()
+
+
+def test_an_unknown_agent_is_named() -> None:
+    with pytest.raises(ConfigError, match="butler"):
+        Parts.load(embedded_config("agent=butler"))
+
+
+def test_a_missing_checkpoint_is_named() -> None:
+    with pytest.raises(ModelError, match="nowhere"):
+        Parts.load(embedded_config("llm.checkpoint=/nowhere"))

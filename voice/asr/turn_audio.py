@@ -1,0 +1,53 @@
+"""The audio of one turn as a recogniser collects it.
+
+It tells whether what has come since a final decode is more speech or only the silence that follows,
+so that a recogniser need not decode silence again and again while a turn waits for its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from voice.audio import level_dbfs
+from voice.types import AudioFrame, Samples
+
+_SILENCE_BELOW_PEAK_DB = 25.0
+_SPEECH_FRAMES = 3
+
+
+class TurnAudio:
+    """Grows by a frame at a time.
+
+    Attributes:
+        length: Samples so far.
+        end_sample: Where they end in the session's audio.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.end_sample = 0
+        self._frames: list[Samples] = []
+        self._peak_dbfs = -100.0
+        self._loud_since_mark = 0
+
+    def append(self, frame: AudioFrame) -> None:
+        """Take the next frame."""
+        self._frames.append(frame.samples)
+        self.length += len(frame.samples)
+        self.end_sample = frame.end_sample
+        level = level_dbfs(frame.samples)
+        self._peak_dbfs = max(self._peak_dbfs, level)
+        if level > self._peak_dbfs - _SILENCE_BELOW_PEAK_DB:
+            self._loud_since_mark += 1
+
+    def samples(self) -> Samples:
+        """All of it, (T,) int16 at 16 kHz."""
+        return np.concatenate(self._frames) if self._frames else np.empty(0, np.int16)
+
+    def mark(self) -> None:
+        """Remember that everything up to here has been decoded."""
+        self._loud_since_mark = 0
+
+    def speech_since_mark(self) -> bool:
+        """Whether sound about as loud as the speech before has come since `mark`."""
+        return self._loud_since_mark >= _SPEECH_FRAMES
