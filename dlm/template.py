@@ -230,16 +230,19 @@ def turn_of(message: Mapping[str, Any]) -> Turn:
     """A message of the training data or of OpenAI's chat format, content parts included.
 
     Raises:
-        ValueError: Arguments are text that is not a JSON object.
+        ValueError: Arguments are not a JSON object, nor the text of one.
     """
     calls = []
     for raw in message.get("tool_calls") or ():
         call = raw.get("function", raw)
-        arguments = call.get("arguments") or {}
-        if isinstance(arguments, str):
-            arguments = json.loads(arguments)
+        arguments = given = call.get("arguments") or {}
+        if isinstance(given, str):
+            try:
+                arguments = json.loads(given)
+            except ValueError:
+                arguments = None
         if not isinstance(arguments, Mapping):
-            raise ValueError(f"arguments of {call['name']}: got {arguments!r}, expected an object")
+            raise ValueError(f"arguments of {call['name']}: got {given!r}, expected a JSON object")
         calls.append(Call(call["name"], arguments))
     content = message.get("content") or ""
     if not isinstance(content, str):

@@ -22,8 +22,8 @@ STOREYS: list[dict[str, set[str]]] = [
         "mind": {"dialogue", "drafting", "grounding", "llm", "tools"},
         "mouth": {"sentences", "normalize", "tts", "playout"},
     },
-    {"conversation": {"turns", "reply", "conversation"}},
-    {"pipeline": {"pipeline"}},
+    {"conversation": {"turns", "reply", "replying", "conversation"}},
+    {"pipeline": {"ears", "mouth", "marks", "parts", "pipeline"}},
     {
         "transports": {"transports", "realtime"},
         "clients": {

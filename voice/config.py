@@ -97,7 +97,7 @@ class EndpointingConfig(Section):
 class SphinxConfig(Section):
     """The embedded recogniser."""
 
-    min_confidence: float = Field(default=0.35, ge=0, le=1)
+    min_confidence: float = Field(default=0.4, ge=0, le=1)
     """Transcripts below are taken as not understood (out-of-domain guard)."""
     interim_ms: int = Field(default=240, ge=20)
     """How often an interim transcript is read."""
@@ -122,11 +122,12 @@ class WhisperConfig(Section):
     """Encoder context: 0 pads to the 30 s that the stock weights were trained with; else pads to
     this, or to the audio when that is longer."""
     no_speech_threshold: float = Field(default=0.6, ge=0, le=1)
-    """Segments likelier than this to hold no speech are dropped."""
+    """Text likelier than this to be no speech is dropped, unless its mean log probability is above
+    half of `log_prob_threshold`."""
     log_prob_threshold: float = -1.0
-    """Segments with a lower mean log probability are dropped."""
+    """Text with a lower mean log probability is dropped."""
     compression_ratio_threshold: float = Field(default=2.4, gt=0)
-    """Segments that repeat themselves more than this are dropped."""
+    """Text that repeats itself more than this is dropped."""
     beam_size: int = Field(default=1, ge=1)
     """Beams of the final decode; interim decodes are greedy."""
 

@@ -186,12 +186,12 @@ def expression(_: Lists, rng: Random, digits: bool) -> str:
 
 def sum_order(_: Lists, rng: Random, digits: bool) -> str:
     """A sum put as an order: "multiply five by six"."""
-    # "add" stays with small numbers: an "and" between and within two would be one too many.
-    a, b = whole(rng, 2, 99, digits), whole(rng, 2, 99, digits)
-    if rng.random() < 0.4:
-        return rng.choice(("add {} and {}", "add {} to {}", "multiply {} and {}")).format(a, b)
-    a = whole(rng, 2, 500, digits)
-    return rng.choice(("multiply {} by {}", "divide {} by {}", "subtract {} from {}")).format(a, b)
+    a, b = rng.randint(2, 500), whole(rng, 2, 99, digits)
+    said = str(a) if digits else words_of(a)
+    # "twenty and five" would be heard as one number.
+    forms = ("multiply {} by {}", "divide {} by {}", "subtract {} from {}", "add {} to {}")
+    apart = a < 100 and a % 10
+    return rng.choice((*forms, "add {} and {}") if apart else forms).format(said, b)
 
 
 def _square(rng: Random, digits: bool) -> str:

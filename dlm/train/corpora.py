@@ -18,6 +18,7 @@ from typing import Any
 from dlm.train import labelled
 from dlm.train.grammar import Piece
 from dlm.train.holdout import held_out
+from dlm.train.intents import TOPICS, UNFIT
 from dlm.train.noise import plain
 
 _UTTERANCES = (
@@ -99,10 +100,10 @@ def _take(corpora: Corpora, row: dict[str, Any]) -> None:
     if _OTHER_NAMES.search(row["text"]) or len(row["text"].split()) > 22:
         return
     intent = row["intent"]
-    topic = labelled.TOPICS.get(intent)
+    topic = TOPICS.get(intent)
     if topic is not None:
         corpora.talk.setdefault(topic, []).append(row["text"])
-    elif intent in labelled.UNFIT:
+    elif intent in UNFIT:
         if not _NEAR.search(row["text"]):
             corpora.unfit.append(row["text"])
     else:

@@ -7,11 +7,22 @@ from dlm.train.arithmetic import converted, evaluate, exchanged, money_text, res
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("twelve times seven", 84), ("15 percent of 80", 12), ("2 plus 3 times 4", 14), ("half of nine", 4.5),
-     ("the square root of eighty one", 9), ("six squared", 36), ("two to the power of five", 32),
-     ("divide nine by three", 3), ("subtract four from ten", 6), ("a 10 percent tip on 50 dollars", 5),
-     ("one over zero", None), ("blue times two", None), ("seven", None)],
-)  # fmt: skip
+    [
+        ("twelve times seven", 84),
+        ("15 percent of 80", 12),
+        ("2 plus 3 times 4", 14),
+        ("half of nine", 4.5),
+        ("the square root of eighty one", 9),
+        ("six squared", 36),
+        ("two to the power of five", 32),
+        ("divide nine by three", 3),
+        ("subtract four from ten", 6),
+        ("a 10 percent tip on 50 dollars", 5),
+        ("one over zero", None),
+        ("blue times two", None),
+        ("seven", None),
+    ],
+)
 def test_evaluate(text: str, value: float | None) -> None:
     assert evaluate(text) == value
 
@@ -22,9 +33,14 @@ def test_restated_turns_orders_into_sums() -> None:
 
 @pytest.mark.parametrize(
     ("count", "source", "target", "value"),
-    [(5, "miles", "kilometers", 8.04672), (0, "celsius", "fahrenheit", 32), (212, "fahrenheit", "celsius", 100),
-     (1, "foot", "inches", 12), (3, "km", "meters", 3000)],
-)  # fmt: skip
+    [
+        (5, "miles", "kilometers", 8.04672),
+        (0, "celsius", "fahrenheit", 32),
+        (212, "fahrenheit", "celsius", 100),
+        (1, "foot", "inches", 12),
+        (3, "km", "meters", 3000),
+    ],
+)
 def test_converted(count: float, source: str, target: str, value: float) -> None:
     assert converted(count, source, target) == pytest.approx(value)
 

@@ -1,4 +1,5 @@
 from dlm.train.catalog import BARE, CAN, FIX, MORE, PARAMETERS, SAY, SPECS, answers, question
+from dlm.train.grammar import template
 from dlm.train.inventions import INVENTIONS
 from dlm.train.schemas import TOOLS
 from tests.dlm.train.phrases import check
@@ -22,8 +23,6 @@ def test_invented_tools_are_phrased_like_the_others() -> None:
 
 
 def _slots(source: str) -> set[str]:
-    from dlm.train.grammar import template
-
     return set(template(source.lstrip("!")).slots)
 
 

@@ -18,9 +18,17 @@ def test_numbers_survive_being_said_and_read(value: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("a hundred", 100), ("two point five", 2.5), ("two and a half", 2.5), ("12.75", 12.75),
-     ("blue", None), ("", None), ("five six", None), ("and five", None)],
-)  # fmt: skip
+    [
+        ("a hundred", 100),
+        ("two point five", 2.5),
+        ("two and a half", 2.5),
+        ("12.75", 12.75),
+        ("blue", None),
+        ("", None),
+        ("five six", None),
+        ("and five", None),
+    ],
+)
 def test_number(text: str, value: float | None) -> None:
     assert said.number(text) == value
 
@@ -32,10 +40,20 @@ def test_ordinals_are_read_as_days_of_a_month(day: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("ten minutes", 600), ("an hour and a half", 5400), ("half an hour", 1800), ("90 secs", 90),
-     ("one hour and twenty minutes", 4800), ("2 hours 5 minutes", 7500), ("a couple of minutes", 120),
-     ("two and a half hours", 9000), ("blue", None), ("ten", None), ("minutes", None)],
-)  # fmt: skip
+    [
+        ("ten minutes", 600),
+        ("an hour and a half", 5400),
+        ("half an hour", 1800),
+        ("90 secs", 90),
+        ("one hour and twenty minutes", 4800),
+        ("2 hours 5 minutes", 7500),
+        ("a couple of minutes", 120),
+        ("two and a half hours", 9000),
+        ("blue", None),
+        ("ten", None),
+        ("minutes", None),
+    ],
+)
 def test_duration(text: str, seconds: int | None) -> None:
     assert said.duration(text) == seconds
 
@@ -48,22 +66,36 @@ def test_duration_text_names_each_unit_once() -> None:
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("today", date(2026, 11, 21)), ("tomorrow", date(2026, 11, 22)), ("friday", date(2026, 11, 27)),
-     ("on friday", date(2026, 11, 27)), ("christmas", date(2026, 12, 25)), ("in three days", date(2026, 11, 24)),
-     ("may 3", date(2027, 5, 3)), ("yesterday", date(2026, 11, 20)), ("purple", None)],
-)  # fmt: skip
+    [
+        ("today", date(2026, 11, 21)),
+        ("tomorrow", date(2026, 11, 22)),
+        ("friday", date(2026, 11, 27)),
+        ("on friday", date(2026, 11, 27)),
+        ("christmas", date(2026, 12, 25)),
+        ("in three days", date(2026, 11, 24)),
+        ("may 3", date(2027, 5, 3)),
+        ("yesterday", date(2026, 11, 20)),
+        ("purple", None),
+    ],
+)
 def test_day(text: str, found: date | None) -> None:
     assert said.day(text, TODAY) == found
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("seven am tomorrow", datetime(2026, 11, 22, 7)), ("half past six", datetime(2026, 11, 21, 18, 30)),
-     ("tomorrow at quarter to nine", datetime(2026, 11, 22, 8, 45)), ("11:15", datetime(2026, 11, 21, 11, 15)),
-     ("in twenty minutes", datetime(2026, 11, 21, 10, 50)), ("friday at noon", datetime(2026, 11, 27, 12)),
-     ("seven thirty p m", datetime(2026, 11, 21, 19, 30)), ("this evening at eight", datetime(2026, 11, 21, 20)),
-     ("soon", None)],
-)  # fmt: skip
+    [
+        ("seven am tomorrow", datetime(2026, 11, 22, 7)),
+        ("half past six", datetime(2026, 11, 21, 18, 30)),
+        ("tomorrow at quarter to nine", datetime(2026, 11, 22, 8, 45)),
+        ("11:15", datetime(2026, 11, 21, 11, 15)),
+        ("in twenty minutes", datetime(2026, 11, 21, 10, 50)),
+        ("friday at noon", datetime(2026, 11, 27, 12)),
+        ("seven thirty p m", datetime(2026, 11, 21, 19, 30)),
+        ("this evening at eight", datetime(2026, 11, 21, 20)),
+        ("soon", None),
+    ],
+)
 def test_when(text: str, found: datetime | None) -> None:
     assert said.when(text, NOW) == found
 

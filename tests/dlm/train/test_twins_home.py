@@ -31,22 +31,44 @@ def test_lists() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "text"),
-    [("calculate", {"expression": "twelve times seven"}, "12 times 7 is 84."),
-     ("calculate", {"expression": "divide nine by two"}, "9 divided by 2 is 4.5."),
-     ("calculate", {"expression": "soup"}, "Error: I could not calculate that."),
-     ("convert_units", {"amount": "five", "from_unit": "miles", "to_unit": "kilometers"},
-      "5 miles is 8.05 kilometers."),
-     ("convert_units", {"amount": "a", "from_unit": "mile", "to_unit": "feet"}, "1 mile is 5280 feet."),
-     ("convert_units", {"amount": "one", "from_unit": "mile", "to_unit": "grams"},
-      "Error: I cannot convert mile to grams."),
-     ("convert_currency", {"amount": "lots", "from_currency": "euros", "to_currency": "yen"},
-      "Error: I could not read the amount lots."),
-     ("set_device", {"device": "the light", "room": "kitchen", "state": "on"},
-      "The kitchen light is now on."),
-     ("set_device", {"device": "front door", "state": "lock"}, "The front door is now locked."),
-     ("set_device", {"device": "blinds", "state": "fifty percent"}, "The blinds are now 50 percent."),
-     ("end_conversation", {}, "Goodbye.")],
-)  # fmt: skip
+    [
+        ("calculate", {"expression": "twelve times seven"}, "12 times 7 is 84."),
+        ("calculate", {"expression": "divide nine by two"}, "9 divided by 2 is 4.5."),
+        ("calculate", {"expression": "soup"}, "Error: I could not calculate that."),
+        (
+            "convert_units",
+            {"amount": "five", "from_unit": "miles", "to_unit": "kilometers"},
+            "5 miles is 8.05 kilometers.",
+        ),
+        (
+            "convert_units",
+            {"amount": "a", "from_unit": "mile", "to_unit": "feet"},
+            "1 mile is 5280 feet.",
+        ),
+        (
+            "convert_units",
+            {"amount": "one", "from_unit": "mile", "to_unit": "grams"},
+            "Error: I cannot convert mile to grams.",
+        ),
+        (
+            "convert_currency",
+            {"amount": "lots", "from_currency": "euros", "to_currency": "yen"},
+            "Error: I could not read the amount lots.",
+        ),
+        (
+            "set_device",
+            {"device": "the light", "room": "kitchen", "state": "on"},
+            "The kitchen light is now on.",
+        ),
+        ("set_device", {"device": "front door", "state": "lock"}, "The front door is now locked."),
+        (
+            "set_device",
+            {"device": "blinds", "state": "fifty percent"},
+            "The blinds are now 50 percent.",
+        ),
+        ("end_conversation", {}, "Goodbye."),
+    ],
+)
 def test_results(tool: str, arguments: dict[str, str], text: str) -> None:
     assert told(tool, **arguments) == text
 

@@ -5,12 +5,16 @@ from tests.dlm.train.worlds import told, world
 
 @pytest.mark.parametrize(
     ("day", "text"),
-    [("", "Today is Saturday, November 21, 2026."), ("tomorrow", "Tomorrow is Sunday, November 22, 2026."),
-     ("friday", "Friday is November 27, 2026."), ("christmas", "Christmas is Friday, December 25, 2026."),
-     ("in two weeks", "In 2 weeks it is Saturday, December 5, 2026."),
-     ("yesterday", "Yesterday was Friday, November 20, 2026."),
-     ("purple", "Error: I could not read the day purple.")],
-)  # fmt: skip
+    [
+        ("", "Today is Saturday, November 21, 2026."),
+        ("tomorrow", "Tomorrow is Sunday, November 22, 2026."),
+        ("friday", "Friday is November 27, 2026."),
+        ("christmas", "Christmas is Friday, December 25, 2026."),
+        ("in two weeks", "In 2 weeks it is Saturday, December 5, 2026."),
+        ("yesterday", "Yesterday was Friday, November 20, 2026."),
+        ("purple", "Error: I could not read the day purple."),
+    ],
+)
 def test_get_date(day: str, text: str) -> None:
     assert (told("get_date", day=day) if day else told("get_date")) == text
 

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tables import DOCUMENTS, TABLES, filled, render
+
+
+def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -> None:
+    for name in DOCUMENTS:
+        text = (repo_root / name).read_text(encoding="utf-8")
+        assert filled(text) == text, f"{name}: run python -m benchmarks.tables"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_says_where_its_figures_come_from(name: str, repo_root: Path) -> None:
+    file = repo_root / "benchmarks" / "results" / f"{TABLES[name][0]}.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    table = render(name)
+    assert told["command"] in table
+    assert told["commit"] in table
+    assert len({line.count("|") for line in table.splitlines() if line.startswith("|")}) == 1
+
+
+def test_text_around_a_table_is_left_alone(tmp_path: Path) -> None:
+    told = {
+        "command": "python -m x",
+        "commit": "abc",
+        "date": "2026-01-31T00:00:00+00:00",
+        "machine": {"cores": 2, "cpu": "a processor"},
+        "figures": {"start_s": {"p50": 3.5}, "idle_mib": 400.2, "one_call_adds_mib": 1.0},
+    }
+    (tmp_path / "footprint.json").write_text(json.dumps(told), encoding="utf-8")
+    text = "Before.\n<!-- results: footprint -->\nold\n<!-- end -->\nAfter.\n"
+    new = filled(text, tmp_path)
+    assert new.startswith("Before.\n<!-- results: footprint -->\n| ")
+    assert "400 MiB" in new
+    assert "old" not in new
+    assert new.endswith("<!-- end -->\nAfter.\n")
+    assert filled(new, tmp_path) == new

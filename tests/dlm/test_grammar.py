@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.template import Answer, AnswerError, Tool
+from dlm.tokenizer import Mark
+from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, template, tokenizer, tool
+
+SIZE = 352
+FACTORY = GrammarFactory(tokenizer(), SIZE)
+SAID = ("Set a timer for ten minutes, please!", "don't wake the café at 7:30")
+
+
+def text(words: str) -> list[int]:
+    return tokenizer().encode(f" {words}")
+
+
+def call(name: str, **arguments: str) -> list[int]:
+    ids = [int(Mark.CALL), *text(name)]
+    for key, value in arguments.items():
+        ids += [int(Mark.KEY), *text(key), int(Mark.VALUE), *text(value)]
+    return ids
+
+
+def allows(rules: AnswerRules, ids: Sequence[int]) -> bool:
+    """Whether an answer of these tokens and the end mark is within the rules."""
+    matcher = FACTORY.matcher(rules)
+    wanted = [*ids, int(Mark.END)]
+    at = 0
+    while True:
+        if choice(matcher, wanted[at]) != wanted[at]:
+            return False
+        if wanted[at] == Mark.END:
+            return True
+        forced = matcher.advance(wanted[at])
+        if wanted[at + 1 : at + 1 + len(forced)] != forced:
+            return False
+        at += 1 + len(forced)
+        if wanted[at - 1] == Mark.END:
+            return True
+
+
+def choice(matcher: Matcher, token: int) -> int:
+    """What a model that wants this token gets."""
+    logits = torch.zeros(SIZE)
+    logits[token] = 1.0
+    return matcher.best(logits)
+
+
+def generate(matcher: Matcher, logits: Callable[[], torch.Tensor], longest: int) -> list[int]:
+    """Greedy decoding of whatever logits come, the end mark wanted more and more."""
+    out: list[int] = []
+    while len(out) < longest:
+        row = logits()
+        row[Mark.END] += 0.1 * len(out)
+        token = matcher.best(row)
+        out.append(token)
+        if token == Mark.END:
+            return out
+        out += matcher.advance(token)
+        if out[-1] == Mark.END:
+            return out
+    return []
+
+
+def random_answer(rules: AnswerRules, seed: int) -> Answer | None:
+    """What a model of random logits says; None when it does not come to an end."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = generate(
+        FACTORY.matcher(rules), lambda: torch.randn(SIZE, generator=generator) * 2, longest=300
+    )
+    return template().answer(ids, rules.callable()) if ids else None
+
+
+AUTO = AnswerRules((TIMER, WEATHER, LIGHT), said=SAID)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        text("hello there"),
+        text("two\nlines ☕"),
+        call("set_timer", duration="ten minutes"),
+        call("set_timer", duration="ten", label="wake the café"),
+        [*text("sure"), *call("get_weather")],
+        call("get_weather", day="tomorrow"),
+        [*call("get_weather", place="café"), *call("set_timer", duration="7:30")],
+        call("set_light", level="-30", on="true"),
+    ],
+)
+def test_answers_within_the_rules(ids: list[int]) -> None:
+    assert allows(AUTO, ids)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [],
+        tokenizer().encode("  "),
+        tokenizer().encode("hello"),
+        call("set_time"),
+        call("set_timer"),
+        call("set_timer", label="ten"),
+        call("set_timer", duration="ten", day="today"),
+        call("set_timer", label="ten", duration="ten"),
+        call("get_weather", day="monday"),
+        call("set_light", level="high"),
+        call("set_light", level="3.5"),
+        call("set_light", level="3", on="1"),
+        [*call("get_weather"), *text("and so on")],
+        [int(Mark.KEY), *text("duration")],
+    ],
+)
+def test_answers_outside_the_rules(ids: list[int]) -> None:
+    assert not allows(AUTO, ids)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("ten minutes", True),
+        ("Set", True),
+        ("minutes, please", True),
+        ("7:30", True),
+        ("don't", True),
+        ("wake the café at 7:30", True),
+        ("thirty minutes", False),
+        ("minutes ten", False),
+        ("en", False),
+        ("timers", False),
+        ("30", False),
+        ("don", False),
+        ("caf", False),
+        ("set", False),
+        (",", False),
+        ("!", False),
+        ("", False),
+        ("please don't", False),
+    ],
+)
+def test_a_value_is_a_run_of_words_that_were_said(value: str, expected: bool) -> None:
+    ids = call("set_timer", duration="x")[: -len(text("x"))] + tokenizer().encode(f" {value}")
+    assert allows(AUTO, ids) is expected
+
+
+def test_values_are_free_where_nothing_binds_them() -> None:
+    assert allows(AnswerRules((TIMER,)), call("set_timer", duration="thirty-one years!"))
+
+
+@pytest.mark.parametrize("said", [(), ("",), ("...", " ")])
+def test_where_nothing_was_said_nothing_can_be_copied(said: tuple[str, ...]) -> None:
+    rules = AnswerRules((TIMER, WEATHER), said=said)
+    assert not allows(rules, call("set_timer", duration="ten"))
+    assert not allows(rules, call("get_weather", place="ten"))
+    assert allows(rules, call("get_weather", day="today"))
+    assert allows(AnswerRules((TIMER,), said=said), text("hello"))
+    with pytest.raises(ValueError, match="got no words"):
+        FACTORY.matcher(AnswerRules((TIMER,), "required", said=said))
+
+
+def test_punctuation_names_and_options_are_forced() -> None:
+    matcher = FACTORY.matcher(AnswerRules((TIMER, LIGHT), "set_timer", SAID))
+    forced = matcher.advance(choice(matcher, Mark.CALL))
+    start = call("set_timer", duration="x")[: -len(text("x"))]
+    assert [int(Mark.CALL), *forced] == start
+    days = tool("pick", ["day"], day={"enum": ["today"]})
+    matcher = FACTORY.matcher(AnswerRules((days,), "required", parallel=False))
+    forced = matcher.advance(choice(matcher, Mark.CALL))
+    assert [int(Mark.CALL), *forced] == [*call("pick", day="today"), Mark.END]
+
+
+def test_none_allows_words_only() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "none", SAID)
+    assert rules.callable() == ()
+    assert allows(rules, text("hello"))
+    assert not allows(rules, call("get_weather"))
+
+
+def test_required_allows_calls_only() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "required", SAID)
+    assert not allows(rules, text("hello"))
+    assert not allows(rules, [*text("hello"), *call("get_weather")])
+    assert allows(rules, call("get_weather"))
+    assert allows(rules, call("set_timer", duration="ten"))
+
+
+def test_a_named_tool_is_the_only_one() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "get_weather", SAID)
+    assert rules.callable() == (WEATHER,)
+    assert not allows(rules, text("hello"))
+    assert not allows(rules, call("set_timer", duration="ten"))
+    assert allows(rules, call("get_weather"))
+
+
+def test_calls_may_be_kept_to_one() -> None:
+    two = [*call("get_weather"), *call("get_weather", day="today")]
+    for choice_made in ("auto", "required", "get_weather"):
+        assert allows(AnswerRules((WEATHER,), choice_made, SAID), two)
+        assert not allows(AnswerRules((WEATHER,), choice_made, SAID, parallel=False), two)
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice_made", "told"),
+    [
+        ((), "required", r"'required', which none of \[\] can meet"),
+        ((TIMER,), "get_weather", r"'get_weather', which none of \['set_timer'\]"),
+        ((), "get_weather", "'get_weather'"),
+        ((tool("x", a={"type": "colour"}),), "auto", "grammar: "),
+    ],
+)
+def test_rules_that_allow_nothing_are_refused(
+    tools: tuple[Tool, ...], choice_made: str, told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        FACTORY.matcher(AnswerRules(tools, choice_made))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'say"hi"',
+        "back\\slash",
+        "café ☕",
+        "two\nlines",
+        "<|end|>",
+        "<[2]>",
+        "{}|?*+",
+        "%json",
+        "😀",
+    ],
+)
+def test_odd_names_are_only_names(name: str) -> None:
+    odd = Tool(name, "", {"properties": {name: {"enum": [name, f"not {name}"]}}})
+    rules = AnswerRules((odd, TIMER), said=(name,))
+    assert allows(rules, call(name, **{name: name}))
+    assert allows(rules, call(name, **{name: f"not {name}"}))
+    assert not allows(rules, call(name, **{name: f"nor {name}"}))
+
+
+@pytest.mark.parametrize("said", ['say "hi" \\ {', "<|end|> x", "two\nlines", "日本 語", "a|b*"])
+def test_odd_words_may_be_said(said: str) -> None:
+    rules = AnswerRules((TIMER,), said=(said,))
+    assert allows(rules, call("set_timer", duration=said))
+    assert not allows(rules, call("set_timer", duration=f"{said}x"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", '["1"]'),
+        ({"type": ["integer", "null"]}, "4", "null"),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, '{"a": true}', "[]"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Day"}}, '["mon"]', '["sun"]'),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "true", "yes"),
+        ({"enum": [1, None]}, "null", "2"),
+        ({"const": 5}, "5", "6"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "ten minutes", "null"),
+    ],
+)
+def test_schemas_of_all_kinds(schema: dict[str, Any], good: str, bad: str) -> None:
+    odd = Tool("x", "", {"properties": {"p": schema}, "$defs": {"Day": {"enum": ["mon"]}}})
+    rules = AnswerRules((odd,), said=SAID)
+    assert allows(rules, call("x", p=good))
+    assert template().answer(call("x", p=good), (odd,)).calls
+    assert not allows(rules, call("x", p=bad))
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**31), choice_made=st.sampled_from(["auto", "required", "none"]))
+def test_whatever_a_model_wants_the_answer_is_valid(seed: int, choice_made: str) -> None:
+    rules = AnswerRules(AUTO.tools, choice_made, SAID)
+    answer = random_answer(rules, seed)
+    if answer is None:
+        return
+    assert bool(answer.calls) >= rules.must_call
+    for made in answer.calls:
+        for key, value in made.arguments.items():
+            if key in ("duration", "label", "place", "room"):
+                assert any(said_words(value, one) for one in SAID), value
+
+
+def said_words(value: str, said: str) -> bool:
+    """Whether a value's words follow each other in what was said, none cut short."""
+    word = r"[\w'’]+(?:[:.,]\d+)*"
+    wanted, words = re.findall(word, value), re.findall(word, said)
+    return (
+        value in said
+        and wanted != []
+        and any(words[i : i + len(wanted)] == wanted for i in range(len(words)))
+    )
+
+
+def test_random_answers_do_hold_calls() -> None:
+    made = [random_answer(AnswerRules((TIMER,), "required", SAID), seed) for seed in range(8)]
+    assert sum(len(answer.calls) for answer in made if answer) >= 4
+
+
+def test_a_json_value_is_valid_or_cut() -> None:
+    rules = AnswerRules((LIGHT,), "required", SAID, parallel=False)
+    for seed in range(12):
+        answer = random_answer(rules, seed)
+        if answer is not None:
+            assert isinstance(answer.calls[0].arguments["level"], int)
+
+
+def test_the_matcher_takes_the_best_of_what_is_allowed() -> None:
+    matcher = FACTORY.matcher(AnswerRules((TIMER, WEATHER), "required"))
+    logits = torch.arange(SIZE, dtype=torch.float32)
+    assert matcher.best(logits) == Mark.CALL
+    matcher.advance(int(Mark.CALL))
+    with pytest.raises(ValueError, match="which the grammar does not allow here"):
+        matcher.advance(text("hello")[0])
+
+
+def test_ties_go_to_the_lowest_id() -> None:
+    matcher = FACTORY.matcher(AnswerRules())
+    allowed = [i for i in range(SIZE) if choice(FACTORY.matcher(AnswerRules()), i) == i]
+    assert matcher.best(torch.zeros(SIZE)) == min(allowed)
+
+
+def test_no_token_left_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the grammar allows no token"):
+        FACTORY.matcher(AnswerRules((TIMER,), "required")).best(torch.full((SIZE,), -torch.inf))
+
+
+def test_ids_beyond_the_vocabulary_are_never_chosen() -> None:
+    matcher = FACTORY.matcher(AnswerRules())
+    logits = torch.zeros(SIZE)
+    logits[tokenizer().vocab_size :] = 9.0
+    assert matcher.best(logits) < tokenizer().vocab_size
+
+
+def test_many_tools_compile_quickly() -> None:
+    many = tuple(
+        tool(f"tool_{i}", ["a"], a=WORDS, b=WORDS, c={"type": "integer"}, d={"enum": ["x", "y"]})
+        for i in range(64)
+    )
+    said = (" ".join(f"word{i % 37}" for i in range(200)),) * 3
+    began = time.perf_counter()
+    FACTORY.matcher(AnswerRules(many, said=said))
+    # 10 ms on a quiet core; the bound leaves room for a busy one.
+    assert time.perf_counter() - began < 1.0
+    assert allows(AnswerRules(many, said=said), call("tool_63", a="word3 word4"))
+
+
+def test_an_invalid_answer_is_what_the_template_refuses() -> None:
+    """The grammar and the reader agree on what a call is."""
+    for ids in (call("set_timer"), call("get_weather", day="monday")):
+        assert not allows(AUTO, ids)
+        with pytest.raises(AnswerError):
+            template().answer(ids, AUTO.tools)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlm.template import AnswerError, Call, Template, Tool, Turn, split, turn_of
+from dlm.tokenizer import Mark
+from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, template, tokenizer, tool
+
+TOOLS = (TIMER, WEATHER, LIGHT)
+
+
+def text(words: str) -> list[int]:
+    return tokenizer().encode(f" {words}")
+
+
+def spelled(ids: list[int]) -> str:
+    """Ids with marks by name, to read a stream at a glance."""
+    out = ""
+    run: list[int] = []
+    for token in [*ids, -1]:
+        if token >= len(Mark):
+            run.append(token)
+            continue
+        out += tokenizer().decode(run)
+        run = []
+        out += f"<{Mark(token).name}>" if token >= 0 else ""
+    return out
+
+
+def test_a_dialogue_reads_as_the_module_says() -> None:
+    turns = (
+        Turn("system", "Be brief."),
+        Turn("user", "light please"),
+        Turn("assistant", "Sure.", (Call("set_light", {"level": 3, "on": True, "room": "den"}),)),
+        Turn("tool", "Done."),
+        Turn("assistant", "It is on."),
+    )
+    encoded = template().dialogue(turns, (WEATHER, LIGHT))
+    assert spelled(encoded.ids) == (
+        "<SYSTEM> Be brief.<END>"
+        "<TOOL> get_weather<TYPE> Does get_weather.<KEY> place<OPTIONAL>"
+        "<KEY> day<OPTIONAL><OPTION> today<OPTION> tomorrow<END>"
+        "<TOOL> set_light<TYPE> Does set_light.<KEY> level<KEY> on<OPTIONAL><KEY> room<OPTIONAL>"
+        "<END><USER> light please<END>"
+        "<AGENT> Sure.<CALL> set_light<KEY> level<VALUE> 3<KEY> on<VALUE> true<KEY> room<VALUE> den"
+        "<END><RESULT> Done.<END><AGENT> It is on.<END>"
+    )
+
+
+def test_answers_are_the_ranges_behind_the_agents_mark() -> None:
+    turns = (
+        Turn("user", "hi"),
+        Turn("assistant", "hello", (Call("set_timer", {"duration": "ten minutes"}),)),
+        Turn("tool", "ok"),
+        Turn("assistant", ""),
+    )
+    encoded = template().dialogue(turns)
+    first, second = encoded.answers
+    assert spelled(encoded.ids[slice(*first)]) == (
+        " hello<CALL> set_timer<KEY> duration<VALUE> ten minutes<END>"
+    )
+    assert spelled(encoded.ids[slice(*second)]) == "<END>"
+    assert [encoded.ids[start - 1] for start, _ in (first, second)] == [Mark.AGENT] * 2
+
+
+def test_a_prompt_ends_where_the_answer_begins() -> None:
+    turns = (Turn("system", "Be brief."), Turn("user", "hi"))
+    prompt = template().prompt(turns, TOOLS)
+    answered = template().dialogue((*turns, Turn("assistant", "hello")), TOOLS)
+    assert prompt == answered.ids[: answered.answers[0][0]]
+    assert spelled(template().prompt(turns[1:], ())) == "<USER> hi<END><AGENT>"
+
+
+def test_tools_come_first_without_a_system_message() -> None:
+    assert template().dialogue((Turn("user", "hi"),), TOOLS).ids[0] == Mark.TOOL
+
+
+def test_an_unknown_role_is_refused() -> None:
+    with pytest.raises(ValueError, match="role: got 'bard'"):
+        template().prompt((Turn("bard", "hi"),))
+
+
+def test_a_word_has_the_same_ids_in_prompt_value_and_reply() -> None:
+    word = text("minutes")
+    turns = (
+        Turn("user", "minutes"),
+        Turn("assistant", "minutes", (Call("set_timer", {"duration": "minutes"}),)),
+        Turn("tool", " minutes "),
+    )
+    ids = template().dialogue(turns, (Tool("minutes", "", {}),)).ids
+    found = [i for i in range(len(ids)) if ids[i : i + len(word)] == word]
+    assert len(found) == 5
+    assert [ids[i - 1] for i in found] == [
+        Mark.TOOL,
+        Mark.USER,
+        Mark.AGENT,
+        Mark.VALUE,
+        Mark.RESULT,
+    ]
+
+
+def test_text_that_spells_marks_is_ordinary_text() -> None:
+    ids = template().prompt((Turn("user", "ok <|end|> <|call|> set_timer"),))
+    assert [i for i in ids if i < len(Mark)] == [Mark.USER, Mark.END, Mark.AGENT]
+
+
+def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
+    fresh = Template(tokenizer())
+    assert fresh.tool(TIMER) is fresh.tool(Tool(TIMER.name, TIMER.description, TIMER.parameters))
+    renamed = Tool("start_timer", TIMER.description, TIMER.parameters)
+    assert spelled(fresh.tool(renamed)).startswith("<TOOL> start_timer<TYPE>")
+
+
+def test_required_parameters_are_those_declared() -> None:
+    odd = Tool("x", "y", {"properties": {"a": WORDS, "b": WORDS}, "required": ["b", "c"]})
+    assert odd.required == {"b"}
+    assert list(odd.properties) == ["a", "b"]
+    assert Tool("x", "y", {"type": "object"}).properties == {}
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])).map(str.strip),
+    st.integers(),
+    st.booleans(),
+)
+def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
+    calls = (
+        Call("set_timer", {"duration": words}),
+        Call("set_light", {"level": level, "on": on, "room": words}),
+    )
+    ids = [*template().text(words), *(i for call in calls for i in template().call(call))]
+    answer = template().answer([*ids, Mark.END, *text("what follows the end")], TOOLS)
+    assert answer.calls == calls
+    assert answer.content == words
+
+
+def test_structured_arguments_survive_the_round_trip() -> None:
+    search = tool("search", filters={"type": "object"}, limits={"type": "array"})
+    call = Call("search", {"filters": {"day": "Montag ☕", "n": [1.5, None]}, "limits": []})
+    assert template().answer(template().call(call), (search,)).calls == (call,)
+
+
+CALL, KEY, VALUE = [Mark.CALL], [Mark.KEY], [Mark.VALUE]
+TIMER_CALL = [*CALL, *text("set_timer"), *KEY, *text("duration"), *VALUE, *text("ten")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ([*text("hi"), Mark.USER, *text("x")], r"got marks \['USER'\] inside a text"),
+        ([*text("hi"), *VALUE], r"got marks \['VALUE'\] inside a text"),
+        ([*CALL, *text("set_time")], "tool: got 'set_time', expected one of"),
+        (CALL, "tool: got ''"),
+        ([*CALL, Mark.TYPE, *text("set_timer")], r"got marks \['TYPE'\]"),
+        ([*CALL, *text("set_timer")], r"set_timer: missing \['duration'\]"),
+        ([*TIMER_CALL, *KEY, *text("label")], r"set_timer.label: got 0 values, expected 1"),
+        ([*TIMER_CALL, *VALUE, *text("x")], r"set_timer.duration: got 2 values, expected 1"),
+        ([*TIMER_CALL, *KEY, *text("loud"), *VALUE, *text("x")], "unknown or repeated .*'loud'"),
+        ([*TIMER_CALL, *KEY, *text("duration"), *VALUE, *text("x")], "repeated .*'duration'"),
+        ([*TIMER_CALL, Mark.OPTION], r"got marks \['OPTION'\]"),
+        (
+            [*CALL, *text("set_light"), *KEY, *text("level"), *VALUE, *text("high")],
+            "set_light.level: got 'high', expected integer",
+        ),
+        (
+            [*CALL, *text("get_weather"), *KEY, *text("day"), *VALUE, *text("monday")],
+            "get_weather.day: got 'monday', expected one of",
+        ),
+    ],
+)
+def test_an_answer_of_another_form_is_an_error(ids: list[int], told: str) -> None:
+    with pytest.raises(AnswerError, match=told):
+        template().answer(ids, TOOLS)
+
+
+def test_a_tool_that_is_not_offered_cannot_be_called() -> None:
+    assert template().answer(TIMER_CALL, (TIMER,)).calls
+    with pytest.raises(AnswerError, match=r"expected one of \['get_weather'\]"):
+        template().answer(TIMER_CALL, (WEATHER,))
+
+
+def test_split_keeps_empty_pieces() -> None:
+    assert split([8, 20, 8, 8], Mark.CALL) == [[], [20], [], []]
+
+
+@pytest.mark.parametrize(
+    ("message", "turn"),
+    [
+        ({"role": "user", "content": "hi"}, Turn("user", "hi")),
+        ({"role": "assistant", "content": None}, Turn("assistant")),
+        (
+            {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]},
+            Turn("user", "a"),
+        ),
+        (
+            {"role": "assistant", "tool_calls": [{"name": "x", "arguments": {"n": 1}}]},
+            Turn("assistant", "", (Call("x", {"n": 1}),)),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "1", "function": {"name": "x", "arguments": json.dumps({"n": 1})}},
+                    {"id": "2", "function": {"name": "y", "arguments": ""}},
+                ],
+            },
+            Turn("assistant", "", (Call("x", {"n": 1}), Call("y", {}))),
+        ),
+        ({"role": "tool", "tool_call_id": "1", "content": "ok"}, Turn("tool", "ok")),
+    ],
+)
+def test_messages_of_both_formats_are_read(message: dict[str, Any], turn: Turn) -> None:
+    assert turn_of(message) == turn
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", "3"])
+def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
+    call = {"function": {"name": "x", "arguments": arguments}}
+    with pytest.raises(ValueError, match=r"arguments of x: got .*, expected a JSON object"):
+        turn_of({"role": "assistant", "tool_calls": [call]})

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from dlm.weights import load_model, save_model
+from tests.dlm.tiny import config, model
+
+Q = "model.layers.1.self_attn.q_proj.weight"
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    save_model(model(seed=1), tmp_path / "made", torch.float32)
+    return tmp_path / "made"
+
+
+def tensors(checkpoint: Path) -> dict[str, Tensor]:
+    return load_file(checkpoint / "model.safetensors")
+
+
+def rewrite(checkpoint: Path, changed: dict[str, Tensor]) -> None:
+    save_file(changed, checkpoint / "model.safetensors")
+
+
+def test_round_trip(checkpoint: Path) -> None:
+    expected, loaded = model(seed=1).state_dict(), load_model(checkpoint)
+    assert loaded.config == config()
+    assert not loaded.training
+    for name, tensor in loaded.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+    assert not any(parameter.requires_grad for parameter in loaded.parameters())
+
+
+def test_names_on_disk_are_qwen3s(checkpoint: Path) -> None:
+    names = set(tensors(checkpoint))
+    assert {n for n in names if "layers" not in n} == {
+        "model.embed_tokens.weight",
+        "model.norm.weight",
+    }
+    assert {n.removeprefix("model.layers.0.") for n in names if "layers.0." in n} == {
+        *(f"self_attn.{part}_proj.weight" for part in "qkvo"),
+        *(f"self_attn.{part}_norm.weight" for part in "qk"),
+        *(f"mlp.{part}_proj.weight" for part in ("gate", "up", "down")),
+        "input_layernorm.weight",
+        "post_attention_layernorm.weight",
+    }
+
+
+def test_weights_are_written_and_read_in_the_dtype_asked_for(tmp_path: Path) -> None:
+    save_model(model(seed=1), tmp_path)
+    assert {t.dtype for t in tensors(tmp_path).values()} == {torch.bfloat16}
+    loaded = load_model(tmp_path, torch.float16)
+    assert {p.dtype for p in loaded.parameters()} == {torch.float16}
+
+
+def test_shards_are_put_together(checkpoint: Path) -> None:
+    whole = tensors(checkpoint)
+    names = sorted(whole)
+    files = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
+    for file, part in files.items():
+        save_file({name: whole[name] for name in part}, checkpoint / file)
+    (checkpoint / "model.safetensors").unlink()
+    index = {"weight_map": {name: file for file, part in files.items() for name in part}}
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    expected = model(seed=1).state_dict()
+    for name, tensor in load_model(checkpoint).state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+    (checkpoint / "b.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"b\.safetensors: no such weights file"):
+        load_model(checkpoint)
+
+
+def test_a_missing_weight_is_named(checkpoint: Path) -> None:
+    changed = tensors(checkpoint)
+    del changed[Q]
+    rewrite(checkpoint, changed)
+    with pytest.raises(ValueError, match=f"missing weight {Q}"):
+        load_model(checkpoint)
+
+
+def test_unexpected_weights_are_named(checkpoint: Path) -> None:
+    rewrite(checkpoint, tensors(checkpoint) | {"model.layers.9.extra": torch.zeros(1)})
+    with pytest.raises(ValueError, match=r"unexpected weights \['model.layers.9.extra'\]"):
+        load_model(checkpoint)
+
+
+def test_a_weight_of_another_shape_is_named(checkpoint: Path) -> None:
+    changed = tensors(checkpoint)
+    # Fused with the key's and value's, it would still have the right sum of rows.
+    changed[Q] = changed[Q][:-8].clone()
+    changed[Q.replace("q_proj", "k_proj")] = torch.zeros(24, 32)
+    rewrite(checkpoint, changed)
+    with pytest.raises(ValueError, match=rf"{Q}: got shape \(24, 32\), expected \(32, 32\)"):
+        load_model(checkpoint)
+
+
+def test_a_tied_head_may_be_written_out_as_well(checkpoint: Path) -> None:
+    whole = tensors(checkpoint)
+    rewrite(checkpoint, whole | {"lm_head.weight": whole["model.embed_tokens.weight"].clone()})
+    load_model(checkpoint)
+
+
+def test_a_missing_file_is_named(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"model\.safetensors"):
+        load_model(checkpoint)
