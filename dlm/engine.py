@@ -7,130 +7,30 @@ request waits for single forwards only, and one that is cancelled stops before i
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from dlm.cache import KVCache
-from dlm.decode import Decoder, Plan, Progress, decode
-from dlm.effort import REFINEMENT, Effort
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.decode import Decoder, Plan, decode
+from dlm.effort import REFINEMENT
+from dlm.grammar import GrammarFactory
+from dlm.live import Event, Failed, Finished, Live, Request, Snapshot, TextDelta, Usage
 from dlm.model import Transformer
 from dlm.prefix import PrefixPool
-from dlm.template import Answer, AnswerError, Template, Tool, Turn
+from dlm.template import Template
 from dlm.tokenizer import Mark, Tokenizer
 from dlm.weights import load_model
 
+__all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage"]
+
 SHIPPED = Path(__file__).parent / "checkpoints" / "quicksilver-small"
-MASKED = "░"
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to answer, and how.
-
-    Attributes:
-        turns: The dialogue.
-        tools: What may be called.
-        tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
-        said: Texts whose spans string arguments must be; None leaves them free.
-        effort: Refinement per block.
-        verified: Whether drafts are verified causally; unverified ones have no grammar, and
-            ``said`` does not bind them.
-        max_tokens: Longest answer, end mark included.
-        parallel: Whether one answer may hold several calls.
-    """
-
-    turns: tuple[Turn, ...]
-    tools: tuple[Tool, ...] = ()
-    tool_choice: str = "auto"
-    said: tuple[str, ...] | None = None
-    effort: Effort = Effort.INSTANT
-    verified: bool = True
-    max_tokens: int = 128
-    parallel: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """Final text that the answer goes on with."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The answer as it stands while it is being denoised, undecided positions as ``░``."""
-
-    text: str
-    forwards: int
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a request cost, in tokens and model forwards."""
-
-    prompt_tokens: int
-    cached_tokens: int
-    answer_tokens: int
-    forwards: int
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The answer. ``reason`` is stop or length; one that was cut for its length has no calls."""
-
-    answer: Answer
-    reason: str
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The request failed: AnswerError for a malformed answer, else what went wrong."""
-
-    error: Exception
-
-
-Event = TextDelta | Snapshot | Finished | Failed
-
-
-class _Live:
-    """A request being decoded.
-
-    Attributes:
-        words: Tokens of the answer's text when it was last looked at.
-        sent: Text of the deltas so far.
-    """
-
-    def __init__(self, request: Request, emit: Callable[[Event], None]) -> None:
-        self.request = request
-        self.rules = AnswerRules(request.tools, request.tool_choice, request.said, request.parallel)
-        self.cancelled = threading.Event()
-        self.decoder: Decoder | None = None
-        self.steps: Generator[None, None, None] | None = None
-        self.words = 0
-        self.sent = ""
-        self._emit = emit
-
-    def emit(self, event: Event) -> None:
-        """Tell the caller, unless the request was cancelled."""
-        if not self.cancelled.is_set():
-            self._emit(event)
-
-    def send(self, text: str) -> None:
-        """Tell the caller what a growing text has grown by."""
-        if len(text) > len(self.sent):
-            self.emit(TextDelta(text[len(self.sent) :]))
-            self.sent = text
 
 
 class Engine:
@@ -168,7 +68,7 @@ class Engine:
             lambda capacity: KVCache(config, capacity, weight.dtype, weight.device)
         )
         # Bounded by max_live; None ends the thread.
-        self._queue: queue.SimpleQueue[_Live | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Live | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished = 0
         self._closed = False
@@ -205,7 +105,7 @@ class Engine:
             queue.Full: `max_live` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        live = _Live(request, emit)
+        live = Live(request, emit)
         with self._lock:
             if self._closed:
                 raise RuntimeError("the engine is closed")
@@ -254,7 +154,7 @@ class Engine:
         self._thread.join()
 
     def _run(self) -> None:
-        live: list[_Live] = []
+        live: list[Live] = []
         while True:
             while not live or not self._queue.empty():
                 joined = self._queue.get()
@@ -265,7 +165,7 @@ class Engine:
                 live.append(joined)
             live = [request for request in live if self._round(request)]
 
-    def _round(self, live: _Live) -> bool:
+    def _round(self, live: Live) -> bool:
         """Take a request one forward further; returns whether it goes on."""
         try:
             with torch.inference_mode():
@@ -279,27 +179,27 @@ class Engine:
                 self._unfinished -= 1
         return goes_on
 
-    def _advance(self, live: _Live) -> bool:
+    def _advance(self, live: Live) -> bool:
         if live.cancelled.is_set():
             self._keep_prefix(live)
             return False
         if live.steps is None:
             live.decoder, live.steps = self._begin(live)
         over = next(live.steps, True) is True
-        self._tell(live)
+        live.tell(self.tokenizer)
         if over:
             self._keep_prefix(live)
-            self._finish(live)
+            live.finish(self._template)
         return not over
 
-    def _fail(self, live: _Live, error: Exception) -> None:
+    def _fail(self, live: Live, error: Exception) -> None:
         try:
             live.emit(Failed(error))
         except Exception as broken:
             # The text of an error may quote the dialogue.
             logger.warning("a request's listener failed: %s", type(broken).__name__)
 
-    def _begin(self, live: _Live) -> tuple[Decoder, Generator[None, None, None]]:
+    def _begin(self, live: Live) -> tuple[Decoder, Generator[None, None, None]]:
         request = live.request
         prompt = self._template.prompt(request.turns, request.tools)
         limit = self.model.config.max_position_embeddings
@@ -315,60 +215,9 @@ class Engine:
         plan = Plan(REFINEMENT[request.effort], request.verified, request.max_tokens)
         return decoder, decode(decoder, plan, matcher)
 
-    def _tell(self, live: _Live) -> None:
-        assert live.decoder is not None
-        progress = live.decoder.progress
-        words = words_of(progress.tokens)
-        if len(words) > live.words:
-            live.words = len(words)
-            live.send(settled(self.tokenizer.decode(words)))
-        if progress.draft:
-            shown = self._shown([*progress.tokens, *progress.draft])
-            live.emit(Snapshot(shown, progress.forwards))
-
-    def _shown(self, tokens: list[int]) -> str:
-        runs = itertools.groupby(words_of(tokens), lambda token: token == Mark.MASK)
-        return "".join(
-            MASKED * len(list(run)) if masked else self.tokenizer.decode(list(run))
-            for masked, run in runs
-        ).strip()
-
-    def _finish(self, live: _Live) -> None:
-        assert live.decoder is not None
-        progress = live.decoder.progress
-        usage = Usage(
-            len(live.decoder.prompt), progress.cached, len(progress.tokens), progress.forwards
-        )
-        answer = self._answer(progress, live.rules)
-        live.send(answer.content)
-        live.emit(Finished(answer, "stop" if progress.complete else "length", usage))
-
-    def _answer(self, progress: Progress, rules: AnswerRules) -> Answer:
-        if not progress.complete:
-            # The cut may be inside a call, and half a call is none.
-            return Answer(settled(self.tokenizer.decode(words_of(progress.tokens))), ())
-        answer = self._template.answer(progress.tokens, rules.callable())
-        least, most = int(rules.must_call), None if rules.parallel else 1
-        if len(answer.calls) < least or (most is not None and len(answer.calls) > most):
-            raise AnswerError(f"got {len(answer.calls)} calls, expected {least} to {most}")
-        return answer
-
-    def _keep_prefix(self, live: _Live) -> None:
+    def _keep_prefix(self, live: Live) -> None:
         if live.decoder is None:
             return
         decoder = live.decoder
         ids = [*decoder.prompt, *decoder.progress.tokens][: decoder.cache.length]
         self._prefixes.give(ids, decoder.cache)
-
-
-def words_of(tokens: list[int]) -> list[int]:
-    """Tokens of an answer's text, drafted or decided: those before its first mark."""
-    for index, token in enumerate(tokens):
-        if token < len(Mark) and token != Mark.MASK:
-            return tokens[:index]
-    return tokens
-
-
-def settled(text: str) -> str:
-    """What of a growing text is sure to stay: not the outer space, not half a character."""
-    return text.removesuffix("\ufffd").strip()

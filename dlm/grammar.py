@@ -23,6 +23,8 @@ from dlm.schema import is_words, options, written
 from dlm.template import Tool
 from dlm.tokenizer import Mark, Tokenizer
 
+_NEVER_SPELLED = "\0"
+
 # Pieces that a span is made of. A number and a contraction are one word each.
 _PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
 
@@ -73,7 +75,7 @@ class GrammarFactory:
         import llguidance
 
         self._tokenizer = llguidance.LLTokenizer(
-            tokenizer.bpe.to_str(), n_vocab=vocab_size, eos_token=int(Mark.END)
+            _unspellable(tokenizer), n_vocab=vocab_size, eos_token=int(Mark.END)
         )
 
     def matcher(self, rules: AnswerRules) -> Matcher:
@@ -207,4 +209,21 @@ def _needs_words(tool: Tool) -> bool:
 
 
 def _literal(text: str) -> str:
+    if _NEVER_SPELLED in text:
+        raise ValueError(f"got {text!r}, expected no {_NEVER_SPELLED!r} in names and options")
     return json.dumps(f" {text.strip()}")
+
+
+def _unspellable(tokenizer: Tokenizer) -> str:
+    """The tokenizer's JSON, its marks spelled as no text is.
+
+    llguidance looks for marks in the text that it forces; a tool called ``<|end|>`` would end the
+    answer.
+    """
+    raw = json.loads(tokenizer.bpe.to_str())
+    vocabulary = raw["model"]["vocab"]
+    for mark in raw["added_tokens"]:
+        spelled = mark["content"]
+        mark["content"] = _NEVER_SPELLED + spelled
+        vocabulary[mark["content"]] = vocabulary.pop(spelled)
+    return json.dumps(raw)

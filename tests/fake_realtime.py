@@ -58,6 +58,11 @@ class FakeRealtime:
                 event = json.loads(message)
                 if event["type"] == "session.update":
                     await self._send(socket, "session.updated", session=event["session"])
+                if event["type"] == "conversation.item.truncate":
+                    await self._send(socket, "conversation.item.truncated", item_id="i")
+                if event["type"] == "conversation.item.retrieve":
+                    item = {"id": event["item_id"], "content": [{"transcript": "It is"}]}
+                    await self._send(socket, "conversation.item.retrieved", item=item)
                 if event["type"] != "input_audio_buffer.append":
                     self.received.append(event)
                     continue
@@ -85,6 +90,8 @@ class FakeRealtime:
         await self._send(socket, "quicksilver.tool_result", **call, content="It is noon.")
         audio = base64.b64encode(pcm16_from_samples(self.reply)).decode()
         await self._send(socket, "response.output_audio.delta", **ids, delta=audio)
+        kind = "response.output_audio_transcript.delta"
+        await self._send(socket, kind, **ids, delta="It is noon.")
         kind = "response.output_audio_transcript.done"
         await self._send(socket, kind, **ids, transcript="It is noon.")
         response = {"id": f"r{turn}", "status": "completed"}

@@ -97,5 +97,11 @@ async def test_an_error_in_the_body_comes_out_as_it_is():
                 raise KeyError("mine")
 
 
+async def test_a_wait_in_vain_says_what_came_last():
+    async with FakeRealtime().running() as url, RealtimeClient.open(url) as client:
+        with pytest.raises(TimeoutError, match=r"0\.05 s in vain; last came session\.updated"):
+            await client.wait_for("response.created", timeout_s=0.05)
+
+
 def test_recordings_are_brought_to_the_clients_rate():
     assert len(at_client_rate(np.zeros(16_000, np.int16), 16_000)) == RATE_HZ

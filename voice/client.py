@@ -147,12 +147,16 @@ class RealtimeClient:
             TimeoutError: It did not in time.
             ConnectionError: The server closed the connection before it did.
         """
-        async with asyncio.timeout(timeout_s), self._changed:
-            while (found := find()) is None:
-                if self.closed is not None:
-                    raise ConnectionError(f"the server closed the connection: {self.closed}")
-                await self._changed.wait()
-            return found
+        try:
+            async with asyncio.timeout(timeout_s), self._changed:
+                while (found := find()) is None:
+                    if self.closed is not None:
+                        raise ConnectionError(f"the server closed the connection: {self.closed}")
+                    await self._changed.wait()
+                return found
+        except TimeoutError as error:
+            last = self.events[-1].type if self.events else "nothing"
+            raise TimeoutError(f"waited {timeout_s} s in vain; last came {last}") from error
 
     async def wait_for(self, kind: str, since: int = 0, timeout_s: float = 10.0) -> Received:
         """The first event of a type among ``events[since:]``, waited for if need be.

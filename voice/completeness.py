@@ -30,6 +30,13 @@ _NUMBER = (
 )
 _SIZE = r"(?:small|medium|large|tall|grande|big|iced|hot|dark|light|single|double|triple)"
 
+_ROOM = (
+    r"(?:kitchen|bedroom|bathroom|office|(?:living|dining|guest|laundry) room|garage|hallway"
+    r"|basement|attic|front|back|guest|laundry|dining|ceiling|all)"
+)
+
+_POLITE = r"(?:please |can you |could you |would you |will you )*"
+
 _DANGLING = _entries(
     # conjunctions
     "and or but because if plus minus times divided while unless "
@@ -54,7 +61,9 @@ _INCOMPLETE = tuple(
         r"^(?:can|could|would|will) (?:you )?(?:please )?(?:turn|switch)(?: (?:on|off))?$",
         r"^(?:okay|ok) (?!thanks|bye|goodbye|great|good|cool)\w+$",
         r"\b(?:remind|give|tell|get|make|show) me$",
-        r"\b(?:would|i'd|we'd) like$",
+        r"\b(?:would|i'd|we'd)(?: also| really)? like$",
+        r"^(?:i|we) (?:would|will|could|can|should|also|'d)(?: also)?$",
+        r"\bhow do you (?:say|spell|pronounce|make|cook)$",
         r"^(?!what|how|who|which).*\b(?:i|we|you|to|please)"
         r" (?:want|need|have|get|add|set|buy|call)$",
         r"^(?:please )?(?:set|add|convert|remind|give|tell|put|make|get|start|order)$",
@@ -63,9 +72,17 @@ _INCOMPLETE = tuple(
         rf"\btimer for (?:\w+ )?{_NUMBER}$",
         rf"\b{_NUMBER} (?:dollar|pound|degree|hour and {_NUMBER}|hours and {_NUMBER})$",
         r"^(?:please )?convert (?!.*\b(?:to|into|in)\b).*$",
-        rf"\b(?:a|an|the|one|two|three|four) {_SIZE}$",
-        r"(?:^| )(?!(?:a|p) m$)[b-hj-z] [a-z]$",
-        r"^(?:how|when|where|who|which)$",
+        rf"^(?!.*\b(?:make|change)\b).*\b(?:a|an|the|one|two|three|four) {_SIZE}$",
+        r"(?:^| )(?!(?:a|p) m$|t v$)[b-hj-z] [a-z]$",
+        r"^(?:how|what|when|where|who|which)$",
+        r"^(?:how|which|whose|what) (?!else$|now$|about it$|come$|is it$)\w+$",
+        rf"^{_POLITE}(?:set|start) (?:a|an|the|another)(?: new)? (?:timer|alarm)$",
+        rf"^(?:what is|what's|how much is)(?: {_NUMBER}| a| and)* {_NUMBER}(?: percent)?$",
+        r"^how many \w+(?: \w+)?(?: (?:is|are|do|does|in))?$",
+        rf"^(?:is|are) the {_ROOM}$",
+        rf"\b(?:turn|switch) (?:on|off) (?:the |my |all )*{_ROOM}$",
+        rf"^{_POLITE}(?:add|put) (?!me\b).+ (?:to|on) (?:the|my) (?!.*list$)\w+(?: do)?$",
+        r"\b(?:on|off|from|to) (?:the|my) (?:shopping|grocery|to do|packing|wish|christmas)$",
     )
 )
 _CLOSED_BY_PREPOSITION = re.compile(
@@ -95,11 +112,11 @@ _COMPLETE = tuple(
     for pattern in (
         r"\w (?:please|thanks|thank you)$",
         rf"\b(?:timer|alarm|remind(?:er)?|wake)\b.* {_TIME_END}$",
-        r"^(?:please |can you |could you |would you |will you )*(?:turn|switch)"
-        r" (?:on|off) (?:the |my |all )*(?!kitchen$|bedroom$|bathroom$|office$|room$)\w.*$",
-        r"^(?:please |can you |could you )*(?:turn|switch) .+ (?:on|off)$",
-        r"^(?:please |can you |could you )*(?:add|put) .+ (?:to|on) .*\blist$",
-        r"^(?:please |can you |could you )*(?:remove|take|delete) .+ (?:from|off) .*\blist$",
+        rf"^{_POLITE}(?:turn|switch)"
+        rf" (?:on|off) (?!(?:the |my |all )*{_ROOM}?$)\w.*$",
+        rf"^{_POLITE}(?:turn|switch) .+ (?:on|off)$",
+        rf"^{_POLITE}(?:add|put) .+ (?:to|on) .*\blist$",
+        rf"^{_POLITE}(?:remove|take|delete) .+ (?:from|off) .*\blist$",
         r"^(?:please )?(?:cancel|stop|pause|resume|read|clear|show|list|check|close|open|lock"
         r"|unlock|confirm|repeat|delete) (?:the |my |all |that |it)\w*",
         r"^(?:please )?convert .+ (?:to|into|in) \w+",

@@ -14,8 +14,6 @@ from dlm.train.batches import stream
 from dlm.train.config import TrainConfig
 from dlm.train.loop import Run, append_json
 
-TOKENIZER_DIALOGUES = 30_000
-
 
 def main() -> None:
     """Read the command line and train."""
@@ -58,7 +56,7 @@ def train_tokenizer(out: Path, corpora: Path | None, config: TrainConfig) -> Non
     rows = generate(seed=0, corpora=corpora, split="train", share_alike=config.share_alike)
 
     def texts() -> Iterator[str]:
-        for row in itertools.islice(rows, TOKENIZER_DIALOGUES):
+        for row in itertools.islice(rows, config.tokenizer_dialogues):
             for message in row["messages"]:
                 yield f" {message['content'] or ''}"
                 for call in message.get("tool_calls") or ():

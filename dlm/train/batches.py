@@ -77,7 +77,7 @@ def stream(
     try:
         while True:
             try:
-                yield channel.get(timeout=5.0)
+                yield channel.get(timeout=1.0)
             except queue.Empty:
                 if not process.is_alive():
                     raise RuntimeError(

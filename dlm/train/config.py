@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -25,6 +26,9 @@ class TrainConfig:
         denoising_weight: Of the denoising loss beside the causal one.
         autocast: Matrix products in bfloat16; only where the machine is fast at it.
         threads: torch threads; 0 leaves torch's choice.
+        share_alike: Whether corpora under share-alike licences may be used.
+        checkpoint_minutes: Time between two saves.
+        tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 
     vocab_size: int = 4096
@@ -51,18 +55,36 @@ class TrainConfig:
     seed: int = 1
     share_alike: bool = False
     checkpoint_minutes: float = 5.0
+    tokenizer_dialogues: int = 30_000
+
+    def __post_init__(self) -> None:
+        """Reject what no run can be made of.
+
+        Raises:
+            ValueError: A value is outside its range.
+        """
+        for name in ("ar_share", "cooldown_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 to 1")
+        if self.total_minutes <= 0:
+            raise ValueError(f"total_minutes: got {self.total_minutes}, expected > 0")
+        # A misspelling would train in float32 and tell nobody.
+        if self.autocast not in ("off", "bfloat16"):
+            raise ValueError(f"autocast: got {self.autocast!r}, expected 'off' or 'bfloat16'")
 
     @classmethod
     def load(cls, file: Path) -> TrainConfig:
         """Read a TOML file of these fields.
 
         Raises:
-            ValueError: A key is unknown.
+            ValueError: A key is unknown, or a value outside its range.
         """
         raw: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-        unknown = sorted(raw.keys() - {field.name for field in fields(cls)})
-        if unknown:
-            raise ValueError(f"{file}: unknown keys {unknown}")
+        known = [field.name for field in fields(cls)]
+        for key in raw.keys() - set(known):
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{file}: unknown key {key!r}{hint}")
         return cls(**raw)
 
     def model(self) -> ModelConfig:

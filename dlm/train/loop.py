@@ -66,7 +66,11 @@ class Run:
         save_model(self.model, self.directory)
 
     def resume(self) -> bool:
-        """Go on from what `save` wrote, if it did; weights fitting other shapes are an error."""
+        """Go on from what `save` wrote; returns whether it had.
+
+        Raises:
+            RuntimeError: The weights are of another shape than this run's.
+        """
         file = self.directory / STATE
         if not file.is_file():
             return False
@@ -84,7 +88,7 @@ class Run:
         minutes: float,
         report: Callable[[dict[str, float | str]], None],
     ) -> None:
-        """Train until this invocation's minutes or the whole run's are over.
+        """Train until this invocation's minutes, the whole run's or the data are over; then save.
 
         Args:
             data: Batches of dialogues.
@@ -97,7 +101,9 @@ class Run:
         seen: dict[str, list[float]] = {}
         tokens, since = 0, began
         while time.monotonic() - began < minutes * 60 and self.share < 1.0:
-            batch = next(data)
+            batch = next(data, None)
+            if batch is None:
+                break
             for name, value in self._step(batch, rng).items():
                 seen.setdefault(name, []).append(value)
             tokens += sum(len(row.ids) for row in batch)

@@ -244,6 +244,15 @@ def test_odd_names_are_only_names(name: str) -> None:
     assert allows(rules, call(name, **{name: name}))
     assert allows(rules, call(name, **{name: f"not {name}"}))
     assert not allows(rules, call(name, **{name: f"nor {name}"}))
+    must = AnswerRules((odd,), "required", parallel=False)
+    answer = random_answer(must, seed=1)
+    assert answer is not None
+    assert answer.calls[0].name == name
+
+
+def test_a_name_that_could_spell_a_mark_is_refused() -> None:
+    with pytest.raises(ValueError, match="in names and options"):
+        FACTORY.matcher(AnswerRules((tool("\0<|end|>"),)))
 
 
 @pytest.mark.parametrize("said", ['say "hi" \\ {', "<|end|> x", "two\nlines", "日本 語", "a|b*"])
@@ -316,9 +325,8 @@ def test_the_matcher_takes_the_best_of_what_is_allowed() -> None:
     matcher = FACTORY.matcher(AnswerRules((TIMER, WEATHER), "required"))
     logits = torch.arange(SIZE, dtype=torch.float32)
     assert matcher.best(logits) == Mark.CALL
-    matcher.advance(int(Mark.CALL))
-    with pytest.raises(ValueError, match="which the grammar does not allow here"):
-        matcher.advance(text("hello")[0])
+    with pytest.raises(ValueError, match=f"got token {int(Mark.KEY)}, which the grammar does not"):
+        matcher.advance(int(Mark.KEY))
 
 
 def test_ties_go_to_the_lowest_id() -> None:

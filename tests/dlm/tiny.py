@@ -6,15 +6,18 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from dlm.cache import KVCache
 from dlm.config import ModelConfig
 from dlm.decode import Decoder
 from dlm.model import Transformer
-from dlm.template import Template, Tool
+from dlm.template import Call, Template, Tool, Turn
 from dlm.tokenizer import Tokenizer
+from dlm.train.objective import collate, joint_step
 
+LESSONS = 100
 TEXTS = (
     " Set a timer for ten minutes please.",
     " What is the weather in Paris tomorrow?",
@@ -73,3 +76,50 @@ WORDS = {"type": "string"}
 TIMER = tool("set_timer", ["duration"], duration=WORDS, label=WORDS)
 WEATHER = tool("get_weather", place=WORDS, day={"type": "string", "enum": ["today", "tomorrow"]})
 LIGHT = tool("set_light", ["level"], level={"type": "integer"}, on={"type": "boolean"}, room=WORDS)
+
+
+def dialogue(user: str, *turns: Turn) -> list[Turn]:
+    return [Turn("user", user), *turns]
+
+
+DIALOGUES = (
+    dialogue("hello", Turn("assistant", "Hello! What can I do for you today, my dear friend?")),
+    dialogue("sing", Turn("assistant", "café ☕ naïve 😀 done")),
+    dialogue(
+        "set a timer for ten minutes",
+        Turn("assistant", "", (Call("set_timer", {"duration": "ten minutes"}),)),
+        Turn("tool", "Timer set for 10 minutes."),
+        Turn("assistant", "Your timer runs for 10 minutes from now on."),
+    ),
+    dialogue(
+        "both please",
+        Turn(
+            "assistant",
+            "Sure.",
+            (Call("set_timer", {"duration": "both"}), Call("get_weather", {"day": "today"})),
+        ),
+    ),
+)
+TOOLS = (TIMER, WEATHER)
+
+
+@functools.cache
+def taught() -> Transformer:
+    """A model that has learned `DIALOGUES` by heart, both to draft them and to verify them."""
+    made = model(seed=1, hidden_size=48, intermediate_size=96)
+    made.requires_grad_(True)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.dim() == 2:
+                parameter.mul_(0.3)
+    rows = collate([template().dialogue(turns, TOOLS) for turns in DIALOGUES], 0.0)
+    optimizer = torch.optim.AdamW(made.parameters(), lr=1e-2, weight_decay=0.0)
+    rng = np.random.default_rng(1)
+    for step in range(LESSONS):
+        for group in optimizer.param_groups:
+            group["lr"] = 1e-2 * (1 - step / LESSONS)
+        losses = joint_step(made, rows, rng)
+        (losses["causal"] + losses["denoising"]).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return made.requires_grad_(False)

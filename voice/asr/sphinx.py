@@ -19,7 +19,7 @@ from voice.asr.sphinx_decoder import TYPICAL_MEANS, Means, SphinxDecoder
 from voice.asr.sphinx_files import sphinx_files
 from voice.asr.turn_audio import TurnAudio
 from voice.config import AgentConfig, SphinxConfig
-from voice.types import AudioFrame, Transcript, samples_of_ms
+from voice.types import AudioFrame, Samples, Transcript, samples_of_ms
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,6 +29,11 @@ _FINAL_RECENTRE_ABOVE = 0.5
 """Mean absolute change of the cepstral means that is worth decoding again for."""
 _FINAL_AGAIN_UP_TO_MS = 2000
 """Longest turn decoded again at its end: it takes 25 to 30 ms per second."""
+_MOST_SILENCE_MS = 400
+"""Silence beyond the speech's surroundings that a decode may have gone through to count."""
+_DITHER = np.random.default_rng(0).normal(0, 4, 16_000).round().astype(np.int32)
+"""Noise at -78 dBFS. The digital silence that noise suppression and codecs leave is like nothing
+that the acoustic model was trained on, and costs whole sentences."""
 _INTERIM_POSTERIOR = 0.5
 """Stands in for the posteriors, which pocketsphinx computes only at the end."""
 _IDLE_DECODERS = 8
@@ -77,6 +82,7 @@ class SphinxStream:
         self._decoder: SphinxDecoder | None = None
         self._audio = TurnAudio()
         self._means = TYPICAL_MEANS
+        self._decoded = 0
         self._next_interim = samples_of_ms(config.interim_ms)
         self._next_recentring = samples_of_ms(_FIRST_RECENTRING_MS)
         self._interim_text = ""
@@ -88,20 +94,24 @@ class SphinxStream:
         Raises:
             ModelError: pocketsphinx failed.
         """
+        frame = self._dithered(frame)
         self._audio.append(frame)
         if self._final is not None and not self._audio.speech_since_mark():
             return None
         self._final = None
         if self._decoder is None:
-            self._decode_all()
+            self._decode_anew(self._audio.around_speech())
         else:
             self._decoder.process(frame.samples)
-        if self._audio.length >= self._next_recentring:
-            self._next_recentring *= 2
-            self._recentre(_RECENTRE_ABOVE)
+            self._decoded += len(frame.samples)
         if self._audio.length < self._next_interim:
             return None
         self._next_interim = self._audio.length + samples_of_ms(self._config.interim_ms)
+        speech = self._audio.around_speech()
+        if len(speech) >= self._next_recentring:
+            self._next_recentring = 2 * len(speech)
+            if self._recentre(speech, _RECENTRE_ABOVE):
+                self._decode_anew(speech)
         return self._interim()
 
     def finish(self) -> Transcript:
@@ -117,18 +127,26 @@ class SphinxStream:
             self._final = self._decode_final()
         return self._final
 
-    def _decode_all(self) -> None:
+    def _dithered(self, frame: AudioFrame) -> AudioFrame:
+        at = self._audio.length % (len(_DITHER) - len(frame.samples))
+        wide = frame.samples.astype(np.int32) + _DITHER[at : at + len(frame.samples)]
+        return AudioFrame(np.clip(wide, -32768, 32767).astype(np.int16), frame.start_sample)
+
+    def _decode_anew(self, speech: Samples) -> None:
         if self._decoder is None:
             self._decoder = self._recognizer.borrow()
         self._decoder.start(self._means)
-        self._decoder.process(self._audio.samples())
+        self._decoder.process(speech)
+        self._decoded = len(speech)
 
-    def _recentre(self, threshold: float) -> None:
+    def _recentre(self, speech: Samples, threshold: float) -> bool:
+        """Measure the means; return whether they have moved further than the threshold."""
         assert self._decoder is not None
-        means: Means = self._decoder.measure_means(self._audio.samples())
-        if float(np.abs(means - self._means).mean()) > threshold:
+        means: Means = self._decoder.measure_means(speech)
+        moved = float(np.abs(means - self._means).mean()) > threshold
+        if moved:
             self._means = means
-            self._decode_all()
+        return moved
 
     def _interim(self) -> Transcript | None:
         assert self._decoder is not None
@@ -142,10 +160,14 @@ class SphinxStream:
     def _decode_final(self) -> Transcript:
         if not self._audio.length:
             return Transcript(self._turn_id, "", True, 0.0, self._audio.end_sample)
+        speech = self._audio.around_speech()
         if self._decoder is None:
-            self._decode_all()
-        if self._audio.length <= samples_of_ms(_FINAL_AGAIN_UP_TO_MS):
-            self._recentre(_FINAL_RECENTRE_ABOVE)
+            self._decode_anew(speech)
+        short = len(speech) <= samples_of_ms(_FINAL_AGAIN_UP_TO_MS)
+        silent = self._decoded - len(speech) > samples_of_ms(_MOST_SILENCE_MS)
+        moved = (short or silent) and self._recentre(speech, _FINAL_RECENTRE_ABOVE)
+        if moved or silent:
+            self._decode_anew(speech)
         assert self._decoder is not None
         self._decoder.end()
         text = self._decoder.text()

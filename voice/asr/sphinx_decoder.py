@@ -60,6 +60,7 @@ class SphinxDecoder:
 
     def measure_means(self, audio: Samples) -> Means:
         """Cepstral means of (T,) int16 audio at 16 kHz; about 1 ms per second."""
+        self._front_end.reinit_feat()
         self._front_end.start_utt()
         self._front_end.process_raw(audio.tobytes(), True, True)
         means = np.array([float(mean) for mean in self._front_end.get_cmn(False).split(",")])
@@ -69,6 +70,9 @@ class SphinxDecoder:
     def start(self, means: Means) -> None:
         """Begin an utterance with these cepstral means, dropping an open one."""
         self.end()
+        # Forgets the noise that the front end has learned to take out, so that the same audio
+        # always gives the same words.
+        self._decoder.reinit_feat()
         self._decoder.set_cmn(",".join(f"{mean:.4f}" for mean in means))
         self._decoder.start_utt()
         self._open = True

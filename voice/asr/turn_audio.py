@@ -13,6 +13,8 @@ from voice.types import AudioFrame, Samples
 
 _SILENCE_BELOW_PEAK_DB = 25.0
 _SPEECH_FRAMES = 3
+_AROUND_SPEECH_FRAMES = 10
+_FAINT_BELOW_PEAK_DB = 35.0
 
 
 class TurnAudio:
@@ -27,6 +29,7 @@ class TurnAudio:
         self.length = 0
         self.end_sample = 0
         self._frames: list[Samples] = []
+        self._levels: list[float] = []
         self._peak_dbfs = -100.0
         self._loud_since_mark = 0
 
@@ -36,6 +39,7 @@ class TurnAudio:
         self.length += len(frame.samples)
         self.end_sample = frame.end_sample
         level = level_dbfs(frame.samples)
+        self._levels.append(level)
         self._peak_dbfs = max(self._peak_dbfs, level)
         if level > self._peak_dbfs - _SILENCE_BELOW_PEAK_DB:
             self._loud_since_mark += 1
@@ -43,6 +47,14 @@ class TurnAudio:
     def samples(self) -> Samples:
         """All of it, (T,) int16 at 16 kHz."""
         return np.concatenate(self._frames) if self._frames else np.empty(0, np.int16)
+
+    def around_speech(self) -> Samples:
+        """The frames within 200 ms of a loud one, joined: (T,) int16 at 16 kHz."""
+        loud = np.array(self._levels) > self._peak_dbfs - _FAINT_BELOW_PEAK_DB
+        reach = np.ones(2 * _AROUND_SPEECH_FRAMES + 1)
+        near = np.convolve(loud, reach)[_AROUND_SPEECH_FRAMES:-_AROUND_SPEECH_FRAMES] > 0.5
+        kept = [frame for frame, keep in zip(self._frames, near, strict=True) if keep]
+        return np.concatenate(kept) if kept else np.empty(0, np.int16)
 
     def mark(self) -> None:
         """Remember that everything up to here has been decoded."""

@@ -1,0 +1,48 @@
+"""Which recogniser is taken, and what people are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from voice.asr import make_recognizer
+from voice.config import AgentConfig, AsrConfig, SphinxConfig, WhisperConfig
+from voice.errors import ModelError
+
+AGENT = AgentConfig(name="test", instructions="", phrases=("stop", "go on"))
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SphinxConfig:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return SphinxConfig(cache_dir=str(tmp_path / "sphinx"))
+
+
+def test_sphinx_as_configured(offline: SphinxConfig) -> None:
+    recognizer, line = make_recognizer(AsrConfig(engine="sphinx", sphinx=offline), AGENT)
+    assert recognizer.name == "sphinx"
+    assert line == "sphinx (2 phrases), as configured"
+
+
+def test_auto_without_a_model_is_sphinx_and_says_why(offline: SphinxConfig) -> None:
+    recognizer, line = make_recognizer(AsrConfig(engine="auto", sphinx=offline), AGENT)
+    assert recognizer.name == "sphinx"
+    assert line == ("sphinx: whisper base.en is not in the local cache and HF_HUB_OFFLINE is set")
+
+
+def test_whisper_that_is_not_to_be_had_is_an_error(offline: SphinxConfig) -> None:
+    with pytest.raises(ModelError, match="HF_HUB_OFFLINE is set"):
+        make_recognizer(AsrConfig(engine="whisper"), AGENT)
+
+
+def test_whisper_from_a_folder(offline: SphinxConfig, tiny_whisper: Path) -> None:
+    whisper = WhisperConfig(model=str(tiny_whisper), device="cpu")
+    recognizer, line = make_recognizer(AsrConfig(engine="whisper", whisper=whisper), AGENT)
+    assert recognizer.name == "whisper"
+    assert line == f"whisper {whisper.model}, as configured"
+    recognizer, line = make_recognizer(AsrConfig(engine="auto", whisper=whisper), AGENT)
+    assert recognizer.name == "whisper"
+    assert line.endswith("found in a local folder")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from dlm.cache import KVCache
+from dlm.prefix import PrefixPool, common_prefix
+from tests.dlm.tiny import config
+
+
+def filled(ids: Sequence[int], capacity: int = 50) -> KVCache:
+    """A cache whose keys are the ids themselves."""
+    cache = KVCache(config(), capacity)
+    keys = torch.tensor(ids, dtype=torch.float32)[None, None, :, None].expand(1, 2, -1, 8)
+    for layer in range(2):
+        cache.write(layer, keys, keys)
+    cache.commit(len(ids))
+    return cache
+
+
+def held(cache: KVCache) -> list[int]:
+    nothing = torch.zeros(1, 2, 0, 8)
+    return [int(key) for key in cache.write(1, nothing, nothing)[0][0, 0, :, 0]]
+
+
+def pool(entries: int = 3) -> PrefixPool:
+    return PrefixPool(lambda capacity: KVCache(config(), capacity), entries)
+
+
+def test_nothing_known_is_an_empty_cache() -> None:
+    cache = pool().take([1, 2, 3], 40)
+    assert (cache.length, cache.capacity) == (0, 40)
+
+
+def test_a_dialogue_that_goes_on_gets_its_cache_back() -> None:
+    kept = pool()
+    cache = filled([1, 2, 3])
+    kept.give([1, 2, 3], cache)
+    assert kept.take([1, 2, 3, 4, 5], 50) is cache
+    assert len(kept) == 0
+
+
+def test_a_cache_that_is_too_small_grows() -> None:
+    kept = pool()
+    kept.give([1, 2, 3], filled([1, 2, 3], capacity=4))
+    cache = kept.take([1, 2, 3, 4], 60)
+    assert cache.capacity == 60
+    assert held(cache) == [1, 2, 3]
+
+
+def test_the_last_id_is_left_to_forward() -> None:
+    kept = pool()
+    kept.give([1, 2, 3], filled([1, 2, 3]))
+    assert held(kept.take([1, 2, 3], 50)) == [1, 2]
+
+
+def test_what_only_begins_alike_is_copied() -> None:
+    kept = pool()
+    kept.give([1, 2, 3, 4], filled([1, 2, 3, 4]))
+    other = kept.take([1, 2, 9, 9], 50)
+    assert held(other) == [1, 2]
+    nine = torch.full((1, 2, 1, 8), 9.0)
+    other.write(1, nine, nine)
+    assert held(kept.take([1, 2, 3, 4, 5], 50)) == [1, 2, 3, 4]
+
+
+def test_a_long_cache_serves_a_short_prompt() -> None:
+    kept = pool()
+    long = list(range(100, 140))
+    kept.give(long, filled(long))
+    cache = kept.take([100, 101, 7], 5)
+    assert cache.capacity == 5
+    assert held(cache) == [100, 101]
+
+
+def test_the_longest_beginning_wins() -> None:
+    kept = pool()
+    for ids in ([1, 2, 8], [1, 2, 3, 8], [1, 9]):
+        kept.give(ids, filled(ids))
+    assert held(kept.take([1, 2, 3, 4], 50)) == [1, 2, 3]
+
+
+def test_the_one_unused_for_longest_goes() -> None:
+    kept = pool(entries=2)
+    kept.give([1, 1, 1], filled([1, 1, 1]))
+    kept.give([2, 2, 2], filled([2, 2, 2]))
+    # A copy counts as use.
+    kept.take([1, 1, 5], 50)
+    kept.give([3, 3, 3], filled([3, 3, 3]))
+    assert len(kept) == 2
+    assert kept.take([2, 2, 2, 2], 50).length == 0
+    assert kept.take([1, 1, 1, 1], 50).length == 3
+
+
+@pytest.mark.parametrize("order", [([1, 2], [1, 2, 3]), ([1, 2, 3], [1, 2]), ([1, 2, 3],) * 2])
+def test_of_two_that_begin_alike_throughout_the_longer_is_kept(order: Sequence[list[int]]) -> None:
+    kept = pool()
+    for ids in order:
+        kept.give(ids, filled(ids))
+    assert len(kept) == 1
+    assert held(kept.take([1, 2, 3, 4], 50)) == [1, 2, 3]
+
+
+def test_ids_and_cache_must_fit() -> None:
+    with pytest.raises(ValueError, match="got 2 ids for 3 cached positions"):
+        pool().give([1, 2], filled([1, 2, 3]))
+
+
+def test_common_prefix() -> None:
+    assert common_prefix([1, 2, 3], [1, 2, 4]) == 2
+    assert common_prefix([1], [1, 2]) == 1
+    assert common_prefix([], [1]) == 0

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.tokenizer import Mark
+from dlm.verify import Verdict, choose, verify
+from tests.dlm.tiny import TIMER, template, tokenizer
+
+SIZE = 352
+END = int(Mark.END)
+FACTORY = GrammarFactory(tokenizer(), SIZE)
+MUST = AnswerRules((TIMER,), "required", ("ten minutes",))
+CALL = [
+    int(Mark.CALL),
+    *template().text("set_timer"),
+    int(Mark.KEY),
+    *template().text("duration"),
+    int(Mark.VALUE),
+]
+
+
+def wanting(*tokens: int) -> Tensor:
+    """Logits of a causal forward that wants these tokens, row by row."""
+    rows = torch.zeros(len(tokens), SIZE)
+    rows[torch.arange(len(tokens)), torch.tensor(tokens)] = 1.0
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("draft", "greedy", "verdict"),
+    [
+        ([20, 21, 22], [20, 21, 22, 23], Verdict([20, 21, 22], [23])),
+        ([20, 21, 22], [30, 21, 22, 23], Verdict([], [30])),
+        ([20, 21, 22], [20, 30, 22, 23], Verdict([20], [30])),
+        ([20, 21, 22], [20, 21, 30, 23], Verdict([20, 21], [30])),
+        ([20, END], [20, END, 40], Verdict([20, END], [])),
+        ([20, 21], [20, END, 40], Verdict([20], [END])),
+        ([END], [20, 40], Verdict([], [20])),
+        ([20, 21], [20, 21, END], Verdict([20, 21], [END])),
+        ([], [20], Verdict([], [20])),
+        ([], [END], Verdict([], [END])),
+    ],
+)
+def test_the_longest_run_that_agrees_is_accepted(
+    draft: Sequence[int], greedy: Sequence[int], verdict: Verdict
+) -> None:
+    assert verify(draft, wanting(*greedy), None) == verdict
+
+
+def test_rows_and_draft_must_fit() -> None:
+    with pytest.raises(ValueError, match="got 2 rows of logits, expected 3"):
+        verify([20, 21], wanting(20, 21), None)
+
+
+def test_choosing_takes_what_is_forced_along() -> None:
+    matcher = FACTORY.matcher(MUST)
+    assert choose(wanting(50)[0], matcher) == CALL
+    ten = template().text("ten")
+    assert choose(wanting(ten[0])[0], matcher)[0] == ten[0]
+
+
+def test_forced_tokens_that_the_draft_has_are_accepted() -> None:
+    ten = template().text("ten minutes")
+    draft = [*CALL, *ten, END]
+    # Rows below forced tokens are not asked: 50 would be refused there.
+    greedy = [Mark.CALL, *[50] * (len(CALL) - 1), *ten, END, 50]
+    verdict = verify(draft, wanting(*greedy), FACTORY.matcher(MUST))
+    assert verdict == Verdict(draft, [])
+
+
+@pytest.mark.parametrize("size", range(5))
+def test_forced_tokens_beyond_the_draft_are_given(size: int) -> None:
+    draft = CALL[:size]
+    verdict = verify(draft, wanting(*[50] * (size + 1)), FACTORY.matcher(MUST))
+    assert verdict == Verdict(draft, CALL[size:])
+
+
+def test_a_draft_that_breaks_the_grammar_is_cut_there() -> None:
+    draft = [CALL[0], 50, 51]
+    verdict = verify(draft, wanting(*draft, 52), FACTORY.matcher(MUST))
+    assert verdict == Verdict([CALL[0]], CALL[1:])
+
+
+def test_the_matcher_stands_behind_what_was_accepted_and_given() -> None:
+    matcher = FACTORY.matcher(MUST)
+    verdict = verify(CALL[:2], wanting(50, 50, 50), matcher)
+    assert verdict.accepted + verdict.given == CALL
+    ten = template().text("ten minutes")
+    verdict = verify([*ten, END], wanting(*ten, END, 50), matcher)
+    assert verdict == Verdict([*ten, END], [])

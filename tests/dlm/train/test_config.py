@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dlm.train.config import TrainConfig
+
+
+def written(directory: Path, text: str) -> Path:
+    file = directory / "run.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
+    loaded = TrainConfig.load(written(tmp_path, "hidden_size = 32\nautocast = 'bfloat16'\n"))
+    assert loaded == TrainConfig(hidden_size=32, autocast="bfloat16")
+    assert loaded.model().hidden_size == 32
+
+
+def test_the_shipped_file_is_read(repo_root: Path) -> None:
+    assert TrainConfig.load(repo_root / "configs" / "train" / "small.toml").total_minutes > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("hiden_size = 3", "unknown key 'hiden_size', did you mean 'hidden_size'"),
+        ("zzz = 3", "unknown key 'zzz'$"),
+        ("ar_share = 1.5", "ar_share: got 1.5, expected 0 to 1"),
+        ("cooldown_share = -0.1", "cooldown_share: got -0.1"),
+        ("total_minutes = 0", "total_minutes: got 0, expected > 0"),
+        ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off' or 'bfloat16'"),
+    ],
+)
+def test_what_makes_no_run_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        TrainConfig.load(written(tmp_path, text))
+
+
+def test_the_rate_warms_up_holds_and_falls() -> None:
+    config = TrainConfig(learning_rate=1.0, warmup_steps=10, cooldown_share=0.25)
+    assert [config.rate_at(step, 0.1) for step in (0, 4, 9, 500)] == [0.1, 0.5, 1.0, 1.0]
+    assert config.rate_at(500, 0.75) == 1.0
+    assert config.rate_at(500, 0.875) == pytest.approx(0.5)
+    assert config.rate_at(500, 1.0) == pytest.approx(0.01)
+
+
+def test_a_run_may_do_without_warmup_or_cooldown() -> None:
+    config = TrainConfig(learning_rate=1.0, warmup_steps=0, cooldown_share=0.0)
+    assert config.rate_at(0, 0.0) == config.rate_at(0, 0.999) == 1.0

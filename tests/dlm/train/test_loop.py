@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dlm.template import Encoded
+from dlm.train.config import TrainConfig
+from dlm.train.loop import LOG_STEPS, Run, append_json, initialised, optimizers
+from dlm.weights import load_model
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
+
+
+def config(**changes: Any) -> TrainConfig:
+    sizes: dict[str, Any] = {
+        "vocab_size": 352,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 1,
+        "head_dim": 8,
+        "block_size": 8,
+        "warmup_steps": 5,
+        "total_minutes": 10_000.0,
+    }
+    return TrainConfig(**(sizes | changes))
+
+
+def data(count: int) -> Iterator[list[Encoded]]:
+    """Batches that differ from one another."""
+    rows = [template().dialogue(turns, TOOLS) for turns in DIALOGUES]
+    pairs = itertools.cycle(itertools.combinations(rows, 2))
+    return (list(pair) for pair in itertools.islice(pairs, count))
+
+
+def quiet(row: dict[str, float | str]) -> None:
+    pass
+
+
+def test_training_lowers_the_loss(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    run = Run(config(ar_share=0.0, learning_rate=5e-3), tmp_path)
+    run.train(data(3 * LOG_STEPS), minutes=5, report=seen.append)
+    assert [row["step"] for row in seen] == [LOG_STEPS, 2 * LOG_STEPS, 3 * LOG_STEPS]
+    assert {row["phase"] for row in seen} == {"joint"}
+    assert seen[-1]["causal"] < 0.7 * seen[0]["causal"]
+    assert seen[-1]["denoising"] < 0.9 * seen[0]["denoising"]
+    assert all(row["tokens_per_s"] > 0 and row["norm"] > 0 for row in seen)
+
+
+def test_the_autoregressive_phase_comes_first() -> None:
+    run = Run(config(total_minutes=10, ar_share=0.6), Path("unused"))
+    phases = []
+    for minutes in (0.0, 5.9, 6.0, 11.0):
+        run.elapsed_s = minutes * 60
+        phases.append((run.phase, run.share))
+    assert phases == [("ar", 0.0), ("ar", 0.59), ("joint", 0.6), ("joint", 1.0)]
+
+
+def test_a_phase_trains_on_its_losses(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    Run(config(ar_share=1.0), tmp_path).train(data(LOG_STEPS), 5, seen.append)
+    assert "causal" in seen[0]
+    assert "denoising" not in seen[0]
+
+
+def test_a_resumed_run_is_one_that_never_stopped(tmp_path: Path) -> None:
+    whole = Run(config(ar_share=1.0), tmp_path / "whole")
+    whole.train(data(8), 5, quiet)
+    batches = data(8)
+    first = Run(config(ar_share=1.0), tmp_path / "parts")
+    assert not first.resume()
+    first.train(itertools.islice(batches, 3), 5, quiet)
+    second = Run(config(ar_share=1.0), tmp_path / "parts")
+    assert second.resume()
+    assert (second.step, second.elapsed_s) == (3, first.elapsed_s)
+    second.train(batches, 5, quiet)
+    assert second.step == whole.step == 8
+    assert second.elapsed_s > first.elapsed_s
+    for name, weight in whole.model.state_dict().items():
+        torch.testing.assert_close(
+            second.model.state_dict()[name], weight, atol=1e-5, rtol=1e-4, msg=name
+        )
+
+
+def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:
+    Run(config(), tmp_path).save()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        Run(config(hidden_size=16), tmp_path).resume()
+
+
+def test_minutes_bound_an_invocation(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    began = time.monotonic()
+    run.train(data(100_000), minutes=0.01, report=quiet)
+    assert 0.6 <= time.monotonic() - began < 20
+    assert 0.55 <= run.elapsed_s < 20
+    assert run.step > 0
+
+
+def test_a_run_that_is_over_trains_no_more(tmp_path: Path) -> None:
+    run = Run(config(total_minutes=0.005), tmp_path)
+    run.train(data(100_000), minutes=5, report=quiet)
+    assert run.share == 1.0
+    steps = run.step
+    run.train(data(100_000), minutes=5, report=quiet)
+    assert run.step == steps
+
+
+def test_a_run_is_saved_while_it_goes_on_and_as_a_checkpoint(tmp_path: Path) -> None:
+    run = Run(config(checkpoint_minutes=0.0), tmp_path / "new")
+    batches = data(3)
+
+    def watched() -> Iterator[list[Encoded]]:
+        yield next(batches)
+        yield next(batches)
+        assert (tmp_path / "new" / "state.pt").is_file()
+
+    run.train(watched(), 5, quiet)
+    assert {file.name for file in (tmp_path / "new").iterdir()} == {
+        "state.pt",
+        "config.json",
+        "model.safetensors",
+    }
+    loaded = load_model(tmp_path / "new")
+    for name, weight in run.model.state_dict().items():
+        torch.testing.assert_close(loaded.state_dict()[name], weight, atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_autocast_trains_in_bfloat16(tmp_path: Path, share: float) -> None:
+    seen: list[dict[str, Any]] = []
+    run = Run(config(autocast="bfloat16", ar_share=share), tmp_path)
+    run.train(data(LOG_STEPS), 5, seen.append)
+    assert 0 < seen[0]["causal"] < 7
+    assert {p.dtype for p in run.model.parameters()} == {torch.float32}
+
+
+def test_the_rate_follows_the_schedule(tmp_path: Path) -> None:
+    run = Run(config(warmup_steps=4, learning_rate=1e-3), tmp_path)
+    run.train(data(2), 5, quiet)
+    for optimizer in run.optimizers:
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(5e-4)
+
+
+def test_the_same_seed_begins_alike(tmp_path: Path) -> None:
+    one, two = Run(config(seed=3), tmp_path), Run(config(seed=3), tmp_path)
+    other = Run(config(seed=4), tmp_path)
+    weights = [run.model.embed_tokens.weight for run in (one, two, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_what_writes_into_the_residual_begins_smaller() -> None:
+    torch.manual_seed(0)
+    made = initialised(model(hidden_size=64, intermediate_size=128, num_hidden_layers=8))
+    layer = made.layers[0]
+    assert layer.self_attn.qkv_proj.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    for matrix in (layer.self_attn.o_proj, layer.mlp.down_proj):
+        assert matrix.weight.std().item() == pytest.approx(0.005, rel=0.1)
+
+
+def test_every_parameter_has_one_optimizer() -> None:
+    made = model()
+    muon, adamw = optimizers(made, config())
+    inside = {p for g in muon.param_groups for p in g["params"]}
+    outside = {p for g in adamw.param_groups for p in g["params"]}
+    assert inside | outside == set(made.parameters())
+    assert not inside & outside
+    assert made.embed_tokens.weight in outside
+    assert made.layers[0].mlp.down_proj.weight in inside
+
+
+def test_a_log_is_lines_of_json(tmp_path: Path) -> None:
+    for step in (1, 2):
+        append_json(tmp_path / "log.jsonl", {"step": step, "phase": "ar"})
+    lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from dlm.train.loss import CHUNK_ROWS, linear_cross_entropy
+
+
+def problem(rows: int) -> tuple[torch.Tensor, ...]:
+    generator = torch.Generator().manual_seed(rows)
+    hidden = torch.randn(rows, 12, generator=generator)
+    head = torch.randn(40, 12, generator=generator)
+    targets = torch.randint(0, 40, (rows,), generator=generator)
+    return hidden, head, targets, torch.rand(rows, generator=generator)
+
+
+@pytest.mark.parametrize("rows", [1, 7, CHUNK_ROWS, CHUNK_ROWS + 1, 2 * CHUNK_ROWS + 9])
+def test_loss_and_gradients_are_those_of_plain_cross_entropy(rows: int) -> None:
+    hidden, head, targets, weights = problem(rows)
+    results = []
+    for ours in (True, False):
+        h, w = hidden.clone().requires_grad_(), head.clone().requires_grad_()
+        if ours:
+            loss = linear_cross_entropy(h, w, targets, weights)
+        else:
+            each = functional.cross_entropy(h @ w.T, targets, reduction="none")
+            loss = (each * weights).sum()
+        # Not 1, so that the gradient from above is not lost unnoticed.
+        (loss * 2.5).backward()
+        results.append((loss.detach(), h.grad, w.grad))
+    for mine, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_large_logits_do_not_overflow() -> None:
+    hidden = torch.tensor([[1000.0, -1000.0]], requires_grad=True)
+    head = torch.eye(2)
+    loss = linear_cross_entropy(hidden, head, torch.tensor([1]), torch.ones(1))
+    loss.backward()
+    assert loss.item() == 2000.0
+    assert torch.equal(hidden.grad, torch.tensor([[1.0, -1.0]]))
+
+
+def test_no_rows_are_no_loss() -> None:
+    hidden, head, targets, weights = problem(3)
+    head.requires_grad_()
+    loss = linear_cross_entropy(hidden[:0], head, targets[:0], weights[:0])
+    loss.backward()
+    assert loss.item() == 0.0
+    assert torch.equal(head.grad, torch.zeros_like(head))
+
+
+def test_a_row_of_no_weight_does_not_count() -> None:
+    hidden, head, targets, weights = problem(5)
+    weights[2] = 0.0
+    keep = torch.tensor([0, 1, 3, 4])
+    torch.testing.assert_close(
+        linear_cross_entropy(hidden, head, targets, weights),
+        linear_cross_entropy(hidden[keep], head, targets[keep], weights[keep]),
+    )
+
+
+def test_under_autocast_products_are_bfloat16_and_the_loss_float32() -> None:
+    hidden, head, targets, weights = problem(600)
+    hidden.requires_grad_()
+    exact = linear_cross_entropy(hidden, head, targets, weights)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = linear_cross_entropy(hidden, head, targets, weights)
+    rough.backward()
+    assert rough.dtype is torch.float32
+    assert hidden.grad.dtype is torch.float32
+    assert rough.item() != exact.item()
+    torch.testing.assert_close(rough, exact, atol=0.0, rtol=0.01)

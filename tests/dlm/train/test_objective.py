@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from dlm.cache import KVCache
+from dlm.decode import Decoder
+from dlm.effort import Refinement
+from dlm.template import Encoded, Turn
+from dlm.tokenizer import Mark
+from dlm.train.objective import (
+    Copies,
+    Rows,
+    ar_step,
+    causal_loss,
+    collate,
+    denoising_loss,
+    joint_mask,
+    joint_step,
+    noisy_copies,
+)
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
+
+BLOCK = 8
+MASK = int(Mark.MASK)
+
+
+def encoded(count: int = 4) -> list[Encoded]:
+    return [template().dialogue(turns, TOOLS) for turns in DIALOGUES[:count]]
+
+
+def made(count: int = 4, prompt_weight: float = 0.3) -> Rows:
+    return collate(encoded(count), prompt_weight)
+
+
+def copies_of(rows: Rows, seed: int = 0, block_size: int = BLOCK) -> Copies:
+    return noisy_copies(rows, block_size, np.random.default_rng(seed))
+
+
+def blocks(copies: Copies) -> list[tuple[int, slice]]:
+    """Row and columns of each copy."""
+    out = []
+    for row, numbers in enumerate(copies.blocks.tolist()):
+        for number in sorted(set(numbers) - {-1}):
+            columns = [i for i, n in enumerate(numbers) if n == number]
+            assert columns == list(range(columns[0], columns[-1] + 1))
+            out.append((row, slice(columns[0], columns[-1] + 1)))
+    return out
+
+
+def test_dialogues_are_padded_at_the_right() -> None:
+    rows = made()
+    for row, dialogue in enumerate(encoded()):
+        size = len(dialogue.ids)
+        assert rows.ids[row, :size].tolist() == dialogue.ids
+        assert set(rows.ids[row, size:].tolist()) <= {int(Mark.PAD)}
+        assert rows.answers[row] == dialogue.answers
+
+
+def test_weights_are_those_of_answers_and_of_the_prompt_behind_the_declarations() -> None:
+    rows = made(prompt_weight=0.25)
+    for row, dialogue in enumerate(encoded()):
+        body = dialogue.ids.index(Mark.USER)
+        inside = {i for start, end in dialogue.answers for i in range(start, end)}
+        for at, weight in enumerate(rows.weights[row].tolist()):
+            if at >= len(dialogue.ids) or at < body:
+                assert weight == 0.0
+            else:
+                assert weight == (1.0 if at in inside else 0.25)
+
+
+def test_without_a_user_all_but_answers_is_prompt() -> None:
+    dialogue = template().dialogue((Turn("system", "x"), Turn("assistant", "y")))
+    assert collate([dialogue], 0.5).weights[0, 0] == 0.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("block_size", [2, 3, 8, 16])
+def test_copies_are_blocks_of_the_answers(seed: int, block_size: int) -> None:
+    rows = made()
+    copies = copies_of(rows, seed, block_size)
+    starts: list[set[int]] = [set() for _ in rows.answers]
+    for row, columns in blocks(copies):
+        assert columns.stop - columns.start == block_size
+        positions = copies.positions[row, columns].tolist()
+        start = positions[0]
+        starts[row].add(start)
+        assert positions == list(range(start, start + block_size))
+        assert set(copies.starts[row, columns].tolist()) == {start}
+        end = next(b for a, b in rows.answers[row] if a <= start < b)
+        for at, noisy, target in zip(
+            positions,
+            copies.ids[row, columns].tolist(),
+            copies.targets[row, columns].tolist(),
+            strict=True,
+        ):
+            clean = rows.ids[row, at].item() if at < end else None
+            if at == start:
+                assert (noisy, target) == (clean, -100)
+            elif at >= end:
+                assert (noisy, target) == (MASK, -100)
+            else:
+                assert (noisy, target) in ((MASK, clean), (clean, -100))
+    for row, answers in enumerate(rows.answers):
+        # Each answer's first block starts where it does; the others tile what follows an offset.
+        for begin, end in answers:
+            assert begin in starts[row]
+            others = sorted(s for s in starts[row] if begin < s < end)
+            assert all(b - a == block_size for a, b in itertools.pairwise(others))
+            assert not others or begin < others[0] <= begin + block_size
+            assert end - 1 not in others
+
+
+def test_half_of_the_blocks_are_masked_whole_and_the_others_by_all_shares() -> None:
+    rows = made()
+    shares = []
+    for seed in range(60):
+        copies = copies_of(rows, seed)
+        for row, columns in blocks(copies):
+            start = int(copies.starts[row, columns.start])
+            end = next(b for a, b in rows.answers[row] if a <= start < b)
+            size = min(BLOCK, end - start) - 1
+            if size == BLOCK - 1:
+                masked = (copies.targets[row, columns] != -100).sum().item()
+                shares.append(masked / size)
+    whole = sum(share == 1.0 for share in shares) / len(shares)
+    assert 0.5 <= whole < 0.65
+    assert {round(share * 7) for share in shares} == set(range(8))
+
+
+def test_offsets_are_spread_over_a_block() -> None:
+    rows = made(1)
+    begin, _ = rows.answers[0][0]
+    offsets = set()
+    for seed in range(80):
+        copies = copies_of(rows, seed)
+        offsets.add(int(copies.starts[0, BLOCK]) - begin)
+    assert offsets == set(range(1, BLOCK + 1))
+
+
+def test_the_same_seed_is_the_same_noise() -> None:
+    rows = made()
+    one, two, other = copies_of(rows, 3), copies_of(rows, 3), copies_of(rows, 4)
+    assert torch.equal(one.ids, two.ids)
+    assert one.ids.shape != other.ids.shape or not torch.equal(one.ids, other.ids)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mask_says_who_sees_whom(seed: int) -> None:
+    rows = made()
+    copies = copies_of(rows, seed)
+    length = rows.ids.shape[1]
+    mask = joint_mask(length, copies)
+    width = copies.ids.shape[1]
+    assert mask.shape == (4, 1, length + width, length + width)
+    for row in range(4):
+        block, start = copies.blocks[row].tolist(), copies.starts[row].tolist()
+        for query, key in itertools.product(range(length + width), repeat=2):
+            if query < length:
+                expected = key <= query
+            elif key < length:
+                expected = key < start[query - length]
+            else:
+                expected = block[query - length] == block[key - length]
+            assert mask[row, 0, query, key].item() == expected
+        # The clean dialogue never sees a copy, and no row of the softmax is empty.
+        assert not mask[row, 0, :length, length:].any()
+        assert mask[row, 0].any(dim=-1).all()
+
+
+def joint_hidden(rows: Rows, copies: Copies, seed: int = 1) -> torch.Tensor:
+    length = rows.ids.shape[1]
+    own = torch.arange(length).expand(len(rows.ids), -1)
+    return model(seed)(
+        torch.cat((rows.ids, copies.ids), dim=1),
+        torch.cat((own, copies.positions), dim=1),
+        joint_mask(length, copies),
+    )
+
+
+def test_the_clean_half_is_an_ordinary_causal_forward() -> None:
+    rows = made()
+    length = rows.ids.shape[1]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()[None, None]
+    expected = model(1)(rows.ids, torch.arange(length)[None], mask)
+    hidden = joint_hidden(rows, copies_of(rows))[:, :length]
+    torch.testing.assert_close(hidden, expected, atol=1e-5, rtol=1e-5)
+
+
+def fully_masked(copies: Copies) -> Copies:
+    """The same copies as at the first denoising step: all but a block's first token masked."""
+    first = copies.positions == copies.starts
+    ids = torch.where(first, copies.ids, MASK)
+    return Copies(ids, copies.targets, copies.positions, copies.blocks, copies.starts)
+
+
+class _Spied(Decoder):
+    """Remembers the logits that it saw last."""
+
+    def forward(self, ids: Sequence[int], causal: int, first: int = 0) -> torch.Tensor:
+        self.seen = super().forward(ids, causal, first)
+        return self.seen
+
+
+@pytest.mark.parametrize("known", [1, 2, 5])
+def test_training_sees_what_a_draft_sees(known: int) -> None:
+    """Logits of a masked block in the joint forward are those of `Decoder.draft`."""
+    rows = made()
+    copies = fully_masked(copies_of(rows))
+    hidden = joint_hidden(rows, copies)[:, rows.ids.shape[1] :]
+    trained = model(1)
+    compared = 0
+    for row, columns in blocks(copies):
+        start = int(copies.starts[row, columns.start])
+        begin = start - known + 1
+        answer = next(a for a, b in rows.answers[row] if a <= start < b)
+        if begin < answer:
+            continue
+        ids = rows.ids[row].tolist()
+        running = _Spied(trained, KVCache(trained.config, 400), ids[:begin])
+        with torch.inference_mode():
+            for _ in running.prefill():
+                pass
+            for _ in running.draft(ids[begin : start + 1], Refinement(1, 0.5)):
+                pass
+        expected = trained.logits(hidden[row, columns][1:])
+        expected = expected.masked_fill(running.seen == -torch.inf, -torch.inf)
+        torch.testing.assert_close(running.seen, expected, atol=1e-4, rtol=1e-4)
+        compared += 1
+    assert compared > 3
+
+
+def test_causal_loss_is_weighted_cross_entropy() -> None:
+    rows = made(prompt_weight=0.3)
+    hidden = torch.randn(*rows.ids.shape, 32)
+    logits = model(1).logits(hidden)[:, :-1]
+    each = functional.cross_entropy(logits.transpose(1, 2), rows.ids[:, 1:], reduction="none")
+    weights = rows.weights[:, 1:]
+    expected = (each * weights).sum() / weights.sum()
+    torch.testing.assert_close(causal_loss(hidden, model(1), rows), expected)
+
+
+def test_denoising_loss_is_the_mean_over_masked_tokens() -> None:
+    copies = copies_of(made())
+    hidden = torch.randn(*copies.ids.shape, 32)
+    logits = model(1).logits(hidden)
+    expected = functional.cross_entropy(
+        logits.flatten(0, 1), copies.targets.flatten(), ignore_index=-100
+    )
+    torch.testing.assert_close(denoising_loss(hidden, model(1), copies), expected)
+
+
+def test_nothing_masked_is_no_loss() -> None:
+    rows = collate([template().dialogue((Turn("user", "x"), Turn("assistant", "")))], 0.0)
+    copies = copies_of(rows)
+    assert not (copies.targets != -100).any()
+    losses = joint_step(model(1), rows, np.random.default_rng(0))
+    assert losses["denoising"].item() == 0.0
+    assert losses["causal"].item() > 0.0
+
+
+def test_both_phases_have_the_same_causal_loss() -> None:
+    rows = made()
+    alone = ar_step(model(1), rows)
+    joint = joint_step(model(1), rows, np.random.default_rng(0))
+    assert set(alone) == {"causal"}
+    torch.testing.assert_close(alone["causal"], joint["causal"], atol=1e-5, rtol=1e-5)
+
+
+def test_both_losses_reach_every_weight() -> None:
+    for loss in ("causal", "denoising"):
+        learner = model(1).requires_grad_(True)
+        joint_step(learner, made(), np.random.default_rng(0))[loss].backward()
+        for name, parameter in learner.named_parameters():
+            assert parameter.grad is not None, name
+            assert parameter.grad.abs().sum() > 0, name
