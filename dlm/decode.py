@@ -47,7 +47,7 @@ class Progress:
 
     Attributes:
         tokens: Final tokens of the answer, end mark included when ``complete``.
-        draft: Tokens being worked on behind them, for display; the mask id where undecided.
+        draft: Tokens being worked on behind them, for display; the mask id where unsure.
         forwards: Model forwards spent, prefill included.
         cached: Prompt tokens that did not need a forward.
         complete: Whether the end mark was reached.
@@ -121,19 +121,21 @@ class Decoder:
         """
         tokens = torch.full((self.model.config.block_size - 1,), int(Mark.MASK))
         masked = tokens == Mark.MASK
-        self.progress.draft = tokens.tolist()
+        drafted = tokens.tolist()
         for left in range(refinement.steps, 0, -1):
-            if not bool(masked[: len(self.progress.draft)].any()):
+            if not bool(masked[: len(drafted)].any()):
                 break
             ids = [*known, *tokens.tolist()]
             logits = self.forward(ids, causal=len(known) - 1, first=len(known))
             best, accepted = threshold(logits, masked, refinement.threshold)
-            keep = accepted if left > 1 else masked
-            tokens = torch.where(keep, best, tokens)
-            masked = masked & ~keep
-            self.progress.draft = until_end(tokens.tolist())
+            sure = torch.where(accepted, best, tokens)
+            tokens = sure if left > 1 else torch.where(masked, best, tokens)
+            masked = masked & ~accepted
+            drafted = until_end(tokens.tolist())
+            # A last step also guesses what it is unsure of: to be verified, not to be shown.
+            self.progress.draft = sure[: len(drafted)].tolist()
             yield
-        return self.progress.draft
+        return drafted
 
 
 def decode(

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 
 import torch
@@ -115,7 +115,7 @@ class Engine:
             self._queue.put(live)
         return live.cancelled.set
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """Events of a request; leaving the iteration cancels it.
 
         Raises:

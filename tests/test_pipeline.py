@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -32,7 +32,7 @@ from voice.events import (
 from voice.llm import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.parts import Parts
 from voice.pipeline import Session
-from voice.types import Message, Role, Samples, Segment, SpeechChunk, ToolCall, ToolSpec
+from voice.types import Message, Role, Samples, Segment, ToolCall, ToolSpec
 
 E = TypeVar("E")
 SILENCE = np.zeros(320, np.int16)
@@ -48,7 +48,7 @@ class _Words:
         self.prompts: list[Prompt] = []
         self.left = 0
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[ModelEvent]:
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         self.prompts.append(prompt)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):

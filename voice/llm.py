@@ -1,6 +1,6 @@
 """The language model behind one Protocol: the engine in this process, or a remote server.
 
-A prompt goes in; pieces of final text, views of the draft and at last the calls come out. Leaving
+A prompt goes in; pieces of final text, views of the draft and at last the calls come out. Closing
 the iteration cancels the request.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,7 +20,8 @@ from voice.errors import ConfigError, ModelError
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
-    from dlm.engine import Engine
+    from dlm.engine import Engine, Usage
+    from dlm.template import Answer
 
 
 class MalformedAnswer(ModelError):
@@ -85,7 +87,7 @@ class ReplyModel(Protocol):
 
     name: str
 
-    def answer(self, prompt: Prompt) -> AsyncIterator[ModelEvent]:
+    def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """Events of an answer, the last an `AnswerDone`.
 
         Raises:
@@ -115,7 +117,7 @@ class EmbeddedModel:
         self._engine = engine
         self.name = name
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[ModelEvent]:
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """See `ReplyModel.answer`."""
         import queue
 
@@ -123,20 +125,17 @@ class EmbeddedModel:
         from dlm.template import AnswerError
 
         try:
-            async for event in self._engine.stream(_request(prompt)):
-                match event:
-                    case TextDelta(text):
-                        yield TextPiece(text)
-                    case Snapshot(text, forwards):
-                        yield DraftView(text, forwards)
-                    case Finished(answer, reason, usage):
-                        calls = tuple(
-                            ToolCall(new_call_id(), call.name, dict(call.arguments))
-                            for call in answer.calls
-                        )
-                        yield AnswerDone(
-                            calls, reason == "length", usage.prompt_tokens, usage.answer_tokens
-                        )
+            # Closed at once when the caller leaves: a cancelled request must not wait for garbage
+            # collection.
+            async with aclosing(self._engine.stream(_request(prompt))) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta(text):
+                            yield TextPiece(text)
+                        case Snapshot(text, forwards):
+                            yield DraftView(text, forwards)
+                        case Finished(answer, reason, usage):
+                            yield _done(answer, reason == "length", usage)
         except AnswerError as error:
             raise MalformedAnswer(str(error)) from error
         except queue.Full as error:
@@ -179,7 +178,7 @@ class RemoteModel:
             base_url=remote.base_url, api_key=key, timeout=remote.timeout_s, max_retries=1
         )
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[ModelEvent]:
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """See `ReplyModel.answer`."""
         import openai
 
@@ -295,6 +294,11 @@ def _request(prompt: Prompt) -> Any:
         effort=Effort(prompt.effort),
         max_tokens=prompt.max_tokens,
     )
+
+
+def _done(answer: Answer, cut: bool, usage: Usage) -> AnswerDone:
+    calls = tuple(ToolCall(new_call_id(), call.name, dict(call.arguments)) for call in answer.calls)
+    return AnswerDone(calls, cut, usage.prompt_tokens, usage.answer_tokens)
 
 
 def _turn(message: Message) -> Any:

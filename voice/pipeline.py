@@ -14,6 +14,7 @@ import logging
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
 from typing import Any
 
 from voice.conversation import Conversation
@@ -27,7 +28,7 @@ from voice.events import (
     SessionEnded,
     SessionEvent,
 )
-from voice.llm import AnswerDone, DraftView, MalformedAnswer, Prompt, TextPiece
+from voice.llm import AnswerDone, DraftView, MalformedAnswer, ModelEvent, Prompt, TextPiece
 from voice.marks import TurnMarks
 from voice.mouth import Mouth
 from voice.parts import Parts
@@ -307,18 +308,10 @@ class Session:
 
     async def _answer(self, reply_id: str, prompt: Prompt) -> None:
         try:
-            async for event in self._parts.model.answer(prompt):
-                self._mark(reply_id, "first_token")
-                match event:
-                    case TextPiece(text):
-                        self._feed(ModelSaid(reply_id, text))
-                    case DraftView(text, step):
-                        self._emit(Denoising(reply_id, text, step))
-                    case AnswerDone(calls, cut, input_tokens, output_tokens):
-                        if not calls:
-                            self._mark(reply_id, "reply_committed")
-                        tokens = input_tokens, output_tokens
-                        self._feed(ModelAnswered(reply_id, calls, cut, *tokens))
+            async with aclosing(self._parts.model.answer(prompt)) as answer:
+                async for event in answer:
+                    self._mark(reply_id, "first_token")
+                    self._take(reply_id, event)
         except ModelError as error:
             malformed = isinstance(error, MalformedAnswer)
             self._feed(ModelFailed(reply_id, str(error), malformed))
@@ -326,6 +319,18 @@ class Session:
             # A model that raises what it should not must cost this reply only.
             _log.error("the model failed: %s", type(error).__name__)
             self._feed(ModelFailed(reply_id, "the model failed", malformed=False))
+
+    def _take(self, reply_id: str, event: ModelEvent) -> None:
+        match event:
+            case TextPiece(text):
+                self._feed(ModelSaid(reply_id, text))
+            case DraftView(text, step):
+                self._emit(Denoising(reply_id, text, step))
+            case AnswerDone(calls, cut, input_tokens, output_tokens):
+                if not calls:
+                    self._mark(reply_id, "reply_committed")
+                tokens = input_tokens, output_tokens
+                self._feed(ModelAnswered(reply_id, calls, cut, *tokens))
 
     async def _run_tool(self, reply_id: str, call: ToolCall) -> None:
         result = await self._parts.toolbox.run(call, self._scope)

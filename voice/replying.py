@@ -256,9 +256,7 @@ class Replying:
             segment = reply.segment(piece)
             out.append(Emit(ReplyText(reply.reply_id, segment.text)))
             if options.speak:
-                out.append(
-                    Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)
-                )
+                out.append(Speak(reply.reply_id, segment, options.output_rate_hz, options.speed))
         if out:
             self._dialogue.say(reply.item_id, reply.text)
         return out
