@@ -1,0 +1,57 @@
+"""The log of a training run, summed up: ``python -m benchmarks.dlm.training runs/small``.
+
+Results: benchmarks/results/training.json, with the loss curve in a few dozen points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import machine, percentiles, write
+
+POINTS = 40
+
+
+def figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Steps, minutes, speed by phase, and the curve.
+
+    Args:
+        rows: Lines of the run's log, in order; where a run was resumed from an earlier state, the
+            steps that were done again count once, as they were done last.
+    """
+    steps = list({row["step"]: row for row in rows}.values())
+    steps.sort(key=lambda row: row["step"])
+    phases = {row["phase"] for row in steps}
+    stride = max(1, len(steps) // POINTS)
+    return {
+        "steps": steps[-1]["step"],
+        "minutes": steps[-1]["minutes"],
+        "tokens_per_s": {
+            phase: percentiles([r["tokens_per_s"] for r in steps if r["phase"] == phase])
+            for phase in sorted(phases)
+        },
+        "curve": [
+            {key: row[key] for key in ("step", "minutes", "causal", "denoising") if key in row}
+            for row in [*steps[::stride], steps[-1]]
+        ],
+    }
+
+
+def main() -> None:
+    """Read the log and write the results."""
+    parser = argparse.ArgumentParser(prog="benchmarks.dlm.training", description=__doc__)
+    parser.add_argument("run", type=Path, help="directory of the run")
+    arguments = parser.parse_args()
+    lines = (arguments.run / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    told = figures([json.loads(line) for line in lines])
+    told["config"] = json.loads((arguments.run / "config.json").read_text(encoding="utf-8"))
+    print({key: value for key, value in told.items() if key not in ("curve", "config")})
+    print(write("training", "benchmarks.dlm.training", told, machine()))
+
+
+if __name__ == "__main__":
+    main()
