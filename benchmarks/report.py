@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -38,8 +39,12 @@ def share(count: int, of: int) -> dict[str, float | int | None]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, memory, system, and how busy the machine was with other things."""
+    """Processor, cores, memory, system, how busy they are with other things, and the commit.
+
+    To be asked before a benchmark begins: it loads the machine, and files may change under it.
+    """
     return {
+        "commit": commit(),
         "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
@@ -55,6 +60,12 @@ def commit() -> str:
     return f"{head}+changes" if _git("status", "--porcelain", "--untracked-files=no") else head
 
 
+def shipped_checkpoint() -> dict[str, str]:
+    """Directory → the first 12 hexadecimal digits of its weights' SHA-256."""
+    files = sorted((ROOT / "dlm" / "checkpoints").glob("*/model.safetensors"))
+    return {f.parent.name: hashlib.sha256(f.read_bytes()).hexdigest()[:12] for f in files}
+
+
 def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]) -> Path:
     """Write benchmarks/results/<name>.json.
 
@@ -62,18 +73,20 @@ def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]
         name: Of the file, without its ending.
         module: The benchmark's module, as it is run.
         figures: What was measured.
-        began: `machine` as it was before the benchmark loaded it.
+        began: `machine` as it was before the benchmark began.
 
     Returns:
         The file.
     """
     RESULTS.mkdir(parents=True, exist_ok=True)
     file = RESULTS / f"{name}.json"
+    where = {key: value for key, value in began.items() if key != "commit"}
+    ran, ended = began["commit"], commit()
     told = {
         "command": shlex.join(["python", "-m", module, *sys.argv[1:]]),
-        "commit": commit(),
+        "commit": ran if ran == ended else f"{ran}, {ended} when it ended",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": began,
+        "machine": where,
         "figures": figures,
     }
     file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,7 +1,9 @@
 """What is said to the agent in benchmarks: the demo's lines, recordings of real people, and pauses.
 
 Recordings of real people lie beside the checkout, in ../shared/audio; where they do not, only the
-demo's lines are there. The intended tool of a recording is this module's judgement, below.
+demo's lines are there. The intended tool of a recording is this module's judgement, below. The
+demo's lines, and their synthetic voices, were chosen because the embedded recogniser understands
+them: that it does says nothing about other speech.
 """
 
 from __future__ import annotations

@@ -42,12 +42,16 @@ def figures(said: Sequence[Said], attempts: Sequence[BargeIn | None]) -> dict[st
     """All that goes into the results file."""
     continuous = [s for s in said if not s.utterance.pause_ms]
     paused = [s for s in said if s.utterance.pause_ms]
+    asked = [s for s in continuous if s.utterance.kind != "read"]
     kinds = sorted({s.utterance.kind for s in continuous})
     told: dict[str, Any] = {
-        "all": timing(local(s for s in continuous if s.utterance.kind != "read")),
+        "all": timing(answered(asked)),
+        "people": timing(answered(s for s in asked if s.utterance.kind != "demo")),
+        "not_understood": timing(s for s in asked if not s.turn.transcript),
         "kinds": {k: summary([s for s in continuous if s.utterance.kind == k]) for k in kinds},
         "false_cutoffs": {
             "continuous": cutoffs(continuous),
+            "any pause": cutoffs(paused),
             **{
                 f"pause of {length_ms} ms": cutoffs(
                     [s for s in paused if s.utterance.pause_ms == length_ms]
@@ -78,9 +82,17 @@ def timing(said: Iterable[Said]) -> dict[str, Any]:
     }
 
 
-def local(said: Iterable[Said]) -> list[Said]:
-    """Without the turns that waited for a service on the network, or for it to be out of reach."""
-    return [s for s in said if not NETWORK_TOOLS & {use.name for use in s.turn.tools}]
+def answered(said: Iterable[Said]) -> list[Said]:
+    """The turns whose times count: something was understood, and the network had no part in it.
+
+    Where nothing is understood a fixed apology follows at once, without the model; counted among
+    the others it would make the agent look fast for being deaf.
+    """
+    return [
+        s
+        for s in said
+        if s.turn.transcript and not NETWORK_TOOLS & {use.name for use in s.turn.tools}
+    ]
 
 
 def cutoffs(said: Sequence[Said]) -> dict[str, Any]:
@@ -131,7 +143,7 @@ def summary(said: Sequence[Said]) -> dict[str, Any]:
     return {
         "utterances": len(said),
         "replied": sum(s.turn.status == "completed" for s in said),
-        **timing(local(said)),
+        **timing(answered(said)),
         "false_cutoffs": cutoffs(said),
         "word_error_rate": recognition(said),
         **tools(said),
@@ -163,6 +175,12 @@ def row(said: Said) -> dict[str, Any]:
         "intended": said.utterance.tool,
         "called": [{use.name: use.arguments} for use in turn.tools],
         "reply": turn.reply,
-        "voice_to_voice_ms": turn.voice_to_voice_ms and round(turn.voice_to_voice_ms),
+        "status": turn.status,
+        "voice_to_voice_ms": _rounded(turn.voice_to_voice_ms),
+        "end_of_turn_to_voice_ms": _rounded(turn.after_commit_ms),
         "early_commits": turn.early_commits,
     }
+
+
+def _rounded(ms: float | None) -> int | None:
+    return None if ms is None else round(ms)

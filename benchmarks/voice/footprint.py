@@ -13,7 +13,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import machine, percentiles, write
+from benchmarks.report import machine, percentiles, shipped_checkpoint, write
 from benchmarks.voice.corpus import demo_lines
 from voice.client import RealtimeClient, at_client_rate
 from voice.demo_server import ServerProcess, serving
@@ -74,7 +74,7 @@ def main() -> None:
     options = [part for setting in settings for part in ("--set", setting)]
     figures = asyncio.run(measure(options))
     print(figures)
-    told = {"settings": settings, **figures}
+    told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
     print(write("footprint", "benchmarks.voice.footprint", told, began))
 
 

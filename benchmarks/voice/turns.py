@@ -3,7 +3,8 @@
 Everything is said in real time through a real WebSocket to a real server in its own process, and is
 measured in the audio domain at the client: from the last sample of speech in the recording to the
 first audible sample of the reply on a loudspeaker that starts to play at once. Each recording has a
-conversation of its own; a demo's lines share one. The agent's greeting is switched off. Results:
+conversation of its own; a demo's lines share one. The agent's greeting is switched off. Times are
+those of turns in which something was understood and no tool needed the network. Results:
 benchmarks/results/turns.json.
 """
 
@@ -16,7 +17,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.report import machine, write
+from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
 from benchmarks.voice.figures import BargeIn, Said, figures
 from voice.client import RATE_HZ, RealtimeClient, at_client_rate
@@ -134,7 +135,7 @@ async def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--name", default="turns", help="of the results file")
     given = parser.parse_args()
-    began = machine()
+    began, checkpoint = machine(), shipped_checkpoint()
     settings = [*EMBEDDED, 'tools.database=":memory:"', *given.set]
     options = [part for setting in settings for part in ("--set", setting)]
     found = [
@@ -144,7 +145,7 @@ async def main() -> None:
     ]
     said = [one for one in found if isinstance(one, Said)]
     attempts = [one for one in found if not isinstance(one, Said)]
-    told = {"settings": settings, **figures(said, attempts)}
+    told = {"settings": settings, "checkpoint": checkpoint, **figures(said, attempts)}
     print(write(given.name, "benchmarks.voice.turns", told, began))
 
 

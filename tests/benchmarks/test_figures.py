@@ -35,21 +35,28 @@ def test_figures_of_a_few_turns():
             said(transcript="turn on", voice_to_voice_ms=600.0, early_commits=1),
             said(used=[WEATHER], voice_to_voice_ms=2500.0),
             said(tool=NO_TOOL, used=[ON], status="none", voice_to_voice_ms=None),
+            said(tool=NO_TOOL, text=None, transcript="", voice_to_voice_ms=700.0),
+            said(kind="demo", voice_to_voice_ms=500.0),
             said(kind="read", tool=NO_TOOL, voice_to_voice_ms=9000.0),
             said(pause_ms=300, early_commits=1),
         ],
         [],
     )
     commands = told["kinds"]["command"]
-    assert told["all"]["voice_to_voice_ms"] == {"n": 2, "p50": 500, "p95": 590, "max": 600}
+    assert told["all"]["voice_to_voice_ms"] == {"n": 3, "p50": 500, "p95": 590, "max": 600}
+    assert told["people"]["voice_to_voice_ms"]["n"] == 2
+    assert told["not_understood"]["voice_to_voice_ms"]["max"] == 700
     assert commands["voice_to_voice_ms"]["n"] == 2
     assert commands["intended_called"] == {"count": 1, "of": 3, "rate": 0.3333}
-    assert commands["called_unasked"] == {"count": 1, "of": 1, "rate": 1.0}
+    assert commands["called_unasked"] == {"count": 1, "of": 2, "rate": 0.5}
     assert commands["word_error_rate"] == {"count": 1, "of": 12, "rate": 0.0833}
     assert told["false_cutoffs"]["continuous"]["count"] == 1
     assert told["false_cutoffs"]["pause of 300 ms"] == {"count": 1, "of": 1, "rate": 1.0}
     assert told["all"]["stages_ms_after_speech"]["end_of_turn"]["p50"] == 200
-    assert len(told["turns"]) == 6
+    assert told["false_cutoffs"]["any pause"]["count"] == 1
+    assert len(told["turns"]) == 8
+    assert told["turns"][0]["end_of_turn_to_voice_ms"] == 90
+    assert told["turns"][3]["voice_to_voice_ms"] is None
     assert "order_slots" not in told
 
 
