@@ -140,7 +140,9 @@ async def test_a_timer_is_asked_for_and_the_reply_is_heard(tmp_path):
     told = "".join(seen)
     assert "user  set a timer for ten minutes" in told
     assert "set_timer(duration='ten minutes') → Timer set for 10 minutes." in told
-    assert complaints == b""
+    # ALSA reports by itself when a busy machine makes its buffer run dry.
+    ours = [line for line in complaints.splitlines() if not line.startswith(b"ALSA lib pcm")]
+    assert ours == []
 
 
 async def test_the_devices_are_listed(tmp_path):
