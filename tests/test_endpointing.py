@@ -86,11 +86,11 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 @pytest.mark.parametrize(
     ("transcript", "silence_ms"),
     [
-        ("set a timer for ten minutes", 240),
-        ("a large latte", 480),
+        ("set a timer for ten minutes", 320),
+        ("a large latte", 600),
         ("add milk and", 1200),
         ("five five five", 1200),
-        ("", 700),
+        ("", 900),
     ],
 )
 def test_the_silence_depends_on_the_words(transcript: str, silence_ms: int) -> None:

@@ -62,13 +62,13 @@ class EndpointingConfig(Section):
     """Audio before the detected start that the recogniser also gets."""
     pause_ms: int = Field(default=60, ge=20)
     """Silence after which the final decode starts, without ending the turn."""
-    complete_silence_ms: int = Field(default=240, ge=20)
+    complete_silence_ms: int = Field(default=320, ge=20)
     """Silence that ends the turn when the transcript reads complete."""
-    silence_ms: int = Field(default=480, ge=20)
+    silence_ms: int = Field(default=600, ge=20)
     """Silence that ends the turn when the transcript says neither."""
     incomplete_silence_ms: int = Field(default=1200, ge=20)
     """Silence that ends the turn when the transcript reads unfinished ("and", "to the", digits)."""
-    no_transcript_silence_ms: int = Field(default=700, ge=20)
+    no_transcript_silence_ms: int = Field(default=900, ge=20)
     """Silence that ends the turn while no word has been recognised yet."""
     longest_turn_s: float = Field(default=30.0, gt=0)
     """A turn is ended after this long, speech or not."""
