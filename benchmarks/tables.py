@@ -20,11 +20,11 @@ _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def latency(told: dict[str, Any]) -> list[list[str]]:
-    """Voice to voice, of turns.json."""
+    """Voice to voice, of turns.json; what was not understood, and the network, are left out."""
     figures = told["figures"]
     rows = [["", "n", "p50", "p95"]]
-    named = [("all turns", figures["all"])]
-    named += [(kind, timing) for kind, timing in figures["kinds"].items()]
+    named = [("understood turns", figures["all"]), ("people alone", figures["people"])]
+    named += [(f"{kind}s", t) for kind, t in figures["kinds"].items() if kind != "read"]
     for name, timing in named:
         whole = timing["voice_to_voice_ms"]
         if whole["n"]:
@@ -55,7 +55,7 @@ def understanding(told: dict[str, Any]) -> list[list[str]]:
             ]
         )
     for kind, cut in figures["false_cutoffs"].items():
-        if kind != "continuous":
+        if kind.startswith("pause"):
             rows.append([f"with a {kind}", str(cut["of"]), "", "", _rate(cut)])
     return rows
 

@@ -190,7 +190,10 @@ async def test_a_remote_models_call_is_put_together(monkeypatch: pytest.MonkeyPa
     async with _remote(upstream, monkeypatch) as model:
         done = (await _events(model, prompt))[-1]
     assert isinstance(done, AnswerDone)
-    assert done.calls == (ToolCall("call_7", "set_timer", {"duration": "ten minutes"}),)
+    (made,) = done.calls
+    assert (made.name, made.arguments) == ("set_timer", {"duration": "ten minutes"})
+    # Servers may number the calls of each answer anew, so their ids are not taken over.
+    assert made.call_id != "call_7"
     sent = upstream.asked["messages"]
     assert sent[1]["tool_calls"][0]["function"]["arguments"] == '{"duration": "a day"}'
     assert sent[2] == {"role": "tool", "tool_call_id": "call_1", "content": "Timer set."}

@@ -224,12 +224,10 @@ class _Partial:
     """A tool call that arrives in pieces."""
 
     def __init__(self) -> None:
-        self.call_id = ""
         self.name = ""
         self.arguments = ""
 
     def add(self, delta: Any) -> None:
-        self.call_id = delta.id or self.call_id
         if delta.function is not None:
             self.name += delta.function.name or ""
             self.arguments += delta.function.arguments or ""
@@ -244,7 +242,8 @@ class _Partial:
             raise MalformedAnswer(f"{self.name}: arguments are not JSON") from error
         if not isinstance(arguments, dict):
             raise MalformedAnswer(f"{self.name}: arguments are not an object")
-        return ToolCall(self.call_id or new_call_id(), self.name, arguments)
+        # Some servers number the calls of each answer anew; a tool would take that for a repetition.
+        return ToolCall(new_call_id(), self.name, arguments)
 
 
 def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
