@@ -242,7 +242,7 @@ class _Partial:
             raise MalformedAnswer(f"{self.name}: arguments are not JSON") from error
         if not isinstance(arguments, dict):
             raise MalformedAnswer(f"{self.name}: arguments are not an object")
-        # Some servers number the calls of each answer anew; a tool would take that for a repetition.
+        # Some servers number the calls of each answer anew, which tools take for a repetition.
         return ToolCall(new_call_id(), self.name, arguments)
 
 
