@@ -1,7 +1,10 @@
 """The operations that callers use: arguments checked, then Triton on CUDA and torch elsewhere.
 
 Triton is imported when a CUDA tensor first arrives, so that everything runs where it is not
-installed.
+installed. What a tensor on a device holds is not checked, since that would wait for the device.
+
+Shapes: N rows (positions) of D numbers, V ids of the vocabulary, O outputs; B requests or blocks of
+L positions; H query heads and K key/value heads of W numbers; P positions of a page.
 """
 
 from __future__ import annotations
@@ -9,8 +12,11 @@ from __future__ import annotations
 import torch
 
 from kernels import reference
+from kernels.checks import FLOATS, expect, expect_tensor
+from kernels.context import Context
 
-_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+_RULES = ("threshold", "factor", "entropy")
+_EIGHT_BITS = (torch.int8, torch.float8_e4m3fn)
 
 
 def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -27,7 +33,8 @@ def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         ValueError: logits is not 2-D, has no columns or another dtype, or its last dim is not
             contiguous.
     """
-    _check_logits(logits)
+    expect_tensor("logits", logits, ("N", "V"), FLOATS, dense=False)
+    expect("logits", f"shape {tuple(logits.shape)}", "(N, V) with V >= 1", logits.shape[1] > 0)
     if not logits.is_cuda or not logits.shape[0]:
         return reference.confidence(logits)
     from kernels.confidence import confidence_into
@@ -38,11 +45,293 @@ def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return tokens, probabilities
 
 
-def _check_logits(logits: torch.Tensor) -> None:
-    if logits.ndim != 2 or not logits.shape[1]:
-        raise ValueError(f"logits: got shape {tuple(logits.shape)}; expected (N, V) with V >= 1")
-    if logits.dtype not in _FLOATS:
-        raise ValueError(f"logits: got {logits.dtype}; expected float16, bfloat16 or float32")
-    # A single column is contiguous whatever its stride says.
-    if logits.shape[1] > 1 and logits.stride(1) != 1:
-        raise ValueError(f"logits: got strides {logits.stride()}; expected the last one to be 1")
+def unmask(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    rows: torch.Tensor,
+    banned: torch.Tensor | None = None,
+    noise: tuple[float, torch.Tensor] | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A token for each masked row straight from the hidden states: LM head and choice in one.
+
+    Args:
+        hidden: (rows of the batch, D) float16, bfloat16 or float32, last dim contiguous.
+        weight: (V, D) of the same dtype, V ≥ 1, last dim contiguous: the LM head.
+        rows: (N,) int64 indices into ``hidden``; a negative one is padding.
+        banned: (N, ceil(V / 32)) int32; bit j of word i set bans id 32·i + j for that row.
+        noise: A temperature above 0, and (N,) int64 seeds in [0, 2³²): the token is then drawn at
+            that temperature. The same seed brings the same token in any batch.
+
+    Returns:
+        tokens: (N,) int64; ties go to the lowest id. 0 for padding.
+        confidence: (N,) float32, the token's probability at temperature 1 among the ids that are
+            not banned; nan for padding, and where all ids are banned.
+        entropy: (N,) float32, of the same distribution, in nats; nan likewise.
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong, or the temperature is not above 0.
+    """
+    expect_tensor("hidden", hidden, ("N", "D"), FLOATS, dense=False)
+    expect_tensor("weight", weight, ("V", hidden.shape[1]), (hidden.dtype,), dense=False)
+    expect("weight", f"shape {tuple(weight.shape)}", "(V, D) with V >= 1", weight.shape[0] > 0)
+    expect_tensor("rows", rows, ("N",), (torch.int64,))
+    count = rows.shape[0]
+    if banned is not None:
+        expect_tensor("banned", banned, (count, -(-weight.shape[0] // 32)), (torch.int32,))
+    if noise is not None:
+        expect("temperature", noise[0], "above 0", noise[0] > 0)
+        expect_tensor("seeds", noise[1], (count,), (torch.int64,))
+    if not hidden.is_cuda or not count:
+        return reference.unmask(hidden, weight, rows, banned, noise)
+    from kernels.unmask import unmask_into
+
+    out = (
+        torch.empty(count, dtype=torch.int64, device=hidden.device),
+        torch.empty(count, dtype=torch.float32, device=hidden.device),
+        torch.empty(count, dtype=torch.float32, device=hidden.device),
+    )
+    unmask_into(hidden, weight, rows, banned, noise, out)
+    return out
+
+
+def accept(
+    tokens: torch.Tensor,
+    drafted: torch.Tensor,
+    worth: tuple[torch.Tensor, torch.Tensor],
+    mask_id: int,
+    rule: tuple[str, float],
+) -> torch.Tensor:
+    """Make the drafted tokens that are certain enough final, in place.
+
+    A block with masked positions gets at least one token. Ranks count masked positions from the
+    most certain one, ties from the left.
+
+    Args:
+        tokens: (B, L) int64; ``mask_id`` where undecided. Changed.
+        drafted: (B, L) int64: what may stand there.
+        worth: Confidence and entropy of the drafted tokens, each (B, L) float32. A nan is worst.
+        mask_id: Of an undecided position.
+        rule: ``("threshold", τ)``: confidence above τ. ``("factor", f)``: the leading ranks n = 0,
+            1, … with confidence ≥ 1 - f / (n + 2). ``("entropy", γ)``: the ranks, from the lowest
+            entropy on, before which the entropies add up to at most γ.
+
+    Returns:
+        (B, L) bool: the positions that were accepted.
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong, or the rule is unknown.
+
+    Source:
+        Fast-dLLM (arXiv 2505.22618) for threshold and factor; Ben-Hamu et al., "Accelerated
+        Sampling from Masked Diffusion Models via Entropy Bounded Unmasking" (arXiv 2505.24857).
+    """
+    expect_tensor("tokens", tokens, ("B", "L"), (torch.int64,))
+    expect_tensor("drafted", drafted, tuple(tokens.shape), (torch.int64,))
+    expect_tensor("confidence", worth[0], tuple(tokens.shape), (torch.float32,))
+    expect_tensor("entropy", worth[1], tuple(tokens.shape), (torch.float32,))
+    expect("rule", repr(rule[0]), "one of " + ", ".join(_RULES), rule[0] in _RULES)
+    if not tokens.is_cuda or not tokens.numel():
+        return reference.accept(tokens, drafted, worth, mask_id, *rule)
+    from kernels.accept import accept_into
+
+    accepted = torch.empty(tokens.shape, dtype=torch.bool, device=tokens.device)
+    accept_into(tokens, drafted, worth, mask_id, (_RULES.index(rule[0]), rule[1]), accepted)
+    return accepted
+
+
+def attention(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    context: Context,
+    shares: int = 1,
+) -> torch.Tensor:
+    """Attend from the new rows of several requests to their paged caches.
+
+    Args:
+        queries: (N, H, W) float16, bfloat16 or float32, contiguous.
+        keys: (pages, P, K, W) of the same dtype, contiguous; the new rows' keys are in it.
+        values: As keys.
+        context: Whose rows these are and what they see.
+        shares: Parts that each context is split into on CUDA, a power of 2; more keep the device
+            busy when there are few requests.
+
+    Returns:
+        (N, H, W), of the queries' dtype.
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong.
+    """
+    expect_tensor("queries", queries, ("N", "H", "W"), FLOATS)
+    rows, heads, size = queries.shape
+    expect_tensor("keys", keys, ("pages", "P", "K", size), (queries.dtype,))
+    expect_tensor("values", values, tuple(keys.shape), (queries.dtype,))
+    kv_heads = keys.shape[2]
+    grouped = kv_heads > 0 and heads % kv_heads == 0
+    expect("queries", f"{heads} heads", f"a multiple of {kv_heads}", grouped)
+    requests = context.lengths.shape[0]
+    expect_tensor("pages", context.pages, (requests, "pages"), (torch.int32,))
+    expect_tensor("starts", context.starts, (requests + 1,), (torch.int32,))
+    expect_tensor("lengths", context.lengths, (requests,), (torch.int32,))
+    expect_tensor("causal", context.causal, (requests,), (torch.int32,))
+    power = shares > 0 and shares & (shares - 1) == 0
+    expect("shares", shares, "a power of 2", power)
+    # The kernel's tiles are powers of 2, and tensor cores take no fewer than 16 numbers.
+    if not queries.is_cuda or not rows or size < 16 or size & (size - 1):
+        return reference.attention(queries, keys, values, context)
+    from kernels.attention import attention_into
+
+    out = torch.empty_like(queries)
+    attention_into(queries, keys, values, context, shares, out)
+    return out
+
+
+def rope(
+    qkv: torch.Tensor,
+    norms: tuple[torch.Tensor, torch.Tensor] | None,
+    eps: float,
+    angles: tuple[torch.Tensor, torch.Tensor],
+    slots: torch.Tensor,
+    cache: tuple[torch.Tensor, torch.Tensor],
+) -> torch.Tensor:
+    """Norm and turn queries and keys, and file keys and values into the cache.
+
+    Args:
+        qkv: (N, (H + 2K)·W) float16, bfloat16 or float32, last dim contiguous: fused.
+        norms: Weights of the norms of queries and keys, each (W,); None where there are none.
+        eps: Of the norms.
+        angles: cos and sin, each (N, W / 2) float32, contiguous.
+        slots: (N,) int64 positions in the cache, none of them twice; a negative one files nothing.
+        cache: Keys and values, each (slots, K, W) of the dtype of ``qkv``, contiguous; changed.
+
+    Returns:
+        Queries, (N, H, W).
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong.
+    """
+    expect_tensor("qkv", qkv, ("N", "(H + 2K)·W"), FLOATS, dense=False)
+    keys, values = cache
+    expect_tensor("keys", keys, ("slots", "K", "W"), (qkv.dtype,))
+    expect_tensor("values", values, tuple(keys.shape), (qkv.dtype,))
+    kv_heads, size = keys.shape[1:]
+    rows, heads = qkv.shape[0], qkv.shape[1] // size - 2 * kv_heads
+    whole = heads > 0 and (heads + 2 * kv_heads) * size == qkv.shape[1] and size % 2 == 0
+    expect("qkv", f"width {qkv.shape[1]}", f"(H + 2·{kv_heads})·{size}, of even heads", whole)
+    for name, weight in zip(("q norm", "k norm"), norms or (), strict=False):
+        expect_tensor(name, weight, (size,), FLOATS)
+    for name, angle in zip(("cos", "sin"), angles, strict=True):
+        expect_tensor(name, angle, (rows, size // 2), (torch.float32,))
+    expect_tensor("slots", slots, (rows,), (torch.int64,))
+    queries = torch.empty((rows, heads, size), dtype=qkv.dtype, device=qkv.device)
+    if not qkv.is_cuda or not rows or size & (size - 1):
+        reference.rope(qkv, norms, eps, angles, slots, (queries, keys, values))
+        return queries
+    from kernels.rope import rope_into
+
+    rope_into(qkv, norms, eps, angles, slots, (queries, keys, values))
+    return queries
+
+
+def add_norm(
+    x: torch.Tensor, residual: torch.Tensor | None, weight: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """Root-mean-square norm of ``x + residual``; the sum becomes the new residual.
+
+    Args:
+        x: (N, D) float16, bfloat16 or float32, last dim contiguous.
+        residual: (N, D) of the same dtype, contiguous, changed; None norms ``x`` alone.
+        weight: (D,), contiguous.
+        eps: Added to the mean square.
+
+    Returns:
+        (N, D).
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong.
+    """
+    expect_tensor("x", x, ("N", "D"), FLOATS, dense=False)
+    expect_tensor("weight", weight, (x.shape[1],), FLOATS)
+    if residual is not None:
+        expect_tensor("residual", residual, tuple(x.shape), (x.dtype,))
+    if not x.is_cuda or not x.numel():
+        return reference.add_norm(x, residual, weight, eps)
+    from kernels.norm import add_norm_into
+
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    add_norm_into(x, residual, weight, eps, out)
+    return out
+
+
+def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
+    """SiLU of the first half of each row times the second.
+
+    Args:
+        gate_up: (N, 2·D) float16, bfloat16 or float32, last dim contiguous.
+
+    Returns:
+        (N, D).
+
+    Raises:
+        ValueError: The shape, dtype or layout is wrong.
+    """
+    expect_tensor("gate_up", gate_up, ("N", "2·D"), FLOATS, dense=False)
+    expect("gate_up", f"width {gate_up.shape[1]}", "an even one", gate_up.shape[1] % 2 == 0)
+    if not gate_up.is_cuda or not gate_up.numel():
+        return reference.silu_mul(gate_up)
+    from kernels.mlp import silu_mul_into
+
+    shape = (gate_up.shape[0], gate_up.shape[1] // 2)
+    out = torch.empty(shape, dtype=gate_up.dtype, device=gate_up.device)
+    silu_mul_into(gate_up, out)
+    return out
+
+
+def linear(
+    x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int = 1
+) -> torch.Tensor:
+    """``x @ (weight · scale)ᵀ`` with weights of 8 bits, made by `quantize`.
+
+    Args:
+        x: (N, D) float16, bfloat16 or float32, last dim contiguous; N small, 64 or so.
+        weight: (O, D) int8 or float8_e4m3fn, last dim contiguous.
+        scale: (O,) float32.
+        parts: That D is split into on CUDA; more keep the device busy when O is small.
+
+    Returns:
+        (N, O), of the dtype of ``x``; added in float32.
+
+    Raises:
+        ValueError: A shape, dtype or layout is wrong.
+    """
+    expect_tensor("x", x, ("N", "D"), FLOATS, dense=False)
+    expect_tensor("weight", weight, ("O", x.shape[1]), _EIGHT_BITS, dense=False)
+    expect_tensor("scale", scale, (weight.shape[0],), (torch.float32,))
+    expect("parts", parts, "at least 1", parts >= 1)
+    if not x.is_cuda or not x.shape[0] or not weight.numel():
+        return reference.linear(x, weight, scale)
+    from kernels.linear import linear_into
+
+    out = torch.empty((x.shape[0], weight.shape[0]), dtype=x.dtype, device=x.device)
+    linear_into(x, weight, scale, parts, out)
+    return out
+
+
+def quantize(
+    weight: torch.Tensor, dtype: torch.dtype = torch.int8
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Round a matrix to 8 bits, with one scale for each output.
+
+    Args:
+        weight: (O, D) float16, bfloat16 or float32.
+        dtype: int8 or float8_e4m3fn.
+
+    Returns:
+        (O, D) of ``dtype`` and the scales, (O,) float32.
+
+    Raises:
+        ValueError: The shape or a dtype is wrong.
+    """
+    expect_tensor("weight", weight, ("O", "D"), FLOATS, dense=False)
+    expect("dtype", dtype, "int8 or float8_e4m3fn", dtype in _EIGHT_BITS)
+    return reference.quantize(weight, dtype)

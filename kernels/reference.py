@@ -1,17 +1,200 @@
 """What each kernel computes, in plain torch: the truth that the kernels are tested against.
 
-Arguments are checked by `kernels.ops`, not here.
+It is also what runs where there is no CUDA device. Arguments are checked by `kernels.ops`, not
+here, and described there.
 """
 
 from __future__ import annotations
 
 import torch
+from torch.nn import functional
+
+from kernels.context import Context
+
+_WORD = 0xFFFFFFFF
 
 
 def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Most likely token at each position and the model's probability for it; see `kernels.ops`."""
+    """Most likely token at each position and the model's probability for it."""
     scores = logits.float()
-    # argmax takes nan for the largest value; it must lose, so that the token is always a real id.
-    tokens = scores.masked_fill(scores.isnan(), -torch.inf).argmax(dim=-1)
+    tokens = _best(scores)
     best = scores.gather(-1, tokens.unsqueeze(-1))
     return tokens, 1.0 / (scores - best).exp().sum(dim=-1)
+
+
+def unmask(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    rows: torch.Tensor,
+    banned: torch.Tensor | None,
+    noise: tuple[float, torch.Tensor] | None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A token for each row, the model's probability for it, and the entropy."""
+    ids = torch.arange(weight.shape[0], device=hidden.device)
+    # bfloat16 times bfloat16 is exact in float32, in which the kernel adds as well.
+    logits = hidden[rows.clamp(min=0)].float() @ weight.float().T
+    if banned is not None:
+        bits = (banned[:, ids // 32] >> (ids % 32)) & 1
+        logits = logits.masked_fill(bits.bool(), -torch.inf)
+    scores = logits
+    if noise is not None:
+        temperature, seeds = noise
+        scores = logits / temperature + gumbel(seeds[:, None], ids[None, :])
+    tokens = _best(scores)
+    probabilities = logits.softmax(dim=-1)
+    # A banned token has no share in the sum, while 0 times -inf would be nan.
+    spread = torch.where(probabilities == 0, 0.0, probabilities * logits.log_softmax(dim=-1))
+    chosen = probabilities.gather(-1, tokens[:, None])[:, 0]
+    padding = rows < 0
+    return (
+        tokens.masked_fill(padding, 0),
+        chosen.masked_fill(padding, torch.nan),
+        (-spread.sum(dim=-1)).masked_fill(padding, torch.nan),
+    )
+
+
+def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """Gumbel noise of a seed and an id alone, in float32; both int64, below 2³²."""
+    mixed = _mix((seeds + _mix((ids + 0x9E3779B9) & _WORD)) & _WORD)
+    uniform = ((mixed >> 8).float() + 0.5) * 2.0**-24
+    return -(-uniform.log()).log()
+
+
+def accept(
+    tokens: torch.Tensor,
+    drafted: torch.Tensor,
+    worth: tuple[torch.Tensor, torch.Tensor],
+    mask_id: int,
+    rule: str,
+    bound: float,
+) -> torch.Tensor:
+    """Put accepted tokens in the place of masks; returns where."""
+    masked = tokens == mask_id
+    probabilities = worth[0].nan_to_num(nan=-1.0)
+    entropies = worth[1].nan_to_num(nan=torch.inf)
+    order_by = entropies if rule == "entropy" else -probabilities
+    order = order_by.masked_fill(~masked, torch.inf).argsort(dim=-1, stable=True)
+    rank = order.argsort(dim=-1)
+    if rule == "threshold":
+        good = probabilities > bound
+    elif rule == "factor":
+        misses = masked & ~(probabilities >= 1.0 - bound / (rank + 2))
+        first_miss = rank.masked_fill(~misses, tokens.shape[-1]).amin(dim=-1, keepdim=True)
+        good = rank < first_miss
+    else:
+        sorted_entropies = entropies.gather(-1, order)
+        before = sorted_entropies.cumsum(dim=-1).roll(1, dims=-1)
+        before[..., 0] = 0.0
+        good = before.gather(-1, rank) <= bound
+    accepted = masked & (good | (rank == 0))
+    tokens.copy_(torch.where(accepted, drafted, tokens))
+    return accepted
+
+
+def attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, context: Context
+) -> torch.Tensor:
+    """What every row's heads attend to, one request after another."""
+    out = torch.empty_like(queries)
+    starts = context.starts.tolist()
+    for request, length in enumerate(context.lengths.tolist()):
+        first, last = starts[request], starts[request + 1]
+        rows = last - first
+        if not rows:
+            continue
+        positions = torch.arange(length, device=queries.device)
+        pages = context.pages[request].long()[positions // keys.shape[1]]
+        slots = positions % keys.shape[1]
+        row = torch.arange(rows, device=queries.device)
+        seen = torch.where(row < context.causal[request], length - rows + row + 1, length)
+        out[first:last] = functional.scaled_dot_product_attention(
+            queries[first:last].transpose(0, 1)[None].float(),
+            keys[pages, slots].transpose(0, 1)[None].float(),
+            values[pages, slots].transpose(0, 1)[None].float(),
+            attn_mask=positions < seen[:, None],
+            enable_gqa=True,
+        )[0].transpose(0, 1)
+    return out
+
+
+def rope(
+    qkv: torch.Tensor,
+    norms: tuple[torch.Tensor, torch.Tensor] | None,
+    eps: float,
+    angles: tuple[torch.Tensor, torch.Tensor],
+    slots: torch.Tensor,
+    out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+) -> None:
+    """Queries and keys normalised and turned; keys and values filed."""
+    queries, keys, values = out
+    size = queries.shape[2]
+    parts = [queries.shape[1], keys.shape[1], keys.shape[1]]
+    new_queries, new_keys, new_values = torch.split(qkv.view(len(qkv), -1, size), parts, dim=1)
+    if norms is not None:
+        new_queries = _norm(new_queries, norms[0], eps)
+        new_keys = _norm(new_keys, norms[1], eps)
+    queries.copy_(_turn(new_queries, *angles))
+    filed = slots >= 0
+    keys[slots[filed]] = _turn(new_keys, *angles)[filed]
+    values[slots[filed]] = new_values[filed]
+
+
+def add_norm(
+    x: torch.Tensor, residual: torch.Tensor | None, weight: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """The norm of ``x + residual``, the sum kept in ``residual``."""
+    if residual is None:
+        return _norm(x, weight, eps)
+    residual.copy_(x.float() + residual.float())
+    return _norm(residual, weight, eps)
+
+
+def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
+    """SiLU of the first half times the second."""
+    gate, up = gate_up.float().chunk(2, dim=-1)
+    return (functional.silu(gate) * up).to(gate_up.dtype)
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """``x @ (weight · scale)ᵀ``, added in float32."""
+    return ((x.float() @ weight.to(x.dtype).float().T) * scale).to(x.dtype)
+
+
+def quantize(weight: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Round a matrix to 8 bits, with one scale for each output."""
+    largest = 127.0 if dtype == torch.int8 else torch.finfo(dtype).max
+    scale = weight.float().abs().amax(dim=1) / largest
+    # A row of zeros keeps them, whatever its scale.
+    scaled = weight.float() / scale.clamp(min=torch.finfo(torch.float32).tiny)[:, None]
+    return (scaled.round() if dtype == torch.int8 else scaled).to(dtype), scale
+
+
+def _best(scores: torch.Tensor) -> torch.Tensor:
+    # argmax takes nan for the largest value; it must lose, so that the token is always a real id.
+    return scores.masked_fill(scores.isnan(), -torch.inf).argmax(dim=-1)
+
+
+def _mix(x: torch.Tensor) -> torch.Tensor:
+    """Wellons' "lowbias32" on 32-bit values in int64; one factor is split, lest int64 overflow."""
+    x = x ^ (x >> 16)
+    x = _times(x, 0x7FEB352D)
+    x = x ^ (x >> 15)
+    x = _times(x, 0x846CA68B)
+    return x ^ (x >> 16)
+
+
+def _times(x: torch.Tensor, factor: int) -> torch.Tensor:
+    low, high = factor & 0xFFFF, factor >> 16
+    return (x * low + ((x * high & 0xFFFF) << 16)) & _WORD
+
+
+def _norm(x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
+    wide = x.float()
+    scale = (wide.square().mean(dim=-1, keepdim=True) + eps).rsqrt()
+    return (wide * scale * weight.float()).to(x.dtype)
+
+
+def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    left, right = x.float().chunk(2, dim=-1)
+    cos, sin = cos[:, None], sin[:, None]
+    return torch.cat((left * cos - right * sin, right * cos + left * sin), dim=-1).to(x.dtype)

@@ -9,7 +9,8 @@ from kernels import reference
 
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
 
-from kernels.confidence import MAX_TILE, confidence_into
+from kernels import confidence
+from kernels.confidence import MAX_TILE
 
 COLUMNS = [1, 63, 500, 1000, 4096]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
@@ -20,7 +21,7 @@ def run(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     rows = logits.shape[0]
     tokens = torch.full((rows,), -1, dtype=torch.int64, device=logits.device)
     probabilities = torch.full((rows,), torch.nan, device=logits.device)
-    confidence_into(logits, tokens, probabilities)
+    confidence.confidence_into(logits, tokens, probabilities)
     return tokens, probabilities
 
 
@@ -31,6 +32,23 @@ def assert_parity(logits: torch.Tensor) -> None:
     torch.testing.assert_close(
         probabilities, expected_probabilities, rtol=1e-5, atol=0, equal_nan=True
     )
+
+
+def check_tiles(device: torch.device) -> None:
+    """Several tiles, of which any may hold the largest logit, and ties between them."""
+    generator = torch.Generator().manual_seed(1)
+    assert_parity(8 * torch.randn(6, 2 * MAX_TILE + 7, generator=generator).to(device))
+    assert_parity(torch.zeros(1, MAX_TILE + 7, device=device))
+    rising = torch.arange(MAX_TILE + 7, device=device)[None] / 1000
+    assert_parity(rising)
+
+
+CHECKS = (check_tiles,)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_tiles_are_folded(check, device: torch.device) -> None:  # type: ignore[no-untyped-def]
+    check(device)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
 from kernels import ops, reference
+from kernels.context import Context
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,138 @@ def test_ops_work_without_triton(repo_root: Path) -> None:
         [sys.executable, "-c", program], cwd=repo_root, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "0.25"
+
+
+def floats(*shape: int) -> torch.Tensor:
+    return torch.zeros(*shape)
+
+
+def ints(*shape: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    return torch.zeros(*shape, dtype=dtype)
+
+
+def context(requests: int = 1, rows: int = 2) -> Context:
+    small = torch.int32
+    return Context(
+        ints(requests, 1, dtype=small),
+        torch.tensor([0, rows], dtype=small),
+        ints(requests, dtype=small) + rows,
+        ints(requests, dtype=small),
+        rows,
+    )
+
+
+HALF = torch.float16
+REJECTED: dict[str, Callable[[], object]] = {
+    "weight: got shape": lambda: ops.unmask(floats(2, 3), floats(5, 4), ints(2)),
+    "weight: got torch.float16": lambda: ops.unmask(floats(2, 3), floats(5, 3).to(HALF), ints(2)),
+    "expected .V, D. with V >= 1": lambda: ops.unmask(floats(2, 3), floats(0, 3), ints(2)),
+    "rows: got torch.int32": lambda: ops.unmask(
+        floats(2, 3), floats(5, 3), ints(2, dtype=torch.int32)
+    ),
+    r"banned: got shape \(2, 2\); expected \(2, 1\)": lambda: ops.unmask(
+        floats(2, 3), floats(5, 3), ints(2), ints(2, 2, dtype=torch.int32)
+    ),
+    "temperature: got 0.0; expected above 0": lambda: ops.unmask(
+        floats(2, 3), floats(5, 3), ints(2), None, (0.0, ints(2))
+    ),
+    r"seeds: got shape \(3,\)": lambda: ops.unmask(
+        floats(2, 3), floats(5, 3), ints(2), None, (1.0, ints(3))
+    ),
+    r"drafted: got shape \(2, 4\); expected \(2, 3\)": lambda: ops.accept(
+        ints(2, 3), ints(2, 4), (floats(2, 3), floats(2, 3)), 0, ("threshold", 0.9)
+    ),
+    "confidence: got torch.int64": lambda: ops.accept(
+        ints(2, 3), ints(2, 3), (ints(2, 3), floats(2, 3)), 0, ("threshold", 0.9)
+    ),
+    "rule: got 'hope'; expected one of threshold, factor, entropy": lambda: ops.accept(
+        ints(2, 3), ints(2, 3), (floats(2, 3), floats(2, 3)), 0, ("hope", 0.9)
+    ),
+    r"keys: got shape \(1, 4, 2, 8\)": lambda: ops.attention(
+        floats(2, 4, 16), floats(1, 4, 2, 8), floats(1, 4, 2, 8), context()
+    ),
+    "queries: got 3 heads; expected a multiple of 2": lambda: ops.attention(
+        floats(2, 3, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context()
+    ),
+    r"starts: got shape \(2,\); expected \(3,\)": lambda: ops.attention(
+        floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(requests=2)
+    ),
+    "shares: got 3; expected a power of 2": lambda: ops.attention(
+        floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(), shares=3
+    ),
+    "qkv: got width 50": lambda: ops.rope(
+        floats(2, 50), None, 1e-6, (floats(2, 8), floats(2, 8)), ints(2), (floats(4, 1, 16),) * 2
+    ),
+    r"sin: got shape \(2, 4\); expected \(2, 8\)": lambda: ops.rope(
+        floats(2, 64), None, 1e-6, (floats(2, 8), floats(2, 4)), ints(2), (floats(4, 1, 16),) * 2
+    ),
+    r"k norm: got shape \(8,\)": lambda: ops.rope(
+        floats(2, 64),
+        (floats(16), floats(8)),
+        1e-6,
+        (floats(2, 8), floats(2, 8)),
+        ints(2),
+        (floats(4, 1, 16),) * 2,
+    ),
+    "residual: got torch.float16": lambda: ops.add_norm(
+        floats(2, 4), floats(2, 4).to(HALF), floats(4), 1e-6
+    ),
+    r"weight: got shape \(5,\)": lambda: ops.add_norm(floats(2, 4), None, floats(5), 1e-6),
+    "gate_up: got width 5; expected an even one": lambda: ops.silu_mul(floats(2, 5)),
+    "weight: got torch.float32; expected int8, float8_e4m3fn": lambda: ops.linear(
+        floats(2, 4), floats(3, 4), floats(3)
+    ),
+    r"scale: got shape \(4,\); expected \(3,\)": lambda: ops.linear(
+        floats(2, 4), ints(3, 4, dtype=torch.int8), floats(4)
+    ),
+    "parts: got 0; expected at least 1": lambda: ops.linear(
+        floats(2, 4), ints(3, 4, dtype=torch.int8), floats(3), parts=0
+    ),
+    "dtype: got torch.int16; expected int8 or float8_e4m3fn": lambda: ops.quantize(
+        floats(2, 4), torch.int16
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REJECTED)
+def test_bad_arguments_are_named(message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        REJECTED[message]()
+
+
+def test_no_rows_are_no_trouble(device: torch.device) -> None:
+    none = torch.zeros(0, dtype=torch.int64, device=device)
+    weight = torch.zeros(5, 4, device=device)
+    assert ops.unmask(torch.zeros(3, 4, device=device), weight, none)[0].shape == (0,)
+    empty = torch.zeros(0, 4, device=device)
+    assert ops.add_norm(empty, None, torch.ones(4, device=device), 1e-6).shape == (0, 4)
+    assert ops.silu_mul(empty).shape == (0, 2)
+    small = ints(5, 4, dtype=torch.int8).to(device)
+    assert ops.linear(empty, small, torch.ones(5, device=device)).shape == (0, 5)
+
+
+def test_a_denoising_loop_fills_a_block(device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(0)
+    hidden = torch.randn(8, 16, generator=generator).to(device)
+    weight = torch.randn(40, 16, generator=generator).to(device)
+    tokens = torch.full((2, 4), 39, device=device)
+    banned = torch.zeros(8, 2, dtype=torch.int32, device=device)
+    banned[:, 1] = 1 << 7
+    for _ in range(4):
+        rows = torch.arange(8, device=device)
+        drafted, *worth = ops.unmask(hidden, weight, rows, banned)
+        confidence, entropy = (x.view(2, 4) for x in worth)
+        ops.accept(tokens, drafted.view(2, 4), (confidence, entropy), 39, ("threshold", 0.99))
+    expected = (hidden @ weight.T)[:, :39].argmax(-1)
+    assert torch.equal(tokens.flatten(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn], ids=str)
+def test_eight_bits_are_near_the_full_product(dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, weight = torch.randn(3, 64, generator=generator), torch.randn(10, 64, generator=generator)
+    weight[4] = 0
+    got = ops.linear(x, *ops.quantize(weight, dtype))
+    full = x @ weight.T
+    assert (got - full).norm() / full.norm() < (0.01 if dtype == torch.int8 else 0.04)
+    assert (got[:, 4] == 0).all()

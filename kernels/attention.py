@@ -1,0 +1,194 @@
+"""Rows of many requests attend to their caches in one launch: prefill, denoise, verify, commit.
+
+A request's new rows are the last positions of its context. Some of them, from the left, look no
+further than themselves; the others see the whole context, so a block sees all of itself. Keys and
+values lie in pages. A program takes some rows of one request with all query heads that share a
+key/value head, and one share of the keys; where there are several shares, a second kernel folds
+them. Arguments are checked by `kernels.ops`, not here.
+
+Shapes: T rows of all requests; B requests; H query heads and K key/value heads of N numbers; P
+positions of a page; F shares of the keys.
+
+Source: Dao et al., "FlashAttention" (arXiv 2205.14135); "Flash-Decoding" for the shares; Kwon et
+al., "PagedAttention" (arXiv 2309.06180).
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.context import Context
+from kernels.interpreter import INTERPRETED
+
+KEY_TILE = 64
+ROW_TILE = 64
+
+
+@triton.jit
+@no_type_check
+def _attention_kernel(
+    queries_ptr,
+    keys_ptr,
+    values_ptr,
+    pages_ptr,
+    starts_ptr,
+    lengths_ptr,
+    causal_ptr,
+    out_ptr,
+    shares_ptr,
+    total,
+    page_columns,
+    scale,
+    PAGE: tl.constexpr,
+    HEADS: tl.constexpr,
+    KV_HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    GROUP: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+    SHARES: tl.constexpr,
+    TILES: tl.constexpr,
+    WIDE: tl.constexpr,
+):
+    request = tl.program_id(0) // TILES
+    tile = tl.program_id(0) % TILES
+    kv_head = tl.program_id(1)
+    share = tl.program_id(2)
+    first = tl.load(starts_ptr + request)
+    rows = tl.load(starts_ptr + request + 1) - first
+    # A tile holds whole rows: GROUP is the number of heads that share keys, padded to a power of 2.
+    inner = tl.arange(0, ROWS)
+    row = tile * (ROWS // GROUP) + inner // GROUP
+    if tile * (ROWS // GROUP) >= rows:
+        return
+    heads_per_key: tl.constexpr = HEADS // KV_HEADS
+    head = kv_head * heads_per_key + inner % GROUP
+    live = (row < rows) & (inner % GROUP < heads_per_key)
+    length = tl.load(lengths_ptr + request)
+    seen = tl.where(row < tl.load(causal_ptr + request), length - rows + row + 1, length)
+    offsets = tl.arange(0, SIZE)
+    at = (first + row).to(tl.int64) * HEADS + head
+    queries = tl.load(
+        queries_ptr + at[:, None] * SIZE + offsets[None, :], mask=live[:, None], other=0.0
+    )
+    if WIDE:
+        queries = queries.to(tl.float32)
+    best = tl.full((ROWS,), float("-inf"), dtype=tl.float32)
+    total_weight = tl.zeros((ROWS,), dtype=tl.float32)
+    mixed = tl.zeros((ROWS, SIZE), dtype=tl.float32)
+    span = tl.cdiv(tl.cdiv(length, KEYS), SHARES) * KEYS
+    for start in range(share * span, tl.minimum(length, (share + 1) * span), KEYS):
+        positions = start + tl.arange(0, KEYS)
+        inside = positions < length
+        page = tl.load(pages_ptr + request * page_columns + positions // PAGE, mask=inside, other=0)
+        # int64, because slots times heads times numbers passes 2**31 in a cache of some gigabytes.
+        slot = page.to(tl.int64) * PAGE + positions % PAGE
+        where = (slot * KV_HEADS + kv_head) * SIZE
+        keys = tl.load(
+            keys_ptr + where[None, :] + offsets[:, None], mask=inside[None, :], other=0.0
+        )
+        if WIDE:
+            keys = keys.to(tl.float32)
+        scores = tl.dot(queries, keys, input_precision="ieee") * scale
+        scores = tl.where(positions[None, :] < seen[:, None], scores, float("-inf"))
+        new_best = tl.maximum(best, tl.max(scores, axis=1))
+        # A row of this share may see none of its keys: -inf - -inf would be nan.
+        shift = tl.where(new_best == float("-inf"), 0.0, new_best)
+        weights = tl.exp(scores - shift[:, None])
+        kept = tl.exp(best - shift)
+        total_weight = total_weight * kept + tl.sum(weights, axis=1)
+        values = tl.load(
+            values_ptr + where[:, None] + offsets[None, :], mask=inside[:, None], other=0.0
+        )
+        weights = weights.to(values.dtype)
+        if WIDE:
+            weights, values = weights.to(tl.float32), values.to(tl.float32)
+        mixed = mixed * kept[:, None] + tl.dot(weights, values, input_precision="ieee")
+        best = new_best
+    if SHARES == 1:
+        out = (mixed / total_weight[:, None]).to(out_ptr.dtype.element_ty)
+        tl.store(out_ptr + at[:, None] * SIZE + offsets[None, :], out, mask=live[:, None])
+    else:
+        # A share's numbers, its largest score and its weight stand behind each other.
+        to = (share * total * HEADS + at) * (SIZE + 2)
+        tl.store(shares_ptr + to[:, None] + offsets[None, :], mixed, mask=live[:, None])
+        tl.store(shares_ptr + to + SIZE, best, mask=live)
+        tl.store(shares_ptr + to + SIZE + 1, total_weight, mask=live)
+
+
+@triton.jit
+@no_type_check
+def _fold_kernel(shares_ptr, out_ptr, plane, SIZE: tl.constexpr, SHARES: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, SIZE)
+    shares = tl.arange(0, SHARES)
+    froms = (shares * plane + at) * (SIZE + 2)
+    best = tl.load(shares_ptr + froms + SIZE)
+    scale = tl.exp(best - tl.max(best, axis=0))
+    total = tl.sum(tl.load(shares_ptr + froms + SIZE + 1) * scale, axis=0)
+    mixed = tl.load(shares_ptr + froms[:, None] + offsets[None, :])
+    out = tl.sum(mixed * scale[:, None], axis=0) / total
+    tl.store(out_ptr + at * SIZE + offsets, out.to(out_ptr.dtype.element_ty))
+
+
+def attention_into(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    context: Context,
+    shares: int,
+    out: torch.Tensor,
+) -> None:
+    """Write what every row's heads attend to; see `kernels.ops.attention`.
+
+    Args:
+        queries: (T, H, N), contiguous, T ≥ 1; N a power of 2, at least 16.
+        keys: (pages, P, K, N), contiguous, the new rows' keys included.
+        values: As keys.
+        context: Of each request.
+        shares: Parts that the keys are split into, a power of 2: more keep a GPU busy when there
+            are few requests.
+        out: (T, H, N), contiguous; overwritten.
+    """
+    rows, heads, size = queries.shape
+    _, page, kv_heads, _ = keys.shape
+    group = triton.next_power_of_2(heads // kv_heads)
+    row_tile = max(16, group, min(ROW_TILE, triton.next_power_of_2(context.most_rows * group)))
+    tiles = triton.cdiv(context.most_rows, row_tile // group)
+    requests = context.lengths.shape[0]
+    parts = out
+    if shares > 1:
+        parts = torch.empty(
+            (shares, rows, heads, size + 2), dtype=torch.float32, device=queries.device
+        )
+    with torch.cuda.device(queries.device if queries.is_cuda else -1):
+        _attention_kernel[(requests * tiles, kv_heads, shares)](
+            queries,
+            keys,
+            values,
+            context.pages,
+            context.starts,
+            context.lengths,
+            context.causal,
+            out,
+            parts,
+            rows,
+            context.pages.shape[1],
+            size**-0.5,
+            PAGE=page,
+            HEADS=heads,
+            KV_HEADS=kv_heads,
+            SIZE=size,
+            GROUP=group,
+            ROWS=row_tile,
+            KEYS=KEY_TILE,
+            SHARES=shares,
+            TILES=tiles,
+            WIDE=INTERPRETED,
+        )
+        if shares > 1:
+            _fold_kernel[(rows * heads,)](parts, out, rows * heads, SIZE=size, SHARES=shares)

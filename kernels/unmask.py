@@ -1,0 +1,238 @@
+"""LM head and unmasking in one: the logits of masked rows never reach memory.
+
+A program multiplies a tile of rows by a tile of the vocabulary and keeps six numbers of each row:
+the tile's largest logit m, the sums of exp(x - m) and of (x - m)·exp(x - m), and the score, the
+logit and the id of its best token. A second kernel folds a row's tiles. Arguments are checked by
+`kernels.ops`, not here.
+
+Shapes: N rows of hidden states, D their width, V entries of the vocabulary, M rows to unmask,
+C tiles of the vocabulary.
+
+Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (arXiv 1805.02867); the
+Gumbel-max trick; the mixing function is Wellons' "lowbias32".
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.interpreter import INTERPRETED
+
+ROW_TILE = 16
+VOCABULARY_TILE = 128
+WIDTH_TILE = 64
+
+
+@triton.jit
+@no_type_check
+def _mix(x):
+    x ^= x >> 16
+    x *= 0x7FEB352D
+    x ^= x >> 15
+    x *= 0x846CA68B
+    x ^= x >> 16
+    return x
+
+
+@triton.jit
+@no_type_check
+def _gumbel(seeds, ids):
+    """Noise of a seed and an id alone, so that it is the same in any batch."""
+    mixed = _mix(seeds.to(tl.uint32) + _mix(ids.to(tl.uint32) + 0x9E3779B9))
+    # Off by half a step, so that neither logarithm sees 0.
+    uniform = ((mixed >> 8).to(tl.float32) + 0.5) * (1.0 / (1 << 24))
+    return -tl.log(-tl.log(uniform))
+
+
+@triton.jit
+@no_type_check
+def _tiles_kernel(
+    hidden_ptr,
+    weight_ptr,
+    rows_ptr,
+    banned_ptr,
+    seeds_ptr,
+    sums_ptr,
+    tokens_ptr,
+    count,
+    columns,
+    width,
+    tiles,
+    plane,
+    hidden_stride,
+    weight_stride,
+    banned_stride,
+    inverse_temperature,
+    BANNED: tl.constexpr,
+    SAMPLED: tl.constexpr,
+    WIDE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    tile = tl.program_id(0)
+    slots = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    rows = tl.load(rows_ptr + slots, mask=slots < count, other=-1)
+    wanted = rows >= 0
+    if tl.max(rows, axis=0) < 0:
+        return
+    ids = tile * COLUMNS + tl.arange(0, COLUMNS)
+    known = ids < columns
+    logits = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    for start in range(0, width, WIDTH):
+        deep = start + tl.arange(0, WIDTH)
+        inside = deep < width
+        hidden = tl.load(
+            hidden_ptr + rows[:, None] * hidden_stride + deep[None, :],
+            mask=wanted[:, None] & inside[None, :],
+            other=0.0,
+        )
+        # int64, because a vocabulary of 150k rows of 16k numbers passes 2**31.
+        weight = tl.load(
+            weight_ptr + ids[None, :].to(tl.int64) * weight_stride + deep[:, None],
+            mask=known[None, :] & inside[:, None],
+            other=0.0,
+        )
+        if WIDE:
+            hidden, weight = hidden.to(tl.float32), weight.to(tl.float32)
+        logits = tl.dot(hidden, weight, logits, input_precision="ieee")
+    logits = tl.where(known[None, :], logits, float("-inf"))
+    if BANNED:
+        words = tl.load(
+            banned_ptr + slots[:, None].to(tl.int64) * banned_stride + (ids // 32)[None, :],
+            mask=wanted[:, None] & known[None, :],
+            other=0,
+        )
+        logits = tl.where(((words >> (ids % 32)[None, :]) & 1) != 0, float("-inf"), logits)
+    scores = logits
+    if SAMPLED:
+        seeds = tl.load(seeds_ptr + slots, mask=slots < count, other=0)
+        scores = logits * inverse_temperature + _gumbel(seeds[:, None], ids[None, :])
+    # nan must lose the comparison, yet stay in the sums, where it marks the row's confidence.
+    scores = tl.where(scores == scores, scores, float("-inf"))
+    best, index = tl.max(scores, axis=1, return_indices=True)
+    largest = tl.max(tl.where(logits == logits, logits, float("-inf")), axis=1)
+    shift = tl.where(largest == float("-inf"), 0.0, largest)
+    below = logits - shift[:, None]
+    shares = tl.exp(below)
+    # A banned token weighs nothing, while -inf times 0 would be nan.
+    weighted = tl.where(below == float("-inf"), 0.0, below) * shares
+    chosen = tl.arange(0, COLUMNS)[None, :] == index[:, None]
+    logit = tl.sum(tl.where(chosen, logits, 0.0), axis=1)
+    at = slots.to(tl.int64) * tiles + tile
+    inside = slots < count
+    tl.store(sums_ptr + at, largest, mask=inside)
+    tl.store(sums_ptr + plane + at, tl.sum(shares, axis=1), mask=inside)
+    tl.store(sums_ptr + 2 * plane + at, tl.sum(weighted, axis=1), mask=inside)
+    tl.store(sums_ptr + 3 * plane + at, best, mask=inside)
+    tl.store(sums_ptr + 4 * plane + at, logit, mask=inside)
+    tl.store(tokens_ptr + at, tile * COLUMNS + index, mask=inside)
+
+
+@triton.jit
+@no_type_check
+def _fold_kernel(
+    rows_ptr,
+    sums_ptr,
+    tile_tokens_ptr,
+    tokens_ptr,
+    confidence_ptr,
+    entropy_ptr,
+    tiles,
+    plane,
+    TILES: tl.constexpr,
+):
+    slot = tl.program_id(0).to(tl.int64)
+    nan = float("nan")
+    if tl.load(rows_ptr + slot) < 0:
+        tl.store(tokens_ptr + slot, tl.zeros((), dtype=tl.int64))
+        tl.store(confidence_ptr + slot, nan)
+        tl.store(entropy_ptr + slot, nan)
+        return
+    offsets = tl.arange(0, TILES)
+    inside = offsets < tiles
+    at = slot * tiles + offsets
+    maxima = tl.load(sums_ptr + at, mask=inside, other=float("-inf"))
+    sums = tl.load(sums_ptr + plane + at, mask=inside, other=0.0)
+    weighted = tl.load(sums_ptr + 2 * plane + at, mask=inside, other=0.0)
+    scores = tl.load(sums_ptr + 3 * plane + at, mask=inside, other=float("-inf"))
+    logits = tl.load(sums_ptr + 4 * plane + at, mask=inside, other=0.0)
+    tile_tokens = tl.load(tile_tokens_ptr + at, mask=inside, other=0)
+    largest = tl.max(maxima, axis=0)
+    shift = tl.where(largest == float("-inf"), 0.0, largest)
+    # A tile of banned tokens alone has no sums, whatever its largest logit says.
+    below = tl.where(maxima == float("-inf"), 0.0, maxima - shift)
+    scale = tl.exp(below)
+    total = tl.sum(sums * scale, axis=0)
+    spread = tl.sum((weighted + below * sums) * scale, axis=0)
+    total = tl.where(total == 0.0, nan, total)
+    _, best = tl.max(scores, axis=0, return_indices=True)
+    chosen = offsets == best
+    token = tl.sum(tl.where(chosen, tile_tokens, 0), axis=0)
+    logit = tl.sum(tl.where(chosen, logits, 0.0), axis=0)
+    tl.store(tokens_ptr + slot, token.to(tl.int64))
+    tl.store(confidence_ptr + slot, tl.exp(logit - shift) / total)
+    tl.store(entropy_ptr + slot, tl.log(total) - spread / total)
+
+
+def unmask_into(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    rows: torch.Tensor,
+    banned: torch.Tensor | None,
+    noise: tuple[float, torch.Tensor] | None,
+    out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+) -> None:
+    """Write each row's token, its probability and the entropy; see `kernels.ops.unmask`.
+
+    Args:
+        hidden: (N, D), last dim contiguous.
+        weight: (V, D), last dim contiguous.
+        rows: (M,) int64, M ≥ 1; negative for padding.
+        banned: (M, ceil(V / 32)) int32, last dim contiguous; a set bit bans an id.
+        noise: Temperature above 0 and (M,) int64 seeds; None takes the likeliest.
+        out: tokens (M,) int64, confidence and entropy (M,) float32; overwritten.
+    """
+    count, (columns, width) = rows.shape[0], weight.shape
+    tiles = triton.cdiv(columns, VOCABULARY_TILE)
+    sums = torch.empty((5, count, tiles), dtype=torch.float32, device=hidden.device)
+    tile_tokens = torch.empty((count, tiles), dtype=torch.int32, device=hidden.device)
+    temperature, seeds = noise if noise is not None else (1.0, rows)
+    with torch.cuda.device(hidden.device if hidden.is_cuda else -1):
+        _tiles_kernel[(tiles, triton.cdiv(count, ROW_TILE))](
+            hidden,
+            weight,
+            rows,
+            rows if banned is None else banned,
+            seeds,
+            sums,
+            tile_tokens,
+            count,
+            columns,
+            width,
+            tiles,
+            sums[0].numel(),
+            hidden.stride(0),
+            weight.stride(0),
+            0 if banned is None else banned.stride(0),
+            1.0 / temperature,
+            BANNED=banned is not None,
+            SAMPLED=noise is not None,
+            WIDE=INTERPRETED,
+            ROWS=ROW_TILE,
+            COLUMNS=VOCABULARY_TILE,
+            WIDTH=WIDTH_TILE,
+        )
+        _fold_kernel[(count,)](
+            rows,
+            sums,
+            tile_tokens,
+            *out,
+            tiles,
+            sums[0].numel(),
+            TILES=triton.next_power_of_2(tiles),
+        )

@@ -1,0 +1,75 @@
+"""Parity with the torch reference: on CUDA compiled, elsewhere in Triton's interpreter."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kernels import reference
+
+pytest.importorskip("triton", reason="Triton ships for Linux alone")
+
+from kernels import linear
+from kernels.linear import OUT_TILE, WIDTH_TILE
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32]
+TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+
+
+def assert_parity(
+    x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int = 1
+) -> None:
+    """Output poisoned first, so that a number that was not written shows."""
+    out = torch.full((len(x), len(weight)), torch.nan, dtype=x.dtype, device=x.device)
+    linear.linear_into(x, weight, scale, parts, out)
+    expected = reference.linear(x, weight, scale)
+    tolerance = TOLERANCES[x.dtype]
+    torch.testing.assert_close(out, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_parity(device: torch.device, dtype: torch.dtype = torch.float32) -> None:
+    for rows, width, outs in [(1, 1, 1), (3, 63, 20), (17, WIDTH_TILE + 2, OUT_TILE + 3)]:
+        generator = torch.Generator().manual_seed(width)
+        x = torch.randn(rows, width, generator=generator).to(device, dtype)
+        weight, scale = reference.quantize(
+            torch.randn(outs, width, generator=generator), torch.int8
+        )
+        assert_parity(x, weight.to(device), scale.to(device))
+
+
+def check_parts(device: torch.device) -> None:
+    """Whole parts, a short one, and one with nothing in it."""
+    x = torch.randn(2, 2 * WIDTH_TILE + 9, device=device)
+    weight, scale = reference.quantize(torch.randn(5, x.shape[1], device=device), torch.int8)
+    for parts in (2, 3, 5):
+        assert_parity(x, weight, scale, parts)
+
+
+CHECKS = (check_parity, check_parts)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_agrees_with_the_reference(check, device: torch.device) -> None:  # type: ignore[no-untyped-def]
+    check(device)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype(dtype: torch.dtype, device: torch.device) -> None:
+    check_parity(device, dtype)
+
+
+def test_weights_in_float8(device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(1)
+    weight, scale = reference.quantize(
+        torch.randn(30, 70, generator=generator), torch.float8_e4m3fn
+    )
+    x = torch.randn(4, 70, generator=generator)
+    assert_parity(x.to(device), weight.to(device), scale.to(device))
+
+
+def test_inputs_may_be_strided(device: torch.device) -> None:
+    wide = torch.full((6, 90), torch.nan, device=device)
+    wide[::2, 10:73] = torch.randn(3, 63, device=device)
+    weight = torch.zeros(10, 80, dtype=torch.int8, device=device)
+    weight[:, 5:68] = torch.randint(-127, 128, (10, 63), device=device)
+    assert_parity(wide[::2, 10:73], weight[:, 5:68], torch.rand(10, device=device))

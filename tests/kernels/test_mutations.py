@@ -1,0 +1,105 @@
+"""Planted bugs: the parity checks of each kernel notice every one of them.
+
+A kernel's source is changed in one place and loaded as a module of its own; its test module then
+checks that one instead.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+pytest.importorskip("triton", reason="Triton ships for Linux alone")
+
+from kernels import accept, attention, confidence, linear, mlp, norm, rope, unmask
+from tests.kernels import (
+    test_accept,
+    test_attention,
+    test_confidence,
+    test_linear,
+    test_mlp,
+    test_norm,
+    test_rope,
+    test_unmask,
+)
+
+MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
+    (confidence, test_confidence, "tile_best > best", "tile_best >= best"),
+    (confidence, test_confidence, "total * tl.exp(best - shift) +", "total +"),
+    (confidence, test_confidence, "inside = offsets < columns", "inside = offsets < columns - 1"),
+    (unmask, test_unmask, "weighted + below * sums", "weighted"),
+    (unmask, test_unmask, "(ids % 32)[None, :]) & 1", "(ids % 31)[None, :]) & 1"),
+    (unmask, test_unmask, "x ^= x >> 15", "x ^= x >> 14"),
+    (unmask, test_unmask, "tile * COLUMNS + index, mask", "index, mask"),
+    (accept, test_accept, "(equal & to_the_left)", "equal"),
+    (accept, test_accept, "confidence > bound", "confidence >= bound"),
+    (accept, test_accept, "bound / (rank + 2)", "bound / (rank + 1)"),
+    (accept, test_accept, "before <= bound", "before < bound"),
+    (accept, test_accept, "good | (rank == 0)", "good"),
+    (attention, test_attention, "length - rows + row + 1, length)", "length - rows + row, length)"),
+    (attention, test_attention, "mixed * kept[:, None] +", "mixed +"),
+    (attention, test_attention, "positions % PAGE\n", "positions % PAGE + (page == 1)\n"),
+    (attention, test_attention, "tl.exp(best - tl.max(best, axis=0))", "1.0 + 0 * best"),
+    (attention, test_attention, "kv_head * heads_per_key + inner", "kv_head + inner"),
+    (norm, test_norm, "/ width + eps", "/ WIDTH + eps"),
+    (norm, test_norm, "/ width + eps)", "/ width)"),
+    (norm, test_norm, "tl.store(at, x, mask=inside)", "tl.store(at, x, mask=offsets < 0)"),
+    (mlp, test_mlp, "gate * sigmoid * up", "sigmoid * up"),
+    (mlp, test_mlp, "tl.where(gate >= 0, 1.0, small)", "tl.where(gate >= 0, small, 1.0)"),
+    (mlp, test_mlp, "tl.load(at + width", "tl.load(at + width - 1"),
+    (rope, test_rope, "x * cos - y * sin", "x * cos + y * sin"),
+    (rope, test_rope, "q_right, k_right", "q_right, q_right"),
+    (rope, test_rope, "KV_HEADS + head - HEADS) *", "KV_HEADS) *"),
+    (rope, test_rope, "/ (2 * HALF)", "/ HALF"),
+    (linear, test_linear, "part * plane + at", "at"),
+    (linear, test_linear, "width, (part + 1) * part_width", "width, (part + 2) * part_width"),
+    (linear, test_linear, "tl.load(scale_ptr + column", "tl.load(scale_ptr + 0 * column"),
+]  # fmt: skip
+
+
+@contextmanager
+def mutated(kernel: ModuleType, tested: ModuleType, source: str, file: Path) -> Iterator[None]:
+    """Let a test module check a kernel made of other source, which Triton reads from its file."""
+    file.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    name = kernel.__name__.rpartition(".")[2]
+    setattr(tested, name, module)
+    try:
+        yield
+    finally:
+        setattr(tested, name, kernel)
+        del sys.modules[file.stem]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("kernel", "tested", "good", "bad"),
+    MUTATIONS,
+    ids=[f"{m[0].__name__.rpartition('.')[2]}: {m[3].strip()}" for m in MUTATIONS],
+)
+def test_a_planted_bug_is_noticed(
+    kernel: ModuleType,
+    tested: ModuleType,
+    good: str,
+    bad: str,
+    tmp_path: Path,
+    device: torch.device,
+) -> None:
+    assert kernel.__file__ is not None
+    source = Path(kernel.__file__).read_text(encoding="utf-8")
+    assert source.count(good) == 1, f"{good!r} stands there {source.count(good)} times"
+    file = tmp_path / f"mutated_{kernel.__name__.rpartition('.')[2]}.py"
+    with mutated(kernel, tested, source.replace(good, bad), file), pytest.raises(AssertionError):
+        for check in tested.CHECKS:
+            check(device)

@@ -1,0 +1,197 @@
+"""Parity with the torch reference: on CUDA compiled, elsewhere in Triton's interpreter."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from kernels import reference
+
+pytest.importorskip("triton", reason="Triton ships for Linux alone")
+
+from kernels import unmask
+from kernels.unmask import ROW_TILE, VOCABULARY_TILE, WIDTH_TILE
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32]
+Out = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Noise = tuple[float, torch.Tensor] | None
+
+
+def run(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    rows: torch.Tensor,
+    banned: torch.Tensor | None = None,
+    noise: Noise = None,
+) -> Out:
+    """Outputs poisoned first, so that a row that was not written shows."""
+    count = rows.shape[0]
+    out = (
+        torch.full((count,), -7, dtype=torch.int64, device=hidden.device),
+        torch.full((count,), -7.0, device=hidden.device),
+        torch.full((count,), -7.0, device=hidden.device),
+    )
+    unmask.unmask_into(hidden, weight, rows, banned, noise, out)
+    return out
+
+
+def assert_parity(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    rows: torch.Tensor,
+    banned: torch.Tensor | None = None,
+    noise: Noise = None,
+) -> None:
+    tokens, confidence, entropy = run(hidden, weight, rows, banned, noise)
+    expected = reference.unmask(hidden, weight, rows, banned, noise)
+    assert torch.equal(tokens, expected[0])
+    torch.testing.assert_close(confidence, expected[1], rtol=1e-4, atol=0, equal_nan=True)
+    torch.testing.assert_close(entropy, expected[2], rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+def whole(generator: torch.Generator, *shape: int) -> torch.Tensor:
+    """Small whole numbers, whose products are exact in every dtype: equal logits are equal."""
+    return torch.randint(-3, 4, shape, generator=generator).float()
+
+
+def bans(banned_ids: list[list[int]], columns: int) -> torch.Tensor:
+    words = torch.zeros(len(banned_ids), -(-columns // 32), dtype=torch.int64)
+    for row, ids in enumerate(banned_ids):
+        for i in ids:
+            words[row, i // 32] |= 1 << (i % 32)
+    return torch.where(words >= 1 << 31, words - (1 << 32), words).to(torch.int32)
+
+
+def check_parity(device: torch.device) -> None:
+    """Odd sizes, whole tiles and less than one; near ties decided by the lowest id."""
+    for rows, columns, width in [
+        (1, 1, 1),
+        (3, 63, 20),
+        (ROW_TILE, VOCABULARY_TILE, WIDTH_TILE),
+        (ROW_TILE + 1, 2 * VOCABULARY_TILE + 5, WIDTH_TILE + 3),
+    ]:
+        generator = torch.Generator().manual_seed(columns)
+        hidden = whole(generator, rows, width).to(device)
+        weight = whole(generator, columns, width).to(device)
+        assert_parity(hidden, weight, torch.arange(rows, device=device))
+        assert_parity(hidden / 4, weight / 4, torch.arange(rows, device=device))
+
+
+def check_bans(device: torch.device) -> None:
+    columns = VOCABULARY_TILE + 40
+    hidden = torch.ones(4, 2, device=device)
+    weight = torch.arange(columns, device=device).float()[:, None].expand(-1, 2).contiguous() / 64
+    rows = torch.arange(4, device=device)
+    everything = list(range(columns))
+    banned = bans([[], [columns - 1, 31, 32], everything[:-1], everything], columns).to(device)
+    assert_parity(hidden, weight, rows, banned)
+    tokens, confidence, entropy = run(hidden, weight, rows, banned)
+    assert tokens.tolist() == [columns - 1, columns - 2, columns - 1, 0]
+    assert confidence[2].item() == 1.0
+    assert entropy[2].item() == 0.0
+    assert confidence[3].isnan()
+    assert entropy[3].isnan()
+
+
+def check_noise(device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(5)
+    hidden = torch.randn(6, 40, generator=generator).to(device)
+    weight = (torch.randn(300, 40, generator=generator) / 4).to(device)
+    seeds = torch.tensor([0, 1, 2**31, 2**32 - 1, 12345, 1], device=device)
+    assert_parity(hidden, weight, torch.arange(6, device=device), None, (0.7, seeds))
+    assert_parity(hidden, weight, torch.arange(6, device=device), None, (3.0, seeds))
+
+
+CHECKS = (check_parity, check_bans, check_noise)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_agrees_with_the_reference(check, device: torch.device) -> None:  # type: ignore[no-untyped-def]
+    check(device)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype(dtype: torch.dtype, device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(3)
+    hidden = torch.randn(5, 70, generator=generator).to(device, dtype)
+    weight = (torch.randn(200, 70, generator=generator) / 4).to(device, dtype)
+    assert_parity(hidden, weight, torch.arange(5, device=device))
+
+
+def test_ties_go_to_the_lowest_id(device: torch.device) -> None:
+    columns = 3 * VOCABULARY_TILE
+    weight = torch.zeros(columns, 4, device=device)
+    weight[[7, VOCABULARY_TILE + 2, columns - 1]] = 1.0
+    hidden = torch.stack((torch.zeros(4), torch.ones(4), -torch.ones(4))).to(device)
+    tokens, confidence, _ = run(hidden, weight, torch.arange(3, device=device))
+    assert tokens.tolist() == [0, 7, 0]
+    assert confidence[0].item() == pytest.approx(1 / columns)
+
+
+def test_the_entropy_of_equal_logits_is_the_log_of_their_number(device: torch.device) -> None:
+    _, _, entropy = run(
+        torch.ones(1, 4, device=device),
+        torch.ones(500, 4, device=device),
+        torch.zeros(1, dtype=torch.int64, device=device),
+    )
+    assert entropy.item() == pytest.approx(math.log(500), rel=1e-6)
+
+
+def test_rows_are_chosen_by_index_and_padding_is_told_apart(device: torch.device) -> None:
+    hidden = torch.randn(2 * ROW_TILE, 8, device=device)
+    weight = torch.randn(50, 8, device=device)
+    rows = torch.full((2 * ROW_TILE + 3,), -1, dtype=torch.int64, device=device)
+    rows[:3] = torch.tensor([5, 0, 5])
+    assert_parity(hidden, weight, rows)
+    tokens, confidence, _ = run(hidden, weight, rows)
+    assert tokens[0] == tokens[2]
+    assert confidence[3:].isnan().all()
+    assert (tokens[3:] == 0).all()
+
+
+def test_strided_inputs(device: torch.device) -> None:
+    hidden = torch.full((8, 100), torch.nan, device=device)
+    hidden[::2, 10:50] = torch.randn(4, 40, device=device)
+    weight = torch.full((120, 90), torch.nan, device=device)
+    weight[::2, 20:60] = torch.randn(60, 40, device=device)
+    assert_parity(hidden[::2, 10:50], weight[::2, 20:60], torch.arange(4, device=device))
+    assert (
+        run(hidden[::2, 10:50], weight[::2, 20:60], torch.arange(4, device=device))[1]
+        .isfinite()
+        .all()
+    )
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_a_row_with_nan_has_no_confidence_and_a_real_token(device: torch.device) -> None:
+    hidden = torch.randn(2, 8, device=device)
+    weight = torch.randn(VOCABULARY_TILE + 9, 8, device=device)
+    weight[VOCABULARY_TILE + 3] = torch.nan
+    tokens, confidence, entropy = run(hidden, weight, torch.arange(2, device=device))
+    expected = reference.unmask(hidden, weight, torch.arange(2, device=device), None, None)
+    assert torch.equal(tokens, expected[0])
+    assert confidence.isnan().all()
+    assert entropy.isnan().all()
+
+
+def test_noise_depends_on_seed_and_id_alone(device: torch.device) -> None:
+    hidden = torch.randn(1, 8, device=device).expand(5, 8).contiguous()
+    weight = torch.randn(400, 8, device=device) / 8
+    seeds = torch.tensor([9, 1, 9, 2, 9], device=device)
+    together = run(hidden, weight, torch.arange(5, device=device), None, (1.0, seeds))[0]
+    alone = run(
+        hidden[:1], weight, torch.zeros(1, dtype=torch.int64, device=device), None, (1.0, seeds[:1])
+    )[0]
+    assert together[0] == together[2] == together[4] == alone[0]
+    assert len(set(together.tolist())) > 1
+
+
+def test_noise_draws_from_the_distribution() -> None:
+    logits = torch.tensor([0.0, 1.0, 2.0, -1.0])
+    seeds = torch.arange(20_000)
+    noise = reference.gumbel(seeds[:, None], torch.arange(4)[None])
+    drawn = (logits + noise).argmax(dim=-1).bincount(minlength=4) / len(seeds)
+    # Four standard deviations of a share of 20,000 draws.
+    torch.testing.assert_close(drawn, logits.softmax(-1), rtol=0, atol=0.014)
