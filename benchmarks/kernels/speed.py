@@ -1,0 +1,220 @@
+"""Kernels against their references and torch.compile: ``python -m benchmarks.kernels.speed``.
+
+It needs an NVIDIA GPU. Each kernel runs at shapes of an 8B model's denoising step: 32 positions of
+each of 1, 4, 8 and 32 requests. What it moves at least, and computes at least, gives its share of
+the roofline; a figure counts only if kernel and reference agree, which is checked first.
+``--dry-run`` does that alone, on any machine and at small shapes.
+
+Results: benchmarks/results/kernels.json. Medians of `triton.testing.do_bench`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from benchmarks.report import machine, write
+from kernels import ops, reference
+from kernels.context import Context
+
+BLOCK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Of a model's layer.
+
+    Attributes:
+        context: Positions before the block.
+    """
+
+    width: int = 4096
+    inner: int = 12_288
+    heads: int = 32
+    kv_heads: int = 8
+    size: int = 128
+    vocabulary: int = 151_936
+    context: int = 1024
+    page: int = 64
+
+
+SMALL = Shape(64, 96, 4, 2, 16, 300, 40, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kernel at one shape.
+
+    Attributes:
+        run: The operation, by its kernel on CUDA.
+        plain: The same by torch alone.
+        moved: Bytes read and written at least.
+        computed: Floating-point operations at least.
+    """
+
+    name: str
+    run: Callable[[], Any]
+    plain: Callable[[], Any]
+    moved: int
+    computed: int
+
+
+def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator[Case]:
+    """Every kernel, at a batch of so many blocks."""
+    rows = batch * BLOCK
+    element = dtype.itemsize
+
+    def random(*sizes: int) -> torch.Tensor:
+        return torch.randn(*sizes, device=device, dtype=dtype)
+
+    x, weight = random(rows, shape.width), random(shape.width)
+    yield Case(
+        "norm",
+        lambda: ops.add_norm(x, None, weight, 1e-6),
+        lambda: reference.add_norm(x, None, weight, 1e-6),
+        2 * x.nbytes,
+        4 * x.numel(),
+    )
+    gate_up = random(rows, 2 * shape.inner)
+    yield Case(
+        "silu_mul",
+        lambda: ops.silu_mul(gate_up),
+        lambda: reference.silu_mul(gate_up),
+        gate_up.nbytes * 3 // 2,
+        4 * gate_up.numel(),
+    )
+    head = random(shape.vocabulary, shape.width)
+    index = torch.arange(rows, device=device)
+    yield Case(
+        "unmask",
+        lambda: ops.unmask(x, head, index),
+        lambda: reference.unmask(x, head, index, None, None),
+        head.nbytes + x.nbytes,
+        2 * rows * head.numel(),
+    )
+    yield from _linear_cases(x, shape, dtype)
+    yield _attention_case(batch, shape, random, element)
+
+
+def _linear_cases(x: torch.Tensor, shape: Shape, dtype: torch.dtype) -> Iterator[Case]:
+    full = torch.randn(shape.inner, shape.width, device=x.device, dtype=dtype)
+    for name, bits in (("int8", torch.int8), ("float8", torch.float8_e4m3fn)):
+        weight, scale = ops.quantize(full, bits)
+        yield Case(
+            f"linear_{name}",
+            lambda weight=weight, scale=scale: ops.linear(x, weight, scale),
+            lambda weight=weight, scale=scale: reference.linear(x, weight, scale),
+            weight.nbytes + x.nbytes + len(x) * shape.inner * dtype.itemsize,
+            2 * len(x) * weight.numel(),
+        )
+    yield Case(
+        "linear_plain",
+        lambda: torch.nn.functional.linear(x, full),
+        lambda: torch.nn.functional.linear(x.float(), full.float()).to(dtype),
+        full.nbytes + x.nbytes + len(x) * shape.inner * dtype.itemsize,
+        2 * len(x) * full.numel(),
+    )
+
+
+def _attention_case(
+    batch: int, shape: Shape, random: Callable[..., torch.Tensor], element: int
+) -> Case:
+    length = shape.context + BLOCK
+    pages = -(-length // shape.page)
+    queries = random(batch * BLOCK, shape.heads, shape.size)
+    keys, values = (random(batch * pages, shape.page, shape.kv_heads, shape.size) for _ in range(2))
+    device = queries.device
+    context = Context(
+        torch.arange(batch * pages, dtype=torch.int32, device=device).view(batch, pages),
+        torch.arange(0, (batch + 1) * BLOCK, BLOCK, dtype=torch.int32, device=device),
+        torch.full((batch,), length, dtype=torch.int32, device=device),
+        torch.zeros(batch, dtype=torch.int32, device=device),
+        BLOCK,
+    )
+    shares = 1 << (max(1, 16 // batch).bit_length() - 1)
+    return Case(
+        "attention",
+        lambda: ops.attention(queries, keys, values, context, shares),
+        lambda: reference.attention(queries, keys, values, context),
+        2 * batch * length * shape.kv_heads * shape.size * element + 2 * queries.nbytes,
+        4 * batch * BLOCK * length * shape.heads * shape.size,
+    )
+
+
+def disagreement(case: Case) -> float:
+    """Largest relative error of a case's outputs against its reference's, in norms."""
+    got, expected = case.run(), case.plain()
+    if not isinstance(got, tuple):
+        got, expected = (got,), (expected,)
+    # Of tokens, near ties may fall either way; their confidence tells.
+    pairs = [(g, e) for g, e in zip(got, expected, strict=True) if g.is_floating_point()]
+    return max(float((g.float() - e.float()).norm() / e.float().norm()) for g, e in pairs)
+
+
+def measured(case: Case, copy_gb_s: float, peak_tflop_s: float) -> dict[str, float]:
+    """Milliseconds by kernel, by torch and by torch.compile; share of the roofline."""
+    from triton.testing import do_bench
+
+    def milliseconds(run: Callable[[], Any]) -> float:
+        return float(do_bench(run, return_mode="median"))
+
+    kernel = milliseconds(case.run)
+    least = max(case.moved / copy_gb_s / 1e6, case.computed / peak_tflop_s / 1e9)
+    return {
+        "ms": round(kernel, 4),
+        "torch_ms": round(milliseconds(case.plain), 4),
+        "compiled_ms": round(milliseconds(torch.compile(case.plain)), 4),
+        "gb_s": round(case.moved / kernel / 1e6, 1),
+        "tflop_s": round(case.computed / kernel / 1e9, 1),
+        "roofline": round(least / kernel, 3),
+    }
+
+
+def peaks() -> tuple[float, float]:
+    """GB/s of a large copy (read and write counted), TFLOP/s of a large bfloat16 product."""
+    from triton.testing import do_bench
+
+    source = torch.empty(2**30, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    copy_ms = do_bench(lambda: target.copy_(source), return_mode="median")
+    square = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    product_ms = do_bench(lambda: square @ square, return_mode="median")
+    return 2 * source.nbytes / copy_ms / 1e6, 2 * 8192**3 / product_ms / 1e9
+
+
+def main() -> None:
+    """Check every kernel, and time it."""
+    parser = argparse.ArgumentParser(prog="benchmarks.kernels.speed", description=__doc__)
+    parser.add_argument("--dry-run", action="store_true", help="check alone, at small shapes")
+    arguments = parser.parse_args()
+    if arguments.dry_run:
+        for case in cases(2, SMALL, "cuda" if torch.cuda.is_available() else "cpu", torch.float32):
+            print(f"{case.name:14} disagrees by {disagreement(case):.1e}")
+        return
+    if not torch.cuda.is_available():
+        sys.exit("benchmarks.kernels.speed needs an NVIDIA GPU; --dry-run does not")
+    began = machine()
+    copy_gb_s, peak_tflop_s = peaks()
+    figures: dict[str, Any] = {
+        "device": torch.cuda.get_device_name(),
+        "copy_gb_s": round(copy_gb_s),
+        "peak_tflop_s": round(peak_tflop_s),
+    }
+    for batch in (1, 4, 8, 32):
+        for case in cases(batch, Shape(), "cuda", torch.bfloat16):
+            error = disagreement(case)
+            if not error < 0.03:
+                sys.exit(f"{case.name}, batch {batch}: disagrees with its reference by {error:.3g}")
+            told = measured(case, copy_gb_s, peak_tflop_s)
+            figures[f"{case.name}_{batch}"] = told
+            print(f"{case.name:14} {batch:3} {told}", flush=True)
+    print(write("kernels", "benchmarks.kernels.speed", figures, began))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Where there is no GPU the kernels' benchmark checks its cases on their references."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+import torch
+
+from benchmarks.kernels import speed
+
+
+def test_every_case_agrees_with_its_reference() -> None:
+    names = []
+    for case in speed.cases(2, speed.SMALL, "cpu", torch.float32):
+        assert speed.disagreement(case) < 1e-4
+        assert case.moved > 0
+        assert case.computed > 0
+        names.append(case.name)
+    assert {"norm", "silu_mul", "unmask", "attention", "linear_int8", "linear_float8"} <= {*names}
+
+
+def test_a_disagreement_is_noticed() -> None:
+    wrong = speed.Case("wrong", lambda: torch.ones(4), lambda: torch.full((4,), 2.0), 1, 1)
+    assert math.isclose(speed.disagreement(wrong), 0.5)
+
+
+def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["speed"])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="needs an NVIDIA GPU"):
+        speed.main()
