@@ -43,6 +43,11 @@ class KVCache:
         """Positions that fit."""
         return self._store.shape[3]
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the buffers, used or not."""
+        return self._store.nbytes
+
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Put new keys and values behind the committed ones and return all of them.
 

@@ -1,4 +1,4 @@
-"""The shape of a block-diffusion Transformer, as read from a checkpoint's config.json.
+"""The shape of a block-diffusion Transformer. `dlm.families` reads it from foreign checkpoints.
 
 Shape letters used in this package: B rows, T new positions, S positions attended to, D width, H
 query heads, K key-value heads, N head size, V vocabulary, L block size.
@@ -7,9 +7,13 @@ query heads, K key-value heads, N head size, V vocabulary, L block size.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from dlm.experts import Experts
+from dlm.rope import RopeScaling
 
 MODEL_TYPE = "quicksilver"
 
@@ -22,6 +26,18 @@ class ModelConfig:
         block_size: L, positions denoised together.
         mask_token_id: The id that stands for "not decided yet".
         eos_token_id: The id that ends a message.
+        qk_norm: Whether queries and keys are normalised per head (Qwen3).
+        qkv_bias: Whether their projection has a bias (Qwen2).
+        tie_word_embeddings: Whether the embedding serves as head.
+        partial_rotary_factor: Share of each head that is turned; in (0, 1].
+        rope_scaling: How rotary frequencies are stretched; None for not.
+        shift: Whether the logits of a position predict the next one's token even where that is
+            masked, as in models made from autoregressive ones; else a masked position predicts its
+            own token.
+        commit: How positions that are final were forwarded: ``causal``, each seeing what stands
+            before it; ``block``, each seeing all of its block; ``full``, each seeing everything, so
+            that no cache is exact.
+        experts: The mixture that layers have in the place of an MLP; None for none.
     """
 
     vocab_size: int
@@ -37,6 +53,14 @@ class ModelConfig:
     block_size: int = 16
     mask_token_id: int = 1
     eos_token_id: int = 2
+    qk_norm: bool = True
+    qkv_bias: bool = False
+    tie_word_embeddings: bool = True
+    partial_rotary_factor: float = 1.0
+    rope_scaling: RopeScaling | None = None
+    shift: bool = False
+    commit: Literal["causal", "block", "full"] = "causal"
+    experts: Experts | None = None
 
     def __post_init__(self) -> None:
         """Reject shapes that no Transformer can have.
@@ -46,8 +70,13 @@ class ModelConfig:
             vocabulary.
         """
         for field in fields(self):
-            if getattr(self, field.name) < (0 if field.name.endswith("_id") else 1e-12):
-                raise ValueError(f"{field.name}: got {getattr(self, field.name)}, expected > 0")
+            value = getattr(self, field.name)
+            if field.type not in ("int", "float"):
+                continue
+            if not isinstance(value, int if field.type == "int" else int | float):
+                raise ValueError(f"{field.name}: got {value!r}, expected a number")
+            if value < (0 if field.name.endswith("_id") else 1e-12):
+                raise ValueError(f"{field.name}: got {value}, expected > 0")
         if self.num_attention_heads % self.num_key_value_heads:
             raise ValueError(
                 f"num_attention_heads: got {self.num_attention_heads}, expected a multiple of "
@@ -61,27 +90,25 @@ class ModelConfig:
                     f"{name}: got {getattr(self, name)}, expected < vocab_size = {self.vocab_size}"
                 )
 
+    @property
+    def rotary_size(self) -> int:
+        """R, how many numbers of a head are turned."""
+        return int(self.head_dim * self.partial_rotary_factor)
+
     @classmethod
-    def load(cls, directory: Path) -> ModelConfig:
-        """Read config.json of a checkpoint directory.
+    def read(cls, raw: Mapping[str, Any]) -> ModelConfig:
+        """The shape that a config.json of this project's own family tells.
 
         Raises:
-            FileNotFoundError: There is no config.json.
-            ValueError: It is of another model family, its head is not tied to the embedding, or a
-                dimension is missing or impossible.
+            ValueError: A dimension is missing or impossible.
         """
-        raw = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        if raw.get("model_type") != MODEL_TYPE:
-            raise ValueError(
-                f"{directory}: model_type: got {raw.get('model_type')!r}, expected {MODEL_TYPE!r}"
-            )
-        if not raw.get("tie_word_embeddings", True):
-            raise ValueError(f"{directory}: tie_word_embeddings: got false, expected true")
         known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in raw.items() if name in known}
+        stretched = RopeScaling.read(raw.get("rope_scaling"), raw.get("max_position_embeddings", 0))
         try:
-            return cls(**{name: value for name, value in raw.items() if name in known})
+            return cls(**(given | {"rope_scaling": stretched}))
         except TypeError as error:
-            raise ValueError(f"{directory}/config.json: {error}") from error
+            raise ValueError(str(error)) from error
 
     def save(self, directory: Path) -> None:
         """Write config.json in the Hugging Face layout."""
@@ -89,8 +116,9 @@ class ModelConfig:
             "architectures": ["QuicksilverForBlockDiffusion"],
             "model_type": MODEL_TYPE,
             **asdict(self),
+            "rope_scaling": None if self.rope_scaling is None else self.rope_scaling.written(),
             "hidden_act": "silu",
             "attention_bias": False,
-            "tie_word_embeddings": True,
         }
+        del raw["experts"]
         (directory / "config.json").write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")

@@ -1,28 +1,57 @@
-"""One request's decoding, a forward at a time.
+"""One request's decoding as a generator of the forwards that it wants (`dlm.forwards`).
 
-`decode` is a generator: it yields after every forward, so that whoever runs it can interleave
-requests and stop any of them between two steps. It knows nothing of threads, queues or text.
+Whoever runs it may interleave requests, serve several with one forward, and stop any of them
+between two steps. It knows nothing of models, threads, queues or text.
+
+`decode` is for checkpoints whose committed positions are causal: a block is drafted
+bidirectionally, then one causal forward verifies it and commits it, or commits it as it is.
 
 Shapes: T new positions, L positions of a block, V vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from dlm.cache import KVCache
-from dlm.effort import Refinement
+from dlm.dialect import Dialect
+from dlm.echo import Echo
+from dlm.effort import Refinement, Rule
+from dlm.forwards import Forward, Steps
 from dlm.grammar import Matcher
-from dlm.model import Transformer
-from dlm.tokenizer import Mark
-from dlm.unmask import threshold
-from dlm.verify import Verdict, choose, verify
+from dlm.revision import Earlier, doubted
+from dlm.sampling import Sampling
+from dlm.unmask import accept, propose
+from dlm.verify import guided, verify
 
-PREFILL_CHUNK = 256
+PREFILL_CHUNK = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The ids that decoding has to know.
+
+    Attributes:
+        mask: Stands for a position that is not decided yet.
+        end: Ends an answer.
+        never: What an answer never holds, the mask among it.
+        ends: Others that end an answer; where one is likelier than ``end`` it counts as that.
+    """
+
+    mask: int
+    end: int
+    never: tuple[int, ...]
+    ends: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, dialect: Dialect, size: int) -> Vocabulary:
+        """That of a checkpoint whose model has ``size`` logits, of which some may mean nothing."""
+        never = (*dialect.never, *range(dialect.size, size))
+        return cls(dialect.mask, dialect.end, never, tuple(sorted(dialect.ends - {dialect.end})))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +60,18 @@ class Plan:
 
     Attributes:
         refinement: Draft forwards per block and their threshold.
-        verified: Whether drafts are verified causally (then they equal greedy decoding, and may
-            have a grammar), or committed as drafted.
+        verified: Whether drafts are verified causally (then they equal decoding left to right, and
+            may have a grammar), or committed as drafted.
         max_tokens: Longest answer, end mark included; at least 1.
+        sampling: Draws the tokens; None takes the likeliest.
+        earlier: Tokens of an earlier answer to the prompt as it was, to be revised.
     """
 
     refinement: Refinement
     verified: bool
     max_tokens: int
+    sampling: Sampling | None = None
+    earlier: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -49,99 +82,124 @@ class Progress:
         tokens: Final tokens of the answer, end mark included when ``complete``.
         draft: Tokens being worked on behind them, for display; the mask id where unsure.
         forwards: Model forwards spent, prefill included.
+        steps: Of these, forwards that denoised.
         cached: Prompt tokens that did not need a forward.
+        kept: Tokens of the earlier answer that stand.
         complete: Whether the end mark was reached.
     """
 
     tokens: list[int] = field(default_factory=list)
     draft: list[int] = field(default_factory=list)
     forwards: int = 0
+    steps: int = 0
     cached: int = 0
+    kept: int = 0
     complete: bool = False
 
 
 class Decoder:
-    """Runs forwards of one model over one cache."""
+    """What all ways of decoding share: one request's cache, prompt and progress.
 
-    def __init__(self, model: Transformer, cache: KVCache, prompt: Sequence[int]) -> None:
-        self.model = model
+    Args:
+        cache: Holds a beginning of the prompt, and not all of it.
+        prompt: Ids, at least one.
+        block_size: L.
+        vocabulary: Of the checkpoint.
+    """
+
+    def __init__(
+        self,
+        cache: KVCache,
+        prompt: Sequence[int],
+        block_size: int,
+        vocabulary: Vocabulary,
+    ) -> None:
         self.cache = cache
         self.prompt = list(prompt)
+        self.block_size = block_size
+        self.vocabulary = vocabulary
         self.progress = Progress(cached=cache.length)
+        self._never = torch.tensor([*vocabulary.never, *vocabulary.ends])
 
-    def forward(self, ids: Sequence[int], causal: int, first: int = 0) -> Tensor:
-        """Logits of new positions; nothing is committed.
-
-        Args:
-            ids: T new tokens.
-            causal: So many of them, from the left, see what stands before them and themselves; the
-                others see all new tokens as well.
-            first: Index of the first one whose logits are wanted.
-
-        Returns:
-            (T - first, V) on the CPU; the marks that never answer are banned with -inf.
-        """
-        device = self.model.embed_tokens.weight.device
-        start = self.cache.length
-        tokens = torch.tensor([ids], device=device)
-        positions = torch.arange(start, start + len(ids), device=device)[None]
-        mask = None
-        if causal > 0 and len(ids) > 1:
-            mask = torch.ones(len(ids), start + len(ids), dtype=torch.bool, device=device)
-            mask[:causal] = mask[:causal].tril(diagonal=start)
-            mask = mask[None, None]
-        hidden = self.model(tokens, positions, mask, self.cache)[0, first:]
-        logits = self.model.logits(hidden).float().cpu()
-        logits[:, : len(Mark)].masked_fill_(_NEVER, -torch.inf)
+    def ask(self, wish: Forward) -> Steps[Tensor]:
+        """Logits of a forward, (T - first, V); what never answers is banned with -inf."""
+        logits = yield wish
         self.progress.forwards += 1
-        return logits
+        if self.vocabulary.ends:
+            end, others = self.vocabulary.end, list(self.vocabulary.ends)
+            logits = logits.clone()
+            logits[:, end] = logits[:, [end, *others]].amax(dim=-1)
+        return logits.index_fill(-1, self._never.to(logits.device), -torch.inf)
 
-    def prefill(self) -> Generator[None, None, Tensor]:
-        """Commit the prompt in chunks; returns the logits (V,) behind its last token."""
-        logits = torch.empty(0)
-        for start in range(self.cache.length, len(self.prompt), PREFILL_CHUNK):
-            chunk = self.prompt[start : start + PREFILL_CHUNK]
-            logits = self.forward(chunk, causal=len(chunk), first=len(chunk) - 1)[0]
+    def prefill(self) -> Steps[list[int]]:
+        """Commit the prompt up to its last chunk; returns that chunk, of at least one id.
+
+        Chunks end at multiples of their size, whatever was cached and whoever else is served.
+        """
+        while True:
+            start = self.cache.length
+            end = (start // PREFILL_CHUNK + 1) * PREFILL_CHUNK
+            if end >= len(self.prompt):
+                return self.prompt[start:]
+            chunk = self.prompt[start:end]
+            yield from self.ask(Forward(chunk, len(chunk), len(chunk) - 1, prefill=True))
             self.cache.commit(len(chunk))
-            yield
-        return logits
 
     def draft(
-        self, known: Sequence[int], refinement: Refinement
-    ) -> Generator[None, None, list[int]]:
+        self,
+        known: Sequence[int],
+        plan: Plan,
+        canvas: Sequence[int] = (),
+        matcher: Matcher | None = None,
+    ) -> Steps[list[int]]:
         """Denoise a block that begins with the last of the known tokens.
 
         Args:
             known: Decided but not committed; those before the last are read causally, as they will
                 be once they are committed.
-            refinement: How often and from what confidence on.
+            plan: How often and from what confidence on.
+            canvas: What the block begins with behind the known token: decided tokens, or masks.
+            matcher: Of the answer so far; the draft keeps to its grammar.
 
         Returns:
             The tokens behind the known ones, cut after the first end mark.
         """
-        tokens = torch.full((self.model.config.block_size - 1,), int(Mark.MASK))
-        masked = tokens == Mark.MASK
-        drafted = tokens.tolist()
+        mask, refinement = self.vocabulary.mask, plan.refinement
+        tokens = torch.full((self.block_size - 1,), mask)
+        tokens[: len(canvas)] = torch.tensor(canvas[: len(tokens)], dtype=torch.int64)
+        masked = tokens == mask
+        drafted = self.until_end(tokens.tolist())
+        logits = None
         for left in range(refinement.steps, 0, -1):
             if not bool(masked[: len(drafted)].any()):
                 break
-            ids = [*known, *tokens.tolist()]
-            logits = self.forward(ids, causal=len(known) - 1, first=len(known))
-            best, accepted = threshold(logits, masked, refinement.threshold)
-            sure = torch.where(accepted, best, tokens)
-            tokens = sure if left > 1 else torch.where(masked, best, tokens)
+            wish = Forward([*known, *tokens.tolist()], len(known) - 1, len(known))
+            logits = yield from self.ask(wish)
+            self.progress.steps += 1
+            entropy = refinement.rule is Rule.ENTROPY
+            proposal = propose(logits, plan.sampling, len(self.progress.tokens), entropy)
+            accepted = accept(proposal, masked, refinement, left)
+            sure = torch.where(accepted, proposal.tokens, tokens)
+            tokens = sure if left > 1 else torch.where(masked, proposal.tokens, tokens)
             masked = masked & ~accepted
-            drafted = until_end(tokens.tolist())
+            drafted = self.until_end(tokens.tolist())
             # A last step also guesses what it is unsure of: to be verified, not to be shown.
             self.progress.draft = sure[: len(drafted)].tolist()
-            yield
-        return drafted
+        if matcher is None or logits is None:
+            return drafted
+        rows = logits.cpu()
+        if plan.sampling is not None:
+            rows = plan.sampling.perturb(rows, len(self.progress.tokens))
+        return guided(tokens, rows, matcher)
+
+    def until_end(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens up to and including the first end mark."""
+        tokens, end = list(tokens), self.vocabulary.end
+        return tokens[: tokens.index(end) + 1] if end in tokens else tokens
 
 
-def decode(
-    decoder: Decoder, plan: Plan, matcher: Matcher | None = None
-) -> Generator[None, None, None]:
-    """Answer the prompt; `Decoder.progress` tells how far it has come. Yields after each forward.
+def decode(decoder: Decoder, plan: Plan, matcher: Matcher | None = None) -> Steps[None]:
+    """Answer the prompt; `Decoder.progress` tells how far it has come.
 
     Raises:
         ValueError: A grammar is given for unverified drafts, which are not final left to right; or
@@ -149,45 +207,84 @@ def decode(
     """
     if matcher is not None and not plan.verified:
         raise ValueError("a grammar needs verified drafts")
+    checked(plan)
+    return _verified(decoder, plan, matcher) if plan.verified else _drafted(decoder, plan)
+
+
+def checked(plan: Plan) -> None:
+    """Refuse a plan for an answer of no tokens.
+
+    Raises:
+        ValueError: It is one.
+    """
     if plan.max_tokens < 1:
         raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")
-    progress = decoder.progress
-    refinement = plan.refinement
-    if not plan.verified:
-        # What is committed must have been decided: as many steps as it takes.
-        refinement = Refinement(decoder.model.config.block_size, refinement.threshold)
-    known = choose((yield from decoder.prefill()), matcher)
+
+
+def _verified(decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[None]:
+    progress, end = decoder.progress, decoder.vocabulary.end
+    earlier = Earlier(plan.earlier)
+    echo = Echo(decoder.prompt, decoder.vocabulary.never)
+    known = yield from decoder.prefill()
+    draft = earlier.proposed(plan.max_tokens)
+    before = progress.forwards
     while True:
+        ids = [*known, *draft]
+        wish = Forward(ids, len(ids), len(known) - 1, prefill=not progress.tokens)
+        logits = (yield from decoder.ask(wish)).cpu()
+        if plan.sampling is not None:
+            logits = plan.sampling.perturb(logits, len(progress.tokens))
+        verdict = verify(draft, logits, matcher, end)
+        decoder.cache.commit(len(known) + len(verdict.accepted))
+        known = verdict.given
+        progress.kept += earlier.judged(verdict)
+        progress.draft = []
+        progress.tokens += verdict.accepted
         progress.tokens += known[: plan.max_tokens - len(progress.tokens)]
+        progress.complete = progress.tokens[-1] == end
         room = plan.max_tokens - len(progress.tokens)
-        progress.complete = progress.tokens[-1] == Mark.END
         if progress.complete or room == 0:
             # The last tokens were never forwarded, so they stay out of the cache.
             return
-        draft = (yield from decoder.draft(known, refinement))[:room]
-        ids = [*known, *draft]
-        logits = decoder.forward(ids, causal=len(ids), first=len(known) - 1)
-        verdict = verify(draft, logits, matcher) if plan.verified else commit(draft, logits)
-        decoder.cache.commit(len(known) + len(verdict.accepted))
-        progress.tokens += verdict.accepted
+        echo.judged(len(verdict.accepted), progress.forwards - before)
+        before = progress.forwards
+        draft = earlier.proposed(room)
+        if not draft and plan.refinement.steps:
+            draft = echo.proposed(progress.tokens, room)
+            if not draft:
+                draft = (yield from decoder.draft(known, plan, (), matcher))[:room]
+
+
+def _drafted(decoder: Decoder, plan: Plan) -> Steps[None]:
+    """Commit drafts as they are; what stands of an earlier answer is the canvas that they fill."""
+    # What is committed must have been decided: as many steps as it takes.
+    plan = replace(plan, refinement=replace(plan.refinement, steps=decoder.block_size))
+    progress, end, mask = decoder.progress, decoder.vocabulary.end, decoder.vocabulary.mask
+    earlier = plan.earlier[: plan.max_tokens]
+    ids = yield from decoder.prefill()
+    size = len(ids)
+    wish = Forward([*ids, *earlier], size + len(earlier), size - 1, prefill=True)
+    logits = yield from decoder.ask(wish)
+    decoder.cache.commit(size)
+    canvas = doubted(earlier, logits.cpu(), plan.refinement.threshold, mask)
+    logits = logits[:1]
+    while True:
+        here = len(progress.tokens)
+        known = canvas[here : here + 1]
+        if known in ([], [mask]):
+            known = propose(logits, plan.sampling, here).tokens.tolist()
+        progress.tokens += known
         progress.draft = []
-        known = verdict.given
-        yield
-
-
-def commit(draft: list[int], logits: Tensor) -> Verdict:
-    """Accept a draft as it is; arguments as in `verify`, whose counterpart it is."""
-    return Verdict(draft, [] if Mark.END in draft else [int(logits[-1].argmax())])
-
-
-def until_end(tokens: Sequence[int]) -> list[int]:
-    """Tokens up to and including the first end mark."""
-    out: list[int] = []
-    for token in tokens:
-        out.append(token)
-        if token == Mark.END:
+        room = plan.max_tokens - len(progress.tokens)
+        if known == [end] or room == 0:
             break
-    return out
-
-
-_NEVER = torch.tensor([m not in (Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE) for m in Mark])
+        draft = (yield from decoder.draft(known, plan, canvas[here + 1 :]))[:room]
+        ids = [*known, *draft]
+        logits = yield from decoder.ask(Forward(ids, len(ids), len(ids) - 1))
+        decoder.cache.commit(len(ids))
+        progress.tokens += draft
+        if progress.tokens[-1] == end or len(progress.tokens) == plan.max_tokens:
+            break
+    progress.draft = []
+    progress.complete = progress.tokens[-1] == end
+    progress.kept = sum(token != mask for token in canvas[: len(progress.tokens)])

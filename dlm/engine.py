@@ -1,36 +1,45 @@
 """Requests in, events out: the engine that voice and the API server share.
 
-One thread owns the model. Each round it takes every live request one forward further, so that a new
-request waits for single forwards only, and one that is cancelled stops before its next.
+One thread owns the model. Each round is one forward that serves as many live requests as its budget
+holds (`dlm.scheduler`), so that a new request waits for single forwards only, and one that is
+cancelled stops before its next.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
+import math
 import queue
+import secrets
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 import torch
 
 from dlm.cache import KVCache
-from dlm.decode import Decoder, Plan, decode
+from dlm.checkpoint import load_checkpoint
+from dlm.decode import Decoder, Plan, Vocabulary, decode
+from dlm.decode_block import decode_block
+from dlm.decode_full import decode_full
+from dlm.dialect import Dialect
 from dlm.effort import REFINEMENT
-from dlm.grammar import GrammarFactory
+from dlm.forwards import Steps
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.live import Event, Failed, Finished, Live, Request, Snapshot, TextDelta, Usage
 from dlm.model import Transformer
-from dlm.prefix import PrefixPool
-from dlm.template import Template
-from dlm.tokenizer import Mark, Tokenizer
-from dlm.weights import load_model
+from dlm.prefix import DEFAULT_BYTES, PrefixPool
+from dlm.rounds import Begin, Job, Rounds
+from dlm.sampling import Sampling
+from dlm.score import Scoring
+from dlm.template import Answer, Template, Tool, Turn
+from dlm.tokenizer import Tokenizer
 
 __all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage"]
 
 SHIPPED = Path(__file__).parent / "checkpoints" / "quicksilver-small"
 
-logger = logging.getLogger(__name__)
+ROUND_TOKENS = 256
 
 
 class Engine:
@@ -40,35 +49,48 @@ class Engine:
 
     Args:
         model: On its device, in its dtype.
-        tokenizer: The one it was trained with.
-        max_live: Requests at a time.
+        language: The dialect that it speaks, or the tokenizer where that is ours.
+        max_live: Requests at a time, waiting ones included.
+        round_tokens: New tokens of one forward, over all requests.
+        prefix_bytes: Memory for keys and values of finished requests.
 
     Raises:
-        ValueError: Model and tokenizer do not fit.
+        ValueError: Model and language do not fit.
     """
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, max_live: int = 64) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        language: Tokenizer | Dialect,
+        max_live: int = 64,
+        round_tokens: int = ROUND_TOKENS,
+        prefix_bytes: int = DEFAULT_BYTES,
+    ) -> None:
         config = model.config
-        if tokenizer.vocab_size > config.vocab_size:
+        dialect = Template(language) if isinstance(language, Tokenizer) else language
+        if dialect.size > config.vocab_size:
             raise ValueError(
-                f"tokenizer: got {tokenizer.vocab_size} entries, the model has {config.vocab_size}"
+                f"tokenizer: got {dialect.size} entries, the model has {config.vocab_size}"
             )
-        marks = (config.mask_token_id, config.eos_token_id)
-        if marks != (Mark.MASK, Mark.END):
+        ids = (config.mask_token_id, config.eos_token_id)
+        if ids[0] != dialect.mask or ids[1] not in dialect.ends:
             raise ValueError(
-                f"mask_token_id, eos_token_id: got {marks}, expected {(+Mark.MASK, +Mark.END)}"
+                f"mask_token_id, eos_token_id: got {ids}, expected {(dialect.mask, dialect.end)}"
             )
         self.model = model
-        self.tokenizer = tokenizer
+        self.dialect: Dialect = dialect
         self.max_live = max_live
-        self._template = Template(tokenizer)
-        self._grammars = GrammarFactory(tokenizer, config.vocab_size)
+        self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
+        self._grammars = GrammarFactory(dialect, config.vocab_size)
         weight = model.embed_tokens.weight
         self._prefixes = PrefixPool(
-            lambda capacity: KVCache(config, capacity, weight.dtype, weight.device)
+            lambda capacity: KVCache(config, capacity, weight.dtype, weight.device),
+            prefix_bytes,
+            config.block_size if config.commit == "block" else 1,
         )
+        self._rounds = Rounds(model, round_tokens, self._leave)
         # Bounded by max_live; None ends the thread.
-        self._queue: queue.SimpleQueue[Live | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Job, Begin] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished = 0
         self._closed = False
@@ -78,17 +100,38 @@ class Engine:
     @classmethod
     def load(
         cls,
-        directory: Path = SHIPPED,
-        dtype: torch.dtype = torch.float32,
-        device: str = "cpu",
+        checkpoint: str | Path = SHIPPED,
+        dtype: torch.dtype | None = None,
+        device: str | None = None,
     ) -> Engine:
-        """Load a checkpoint directory.
+        """Load a checkpoint; arguments and errors as those of `dlm.checkpoint.load_checkpoint`."""
+        loaded = load_checkpoint(checkpoint, dtype, device)
+        return cls(loaded.model, loaded.dialect)
+
+    @property
+    def placement(self) -> str:
+        """Device and number format, for people: ``cpu, int8``."""
+        weight = self.model.embed_tokens.weight
+        rounded = self.model.rounded_head is not None
+        return f"{weight.device}, {'int8' if rounded else str(weight.dtype).removeprefix('torch.')}"
+
+    @property
+    def unfinished(self) -> int:
+        """Requests under way, those that wait included."""
+        return self._unfinished
+
+    def room(self, request: Request) -> int:
+        """Longest answer, in tokens, that the context has room for; below 1 for none.
+
+        It may be called from any thread.
 
         Raises:
-            FileNotFoundError: A file is missing.
-            ValueError: The checkpoint is malformed; the text says how.
+            ValueError: A role is unknown.
         """
-        return cls(load_model(directory, dtype, device), Tokenizer.load(directory))
+        prompt = self.dialect.prompt(request.turns, request.tools)
+        begun = self.dialect.text(request.prefix)
+        config = self.model.config
+        return config.max_position_embeddings - config.block_size - len(prompt) - len(begun)
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         """Begin a request.
@@ -105,14 +148,8 @@ class Engine:
             queue.Full: `max_live` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        live = Live(request, emit)
-        with self._lock:
-            if self._closed:
-                raise RuntimeError("the engine is closed")
-            if self._unfinished >= self.max_live:
-                raise queue.Full(f"{self.max_live} requests are unfinished")
-            self._unfinished += 1
-            self._queue.put(live)
+        live = Live(request, emit, self.dialect)
+        self._enter(live, lambda: self._begin(live))
         return live.cancelled.set
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -145,6 +182,94 @@ class Engine:
         finally:
             cancel()
 
+    def answer(self, request: Request) -> Finished:
+        """Answer a request and wait for it; not to be called from the engine's thread.
+
+        Raises:
+            AnswerError: The answer was malformed.
+            ValueError: The request cannot be answered: too long, or contradictory.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.submit(request, events.put)
+        while True:
+            event = events.get()
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Finished):
+                return event
+
+    def score(
+        self,
+        turns: Sequence[Turn],
+        tools: Sequence[Tool],
+        texts: Sequence[str],
+        priority: int = 0,
+    ) -> list[float]:
+        """How likely each of some texts is as the whole answer; waits for the model.
+
+        Args:
+            turns: The dialogue.
+            tools: What may be called.
+            texts: Each with at least one word.
+            priority: As a request's.
+
+        Returns:
+            Log-probability of each text and the end behind it, in nats.
+
+        Raises:
+            ValueError: A text is empty, or the dialogue too long.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        for text in texts:
+            if not text.strip():
+                raise ValueError(f"texts: got {text!r}, expected at least one word in each")
+        prompt = self.dialect.prompt(turns, tools)
+        answers = [self.dialect.spell(Answer(text, ())) for text in texts]
+        return self._scored(prompt, answers, priority)
+
+    def end_of_message(
+        self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
+    ) -> float:
+        """How likely the last message ends where it does, rather than going on; waits.
+
+        Cheap as a message grows, since only the words that are new are forwarded.
+
+        Args:
+            turns: The dialogue; the last message may be unfinished.
+            tools: What may be called.
+            priority: As a request's.
+
+        Returns:
+            Probability of the end mark behind the last turn's text.
+
+        Raises:
+            ValueError: The dialogue is empty, or too long.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        if not turns:
+            raise ValueError("turns: got none, expected at least 1")
+        *prompt, end = self.dialect.ended(turns, tools)
+        return math.exp(self._scored(prompt, [[end]], priority)[0])
+
+    def _scored(
+        self, prompt: list[int], continuations: Sequence[Sequence[int]], priority: int
+    ) -> list[float]:
+        if self.model.config.commit != "causal":
+            raise ValueError("scoring: got a checkpoint whose positions see what follows them")
+        longest = max(map(len, continuations), default=0)
+        job = Scoring(continuations, priority)
+
+        def begin() -> tuple[Decoder, Steps[None]]:
+            decoder = self._decoder(prompt, longest)
+            return decoder, job.steps(decoder)
+
+        self._enter(job, begin)
+        return job.result.result()
+
     def close(self) -> None:
         """Stop the thread; unfinished requests fail with a RuntimeError. May be called again."""
         with self._lock:
@@ -154,70 +279,87 @@ class Engine:
         self._thread.join()
 
     def _run(self) -> None:
-        live: list[Live] = []
+        rounds = self._rounds
         while True:
-            while not live or not self._queue.empty():
+            while not len(rounds) or not self._queue.empty():
                 joined = self._queue.get()
                 if joined is None:
-                    for request in live:
-                        self._fail(request, RuntimeError("the engine was closed"))
+                    rounds.fail_all(RuntimeError("the engine was closed"))
                     return
-                live.append(joined)
-            live = [request for request in live if self._round(request)]
-
-    def _round(self, live: Live) -> bool:
-        """Take a request one forward further; returns whether it goes on."""
-        try:
+                rounds.join(*joined)
             with torch.inference_mode():
-                goes_on = self._advance(live)
-        except Exception as error:
-            # Whatever a request does wrong must reach its caller, and no other request.
-            self._fail(live, error)
-            goes_on = False
-        if not goes_on:
-            with self._lock:
-                self._unfinished -= 1
-        return goes_on
+                rounds.round()
 
-    def _advance(self, live: Live) -> bool:
-        if live.cancelled.is_set():
-            self._keep_prefix(live)
-            return False
-        if live.steps is None:
-            live.decoder, live.steps = self._begin(live)
-        over = next(live.steps, True) is True
-        live.tell(self.tokenizer)
-        if over:
-            self._keep_prefix(live)
-            live.finish(self._template)
-        return not over
+    def _enter(self, job: Job, begin: Begin) -> None:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the engine is closed")
+            if self._unfinished >= self.max_live:
+                raise queue.Full(f"{self.max_live} requests are unfinished")
+            self._unfinished += 1
+            self._queue.put((job, begin))
 
-    def _fail(self, live: Live, error: Exception) -> None:
-        try:
-            live.emit(Failed(error))
-        except Exception as broken:
-            # The text of an error may quote the dialogue.
-            logger.warning("a request's listener failed: %s", type(broken).__name__)
+    def _leave(self, decoder: Decoder | None) -> None:
+        if decoder is not None and self.model.config.commit != "full":
+            ids = [*decoder.prompt, *decoder.progress.tokens][: decoder.cache.length]
+            self._prefixes.give(ids, decoder.cache)
+        with self._lock:
+            self._unfinished -= 1
 
-    def _begin(self, live: Live) -> tuple[Decoder, Generator[None, None, None]]:
-        request = live.request
-        prompt = self._template.prompt(request.turns, request.tools)
+    def _decoder(self, prompt: list[int], answer_tokens: int) -> Decoder:
         limit = self.model.config.max_position_embeddings
         # A draft may reach a block beyond the answer's end.
-        capacity = len(prompt) + request.max_tokens + self.model.config.block_size
+        capacity = len(prompt) + answer_tokens + self.model.config.block_size
         if capacity > limit:
             raise ValueError(
                 f"prompt and answer: got {capacity} positions, expected at most {limit}"
             )
-        live.rules.callable()
-        matcher = self._grammars.matcher(live.rules) if request.verified else None
-        decoder = Decoder(self.model, self._prefixes.take(prompt, capacity), prompt)
-        plan = Plan(REFINEMENT[request.effort], request.verified, request.max_tokens)
-        return decoder, decode(decoder, plan, matcher)
+        live = (([*one.prompt, *one.progress.tokens], one.cache) for one in self._rounds.decoders)
+        config = self.model.config
+        # Where everything sees everything, no beginning is as it was in another prompt.
+        known = prompt if config.commit != "full" else []
+        cache = self._prefixes.take(known, capacity, live)
+        return Decoder(cache, prompt, config.block_size, self._vocabulary)
 
-    def _keep_prefix(self, live: Live) -> None:
-        if live.decoder is None:
-            return
-        decoder = live.decoder
-        ids = [*decoder.prompt, *decoder.progress.tokens][: decoder.cache.length]
-        self._prefixes.give(ids, decoder.cache)
+    def _begin(self, live: Live) -> tuple[Decoder, Steps[None]]:
+        request = live.request
+        if request.format is not None and not request.verified:
+            raise ValueError("format: got one for unverified drafts, which no grammar binds")
+        prompt = [*self.dialect.prompt(request.turns, request.tools), *live.head]
+        live.rules.callable()
+        plan = Plan(
+            REFINEMENT[request.effort],
+            request.verified,
+            request.max_tokens,
+            _sampling(request),
+            self._earlier(request.draft),
+        )
+        decoder = self._decoder(prompt, request.max_tokens)
+        matcher = None
+        # Blocks that nothing verifies are decided in any order where no grammar has to hold.
+        loose = self.model.config.commit != "causal" and not (request.tools or request.format)
+        if request.verified and not loose:
+            matcher = self._grammars.matcher(live.rules)
+            matcher.follow(live.head)
+        return decoder, self._decoding(decoder, plan, matcher)
+
+    def _decoding(self, decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[None]:
+        config = self.model.config
+        if config.commit == "block":
+            return decode_block(decoder, plan, matcher, config.shift)
+        if config.commit == "full":
+            return decode_full(decoder, plan, matcher, config.shift)
+        return decode(decoder, plan, matcher)
+
+    def _earlier(self, draft: str | Answer | None) -> tuple[int, ...]:
+        if draft is None:
+            return ()
+        answer = Answer(draft, ()) if isinstance(draft, str) else draft
+        return tuple(self.dialect.spell(answer))
+
+
+def _sampling(request: Request) -> Sampling | None:
+    seed = secrets.randbits(64) if request.seed is None else request.seed
+    if request.temperature == 0:
+        return None
+    return Sampling(request.temperature, request.top_p, seed)

@@ -3,6 +3,7 @@
 Tool names, parameter names and options can only be those of the schema; the punctuation between
 them is forced, and so placed without a decision. An as-said string can only be a span of words
 that the user said, so that a small model chooses a value and never invents one.
+An answer's text follows its format where one is given (`dlm.format_rules`).
 
 The matcher is llguidance's; it is imported when the first grammar is built.
 """
@@ -19,11 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dlm.schema import is_words, options, written
-from dlm.template import Tool
-from dlm.tokenizer import Mark, Tokenizer
-
-_NEVER_SPELLED = "\0"
+from dlm.dialect import NEVER_SPELLED, Dialect, JsonCalls, MarkedCalls
+from dlm.format_rules import format_rules, reason, strict_json
+from dlm.formats import AnswerFormat, FormatError
+from dlm.json_rules import call_rules, runs
+from dlm.schema import AS_SAID, is_words, options, written
+from dlm.template import Template, Tool
+from dlm.tokenizer import Tokenizer
 
 # Pieces that a span is made of. A number and a contraction are one word each.
 _PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
@@ -38,12 +41,17 @@ class AnswerRules:
         choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
         said: Texts whose spans string values must be; None leaves strings free.
         parallel: Whether one answer may hold several calls.
+        format: What the answer's text must look like, where it is not a call.
+        heard: Texts whose spans the values of parameters marked ``x-as-said`` must be, where
+            ``said`` is None.
     """
 
     tools: tuple[Tool, ...] = ()
     choice: str = "auto"
     said: tuple[str, ...] | None = None
     parallel: bool = True
+    format: AnswerFormat | None = None
+    heard: tuple[str, ...] = ()
 
     @property
     def must_call(self) -> bool:
@@ -69,33 +77,46 @@ class AnswerRules:
 
 
 class GrammarFactory:
-    """Builds matchers for one tokenizer and a model of ``vocab_size`` logits, which may be more."""
+    """Builds matchers for one language and a model of ``vocab_size`` logits, which may be more."""
 
-    def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
+    def __init__(self, language: Tokenizer | Dialect, vocab_size: int) -> None:
         import llguidance
 
+        self._dialect = Template(language) if isinstance(language, Tokenizer) else language
         self._tokenizer = llguidance.LLTokenizer(
-            _unspellable(tokenizer), n_vocab=vocab_size, eos_token=int(Mark.END)
+            json.dumps(self._dialect.unspellable()),
+            n_vocab=vocab_size,
+            eos_token=self._dialect.end,
         )
 
     def matcher(self, rules: AnswerRules) -> Matcher:
         """A matcher at the beginning of an answer.
 
         Raises:
-            ValueError: The rules allow no answer, or a schema cannot be expressed.
+            FormatError: A schema or format cannot be expressed.
+            ValueError: The rules allow no answer.
         """
         import llguidance
 
-        grammar = llguidance.grammar_from("lark", lark(rules))
-        return Matcher(llguidance.LLMatcher(self._tokenizer, grammar))
+        text = lark(rules, self._dialect.calls)
+        _, grammars = format_rules(rules.format)
+        grammar = json.dumps({"grammars": [{"lark_grammar": text}, *grammars]})
+        inner = llguidance.LLMatcher(self._tokenizer, grammar)
+        if inner.is_error():
+            raise _fault(inner.get_error(), text, rules)
+        return Matcher(inner, self._dialect.end)
 
 
 class Matcher:
-    """Where an answer stands in its grammar. Tokens go in one by one, left to right."""
+    """Where an answer stands in its grammar. Tokens go in one by one, left to right.
 
-    def __init__(self, inner: Any) -> None:
+    Attributes:
+        end: The token that ends an answer.
+    """
+
+    def __init__(self, inner: Any, end: int) -> None:
         self._inner = inner
-        self._check()
+        self.end = end
 
     def best(self, logits: Tensor) -> int:
         """The likeliest token that may come next; ties go to the lowest id.
@@ -119,6 +140,20 @@ class Matcher:
             raise ValueError("the grammar allows no token")
         return best
 
+    def copy(self) -> Matcher:
+        """One that stands at the same place and goes on by itself."""
+        return Matcher(self._inner.deep_copy(), self.end)
+
+    def follow(self, ids: Sequence[int]) -> None:
+        """Go on with tokens that are decided already, the end mark not among them.
+
+        Raises:
+            ValueError: One of them may not come next.
+        """
+        for token in ids:
+            if not self._inner.consume_token(token):
+                raise ValueError(f"prefix: got token {token}, which the grammar does not allow")
+
     def advance(self, token: int) -> list[int]:
         """Go on with a token other than the end mark.
 
@@ -135,60 +170,107 @@ class Matcher:
         for follower in forced:
             self._inner.consume_token(follower)
         self._check()
-        return [*forced, int(Mark.END)] if self._inner.is_stopped() else forced
+        return [*forced, self.end] if self._inner.is_stopped() else forced
 
     def _check(self) -> None:
         if self._inner.is_error():
             raise ValueError(f"grammar: {self._inner.get_error()}")
 
 
-def lark(rules: AnswerRules) -> str:
+def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.calls) -> str:
     """The grammar of an answer in llguidance's Lark dialect.
+
+    Args:
+        rules: What the answer may be.
+        calls: How it spells calls.
 
     Raises:
         ValueError: The rules allow no answer.
     """
-    spans = None if rules.said is None else [text for text in rules.said if re.search(r"\w", text)]
+    said = None if rules.said is None else _with_words(rules.said)
+    marked = _with_words(rules.heard) if rules.said is None else said
     offered = rules.callable()
-    tools = offered if spans is None or spans else [t for t in offered if not _needs_words(t)]
+    tools = [tool for tool in offered if not _lacks_words(tool, said, marked)]
     if rules.must_call and not tools:
         names = [tool.name for tool in offered]
         raise ValueError(f"said: got no words, from which {names} could take arguments")
-    words = r"TEXT: / \S(.|\n)*/"
-    if not tools:
-        return f"start: TEXT\n{words}\n"
-    calls = "call+" if rules.parallel else "call"
-    start = [f"start: {calls}"] if rules.must_call else [f"start: TEXT? {calls} | TEXT", words]
+    marks = calls if isinstance(calls, MarkedCalls) else None
+    words, _ = format_rules(rules.format, " " if marks else "")
+    if not tools or calls is None:
+        return "\n".join(["start: text", *words]) + "\n"
+    several = "call+" if marks else r'call ("\n" call)*'
+    body = several if rules.parallel else "call"
+    # A formatted text with a call behind it would be a text that does not end where it must.
+    both = "text?" if rules.format is None else ""
+    start = [f"start: {body}"] if rules.must_call else [f"start: {both} {body} | text", *words]
+    if isinstance(calls, JsonCalls):
+        bound = [_bound(tool, said, marked) for tool in tools]
+        return "\n".join([*start, *call_rules(calls, tools, bound)]) + "\n"
     lines = [
         *start,
-        f"call: <[{int(Mark.CALL)}]> ({' | '.join(f't{i}' for i in range(len(tools)))})",
-        *(line for i, tool in enumerate(tools) for line in _tool(f"t{i}", tool, spans)),
+        f"call: <[{calls.call}]> ({' | '.join(f't{i}' for i in range(len(tools)))})",
+        *(
+            line
+            for i, tool in enumerate(tools)
+            for line in _tool(f"t{i}", tool, said, marked, calls)
+        ),
         r"WORDS: / \S[^\n]*/",
-        *_spans(spans or ()),
+        *_spans(said or marked or ()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _tool(rule: str, tool: Tool, spans: Sequence[str] | None) -> list[str]:
+def _bound(tool: Tool, said: list[str] | None, marked: list[str] | None) -> dict[str, list[str]]:
+    """The spans that parameters bound to what was said may be."""
+    found = {}
+    for name, schema in tool.properties.items():
+        sources = _sources(schema, said, marked)
+        if sources is not None:
+            every = (span for text in sources for span in runs(_PIECES.findall(text)))
+            found[name] = list(dict.fromkeys(every))
+    return found
+
+
+def _with_words(texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if re.search(r"\w", text)]
+
+
+def _sources(
+    schema: Mapping[str, Any], spans: list[str] | None, marked: list[str] | None
+) -> list[str] | None:
+    """The texts whose spans a parameter's value must be; None where nothing binds it."""
+    if not is_words(schema) or options(schema):
+        return None
+    return spans if spans is not None or not schema.get(AS_SAID) else marked
+
+
+def _tool(
+    rule: str,
+    tool: Tool,
+    said: list[str] | None,
+    marked: list[str] | None,
+    calls: MarkedCalls,
+) -> list[str]:
     parts, values = [_literal(tool.name)], []
     for number, (name, schema) in enumerate(tool.properties.items()):
-        if spans == [] and _as_said(schema):
+        sources = _sources(schema, said, marked)
+        if sources == []:
             continue
         value = f"{rule}_{number}"
-        key = f"<[{int(Mark.KEY)}]> {_literal(name)} <[{int(Mark.VALUE)}]> {value}"
+        key = f"<[{calls.key}]> {_literal(name)} <[{calls.value}]> {value}"
         parts.append(key if name in tool.required else f"({key})?")
-        values.append(f"{value}: {_value(schema, spans)}")
+        values.append(f"{value}: {_value(schema, sources)}")
     return [f"{rule}: {' '.join(parts)}", *values]
 
 
-def _value(schema: Mapping[str, Any], spans: Sequence[str] | None) -> str:
+def _value(schema: Mapping[str, Any], sources: Sequence[str] | None) -> str:
     if options(schema):
         return " | ".join(_literal(written(option)) for option in options(schema))
     if not is_words(schema):
-        return f'" " %json {json.dumps(dict(schema))}'
-    if spans is None:
+        return f'" " %json {strict_json(schema)}'
+    if sources is None:
         return "WORDS"
-    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(spans)))})'
+    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(sources)))})'
 
 
 def _spans(said: Sequence[str]) -> list[str]:
@@ -200,30 +282,28 @@ def _spans(said: Sequence[str]) -> list[str]:
     return lines
 
 
-def _as_said(schema: Mapping[str, Any]) -> bool:
-    return is_words(schema) and not options(schema)
+def _lacks_words(tool: Tool, spans: list[str] | None, marked: list[str] | None) -> bool:
+    """Whether a required value would have to be a span where no word was said."""
+    needed = (tool.properties[name] for name in tool.required)
+    return any(_sources(schema, spans, marked) == [] for schema in needed)
 
 
-def _needs_words(tool: Tool) -> bool:
-    return any(_as_said(tool.properties[name]) for name in tool.required & tool.properties.keys())
+def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
+    """What llguidance found, with the tool and parameter whose line of the grammar it names."""
+    line = re.search(r"^at (\d+)\(", error, re.MULTILINE)
+    lines = text.splitlines()
+    rule = lines[int(line[1]) - 1] if line and int(line[1]) <= len(lines) else ""
+    found = re.match(r"t(\d+)(?:_(\d+))?:", rule)
+    if not found:
+        return FormatError(f"format: {reason(error)}")
+    tool = rules.callable()[int(found[1])]
+    if found[2] is None:
+        return FormatError(f"{tool.name}: {reason(error)}", tool.name)
+    parameter = list(tool.properties)[int(found[2])]
+    return FormatError(f"{tool.name}.{parameter}: {reason(error)}", tool.name, parameter)
 
 
 def _literal(text: str) -> str:
-    if _NEVER_SPELLED in text:
-        raise ValueError(f"got {text!r}, expected no {_NEVER_SPELLED!r} in names and options")
+    if NEVER_SPELLED in text:
+        raise ValueError(f"got {text!r}, expected no {NEVER_SPELLED!r} in names and options")
     return json.dumps(f" {text.strip()}")
-
-
-def _unspellable(tokenizer: Tokenizer) -> str:
-    """The tokenizer's JSON, its marks spelled as no text is.
-
-    llguidance looks for marks in the text that it forces; a tool called ``<|end|>`` would end the
-    answer.
-    """
-    raw = json.loads(tokenizer.bpe.to_str())
-    vocabulary = raw["model"]["vocab"]
-    for mark in raw["added_tokens"]:
-        spelled = mark["content"]
-        mark["content"] = _NEVER_SPELLED + spelled
-        vocabulary[mark["content"]] = vocabulary.pop(spelled)
-    return json.dumps(raw)

@@ -5,18 +5,20 @@ Tokens become text here. It knows nothing of threads, nor of other requests.
 
 from __future__ import annotations
 
-import itertools
+import logging
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlm.decode import Decoder
+from dlm.dialect import Dialect
 from dlm.effort import Effort
+from dlm.formats import AnswerFormat
 from dlm.grammar import AnswerRules
-from dlm.template import Answer, AnswerError, Template, Tool, Turn
-from dlm.tokenizer import Mark, Tokenizer
+from dlm.template import Answer, AnswerError, Tool, Turn
+from dlm.text import held, looping, settled, shown, stopped
 
-MASKED = "░"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,15 @@ class Request:
             ``said`` does not bind them.
         max_tokens: Longest answer, end mark included.
         parallel: Whether one answer may hold several calls.
+        temperature: 0 takes the likeliest token; above, tokens are sampled.
+        top_p: Mass of the likeliest tokens that are sampled from; in (0, 1].
+        seed: Of the sampling; None takes one by chance.
+        stop: Texts that end the answer, and are cut off with what follows.
+        priority: Higher first when a round cannot hold all.
+        format: What an answer without calls must be made of.
+        draft: An earlier answer, or its text, to be revised under this prompt. Verified, the result
+            is what it would be without; only cheaper.
+        prefix: Text that the answer begins with; no event repeats it.
     """
 
     turns: tuple[Turn, ...]
@@ -43,6 +54,14 @@ class Request:
     verified: bool = True
     max_tokens: int = 128
     parallel: bool = True
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    priority: int = 0
+    format: AnswerFormat | None = None
+    draft: str | Answer | None = None
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +81,23 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a request cost, in tokens and model forwards."""
+    """What a request cost, in tokens and model forwards.
+
+    Attributes:
+        prompt_tokens: Of the prompt.
+        cached_tokens: Of these, tokens whose keys and values were kept from before.
+        answer_tokens: Of the answer, end mark included.
+        forwards: In all.
+        steps: Of these, forwards that denoised.
+        kept: Tokens of the earlier draft that stand.
+    """
 
     prompt_tokens: int
     cached_tokens: int
     answer_tokens: int
     forwards: int
+    steps: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,73 +120,136 @@ Event = TextDelta | Snapshot | Finished | Failed
 
 
 class Live:
-    """A request, its decoding, and what was told of it.
+    """A request, its decoding, and what was told of it; a job of `dlm.rounds`.
 
     Args:
         request: What to answer.
         emit: Called with each event.
+        dialect: Reads the answer.
 
     Attributes:
         rules: What the answer may be.
         cancelled: Set when the caller wants to hear no more.
-        decoder: None until decoding begins.
-        steps: Of `decode`; one forward each. None until decoding begins.
+        head: Ids that the answer is forced to begin with; they belong to the prompt.
     """
 
-    def __init__(self, request: Request, emit: Callable[[Event], None]) -> None:
+    def __init__(self, request: Request, emit: Callable[[Event], None], dialect: Dialect) -> None:
         self.request = request
-        self.rules = AnswerRules(request.tools, request.tool_choice, request.said, request.parallel)
+        self.rules = AnswerRules(
+            request.tools,
+            request.tool_choice,
+            request.said,
+            request.parallel,
+            request.format,
+            heard=tuple(turn.content for turn in request.turns if turn.role == "user"),
+        )
         self.cancelled = threading.Event()
-        self.decoder: Decoder | None = None
-        self.steps: Generator[None, None, None] | None = None
+        self.head = dialect.text(request.prefix)
         self._emit = emit
+        self._dialect = dialect
         self._words = 0
         self._sent = ""
+        self._ending: _Ending | None = None
+
+    @property
+    def priority(self) -> int:
+        """Higher first."""
+        return self.request.priority
 
     def emit(self, event: Event) -> None:
         """Tell the caller, unless the request was cancelled."""
         if not self.cancelled.is_set():
             self._emit(event)
 
-    def tell(self, tokenizer: Tokenizer) -> None:
-        """Tell what a forward has brought: new final text, the draft behind it."""
-        assert self.decoder is not None
-        progress = self.decoder.progress
-        words = words_of(progress.tokens)
-        if len(words) > self._words:
-            self._words = len(words)
-            self._send(settled(tokenizer.decode(words)))
-        if progress.draft:
-            draft = shown(tokenizer, [*progress.tokens, *progress.draft])
-            self.emit(Snapshot(draft, progress.forwards))
+    def told(self, decoder: Decoder) -> bool:
+        """Tell what a forward has brought: new final text, the draft behind it.
 
-    def finish(self, template: Template) -> None:
+        Returns:
+            Whether the answer ends here: at a stop string, or because its text is caught in a loop.
+        """
+        progress = decoder.progress
+        words = self._dialect.words(progress.tokens)
+        if len(words) > self._words:
+            self._ending = self._ends(words)
+            if self._ending is not None:
+                return True
+            self._words = len(words)
+            text = self._text(words)
+            sure = text[: len(text) - held(text, self.request.stop)]
+            self._send(sure if self.request.format else sure.rstrip())
+        if progress.draft:
+            draft = shown(self._dialect, [*self.head, *progress.tokens, *progress.draft])
+            self.emit(Snapshot(self._without_head(draft), progress.forwards))
+        return False
+
+    def finish(self, decoder: Decoder) -> None:
         """Tell the rest of the text, and the answer.
 
         Raises:
             AnswerError: The answer is malformed, or not within the rules.
         """
-        assert self.decoder is not None
-        progress = self.decoder.progress
+        progress = decoder.progress
+        tokens, reason = progress.tokens, "stop" if progress.complete else "length"
+        if self._ending is not None:
+            tokens, reason = tokens[: self._ending.tokens], self._ending.reason
         usage = Usage(
-            len(self.decoder.prompt), progress.cached, len(progress.tokens), progress.forwards
+            len(decoder.prompt),
+            progress.cached,
+            len(tokens),
+            progress.forwards,
+            progress.steps,
+            progress.kept,
         )
-        if progress.complete:
-            answer = self._read(template, progress.tokens)
+        if self._ending is None and progress.complete:
+            answer = self._read(tokens)
         else:
             # The cut may be inside a call, and half a call is none.
-            words = template.tokenizer.decode(words_of(progress.tokens))
-            answer = Answer(settled(words), ())
+            text = self._text(self._dialect.words(tokens))
+            answer = Answer(text[: stopped(text, self.request.stop)].rstrip(), ())
         self._send(answer.content)
-        self.emit(Finished(answer, "stop" if progress.complete else "length", usage))
+        self.emit(Finished(answer, reason, usage))
+
+    def fail(self, error: Exception) -> None:
+        """Tell what went wrong."""
+        try:
+            self.emit(Failed(error))
+        except Exception as broken:
+            # The text of an error may quote the dialogue.
+            logger.warning("a request's listener failed: %s", type(broken).__name__)
+
+    def _ends(self, words: list[int]) -> _Ending | None:
+        if self.request.stop and stopped(self._text(words), self.request.stop) is not None:
+            for count in range(self._words + 1, len(words)):
+                if stopped(self._text(words[:count]), self.request.stop) is not None:
+                    return _Ending(count, "stop")
+            return _Ending(len(words), "stop")
+        if self.request.format is None and looping(words):
+            return _Ending(len(words), "length")
+        return None
 
     def _send(self, text: str) -> None:
         if len(text) > len(self._sent):
             self.emit(TextDelta(text[len(self._sent) :]))
             self._sent = text
 
-    def _read(self, template: Template, tokens: list[int]) -> Answer:
-        answer = template.answer(tokens, self.rules.callable())
+    def _text(self, words: list[int]) -> str:
+        text = self._dialect.decode([*self.head, *words])
+        if self.request.format is None:
+            return self._without_head(settled(text))
+        # Outer space that the format asks for is part of the answer.
+        return self._without_head(text.removesuffix("\ufffd").removeprefix(" "))
+
+    def _without_head(self, text: str) -> str:
+        prefix = self.request.prefix
+        after = text[len(prefix.strip()) :]
+        return after.lstrip() if prefix != prefix.rstrip() else after
+
+    def _read(self, tokens: list[int]) -> Answer:
+        answer = self._dialect.answer([*self.head, *tokens], self.rules.callable())
+        if self.request.format is not None and not answer.calls:
+            answer = Answer(self._text(self._dialect.words(tokens)), ())
+        else:
+            answer = Answer(self._without_head(answer.content), answer.calls)
         if self.rules.must_call and not answer.calls:
             raise AnswerError("got no calls, expected at least 1")
         if len(answer.calls) > 1 and not self.rules.parallel:
@@ -164,22 +257,9 @@ class Live:
         return answer
 
 
-def words_of(tokens: list[int]) -> list[int]:
-    """Tokens of an answer's text, drafted or decided: those before its first mark."""
-    for index, token in enumerate(tokens):
-        if token < len(Mark) and token != Mark.MASK:
-            return tokens[:index]
-    return tokens
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Where an answer ends before its end mark: after so many tokens."""
 
-
-def settled(text: str) -> str:
-    """What of a growing text is sure to stay: not the outer space, not half a character."""
-    return text.removesuffix("\ufffd").strip()
-
-
-def shown(tokenizer: Tokenizer, tokens: list[int]) -> str:
-    """The text of tokens, a ``░`` for each that is undecided."""
-    runs = itertools.groupby(words_of(tokens), lambda token: token == Mark.MASK)
-    return "".join(
-        MASKED * len(list(run)) if masked else tokenizer.decode(list(run)) for masked, run in runs
-    ).strip()
+    tokens: int
+    reason: str

@@ -1,14 +1,19 @@
-"""A Qwen3-style Transformer: causal model and block denoiser with the same weights.
+"""A Transformer of the Qwen kind: causal model and block denoiser with the same weights.
 
-Which positions see which is the caller's matter: a forward takes an attention mask, or none, and a
-cache, or none. It knows nothing of blocks, masks of tokens, sampling or training.
+Which positions see which is the caller's matter. There are two ways through it:
+`Transformer.packed` serves the new positions of any number of requests, each over its own cache;
+`Transformer.forward` takes equally long rows and an attention mask, as training does. It knows
+nothing of masked tokens, sampling or training.
 
 Projections that read the same input are one matrix (query, key and value; gate and up): fewer and
 larger products, which is what a CPU step of 16 positions spends its time on. ``dlm.weights`` splits
-them into Qwen3's names on disk.
+them into the names on disk.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -16,32 +21,50 @@ from torch.nn import functional
 
 from dlm.cache import KVCache
 from dlm.config import ModelConfig
+from dlm.experts import Mixture
+from dlm.padding import padded
+from dlm.rope import RopeTable, rotate
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Attention of a pattern of its own: queries, keys, values, each (B, H, T, N), to (B, H, T, N)."""
 
 
-def rope_table(config: ModelConfig, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of rotary embedding.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One request's part of a packed forward.
 
-    Args:
-        config: Of the model.
-        positions: (B, T) int64.
-
-    Returns:
-        cos, sin: each (B, 1, T, N) float32, both halves alike.
-
-    Source:
-        Su et al. 2021, in the half-split layout of Llama and Qwen.
+    Attributes:
+        cache: Its committed positions; the new ones are written behind them, not committed.
+        length: T, its new positions.
+        causal: So many of them, from the left, see what stands before them and themselves; the
+            others see all new positions as well.
+        block: Where above 0, a position sees to the end of its own block of that many and no
+            further, whatever ``causal`` says; position 0 begins the first block.
     """
-    half = config.head_dim // 2
-    exponents = torch.arange(half, dtype=torch.float32, device=positions.device) / half
-    angles = positions[:, None, :, None].float() * config.rope_theta**-exponents
-    angles = torch.cat((angles, angles), dim=-1)
-    return angles.cos(), angles.sin()
+
+    cache: KVCache
+    length: int
+    causal: int
+    block: int = 0
+
+    def mask(self, dtype: torch.dtype, device: torch.device) -> Tensor | None:
+        """(1, 1, T, S), 0 where a position may look and -inf elsewhere; None where all look."""
+        start, end = self.cache.length, self.cache.length + self.length
+        positions = torch.arange(start, end, device=device)
+        if self.block:
+            ends = (positions // self.block + 1) * self.block
+        elif self.causal and self.length > 1:
+            ends = torch.full_like(positions, end)
+            ends[: self.causal] = positions[: self.causal] + 1
+        else:
+            return None
+        hidden = torch.arange(end, device=device) >= ends[:, None]
+        mask = torch.zeros(self.length, end, dtype=dtype, device=device)
+        return mask.masked_fill_(hidden, -torch.inf)[None, None]
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Apply rotary embedding to (B, H, T, N)."""
-    left, right = x.chunk(2, dim=-1)
-    return x * cos + torch.cat((-right, left), dim=-1) * sin
+Span = tuple[int, int, KVCache, Tensor | None]
+"""One request's rows [start, end) of a packed forward, its cache and its mask."""
 
 
 class RMSNorm(nn.Module):
@@ -60,7 +83,7 @@ class RMSNorm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Grouped-query attention with normalised queries and keys."""
+    """Grouped-query attention, with normalised queries and keys where the config says so."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -69,50 +92,76 @@ class Attention(nn.Module):
         self.kv_heads = config.num_key_value_heads
         self.head_dim = config.head_dim
         width = (self.heads + 2 * self.kv_heads) * self.head_dim
-        self.qkv_proj = nn.Linear(config.hidden_size, width, bias=False)
+        self.qkv_proj = nn.Linear(config.hidden_size, width, bias=config.qkv_bias)
         self.o_proj = nn.Linear(self.heads * self.head_dim, config.hidden_size, bias=False)
-        self.q_norm = RMSNorm(self.head_dim, config.rms_norm_eps)
-        self.k_norm = RMSNorm(self.head_dim, config.rms_norm_eps)
+        self.normed = config.qk_norm
+        if self.normed:
+            self.q_norm = RMSNorm(self.head_dim, config.rms_norm_eps)
+            self.k_norm = RMSNorm(self.head_dim, config.rms_norm_eps)
+
+    def _project(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """(..., D) to queries (..., H, N), keys and values (..., K, N), positions turned in."""
+        qkv = self.qkv_proj(x).unflatten(-1, (-1, self.head_dim))
+        queries, keys, values = qkv.split((self.heads, self.kv_heads, self.kv_heads), dim=-2)
+        if self.normed:
+            queries, keys = self.q_norm(queries), self.k_norm(keys)
+        cos, sin = rope
+        turned = rotate(queries, cos, sin).to(values.dtype), rotate(keys, cos, sin).to(values.dtype)
+        return *turned, values
 
     def forward(
         self,
         x: Tensor,
         rope: tuple[Tensor, Tensor],
-        mask: Tensor | None,
-        cache: KVCache | None,
+        mask: Tensor | Attend | None,
     ) -> Tensor:
-        """Attend.
+        """Attend in rows of one length.
 
         Args:
             x: (B, T, D).
-            rope: From `rope_table`.
-            mask: (B or 1, 1, T, S) bool, true where a position may look; None looks everywhere.
-            cache: Committed keys and values to look at before the new ones; B must be 1.
+            rope: Cosines and sines, each (B, T, 1, R).
+            mask: (B or 1, 1, T, T) bool, true where a position may look; None looks everywhere.
+                Or a function that attends.
 
         Returns:
             (B, T, D).
         """
-        rows, length, _ = x.shape
-        heads = self.heads, self.kv_heads, self.kv_heads
-        qkv = self.qkv_proj(x).view(rows, length, sum(heads), self.head_dim).transpose(1, 2)
-        queries, keys, values = qkv.split(heads, dim=1)
-        cos, sin = rope
-        queries = rotate(self.q_norm(queries), cos, sin).to(values.dtype)
-        keys = rotate(self.k_norm(keys), cos, sin).to(values.dtype)
-        if cache is not None:
-            keys, values = cache.write(self.layer, keys, values)
+        queries, keys, values = (part.transpose(1, 2) for part in self._project(x, rope))
+        out = self._attend(queries, keys, values, mask, grouped=False)
+        return self.o_proj(out.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+    def packed(self, x: Tensor, rope: tuple[Tensor, Tensor], spans: Sequence[Span]) -> Tensor:
+        """(N, D) to (N, D): each request attends to its own cache; rows of none give zeros."""
+        queries, keys, values = (part.transpose(0, 1) for part in self._project(x, rope))
+        out = x.new_zeros(len(x), self.heads, self.head_dim)
+        for start, end, cache, mask in spans:
+            rows = slice(start, end)
+            seen = cache.write(self.layer, keys[None, :, rows], values[None, :, rows])
+            attended = self._attend(queries[None, :, rows], *seen, mask, grouped=True)
+            out[rows] = attended[0].transpose(0, 1)
+        return self.o_proj(out.flatten(1))  # type: ignore[no-any-return]
+
+    def _attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | Attend | None,
+        grouped: bool,
+    ) -> Tensor:
+        """(B, H, T, N), (B, K, S, N) twice to (B, H, T, N)."""
         group = self.heads // self.kv_heads
         # On a CPU repeating the whole cache costs a quarter of the attention. Elsewhere it is the
         # better deal: the backward pass, and CUDA's kernels that take a mask, know no groups.
-        grouped = cache is not None and not x.is_cuda
+        grouped = grouped and not queries.is_cuda
         if group > 1 and not grouped:
             keys = keys.repeat_interleave(group, dim=1)
             values = values.repeat_interleave(group, dim=1)
-        out = functional.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=mask, enable_gqa=grouped
+        if not (mask is None or isinstance(mask, Tensor)):
+            return mask(queries, keys, values)
+        return functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, enable_gqa=group > 1 and grouped
         )
-        out = out.transpose(1, 2).reshape(rows, length, self.heads * self.head_dim)
-        return self.o_proj(out)  # type: ignore[no-any-return]
 
 
 class MLP(nn.Module):
@@ -124,7 +173,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) to (B, T, D)."""
+        """(..., D) to (..., D)."""
         gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
         return self.down_proj(functional.silu(gate) * up)  # type: ignore[no-any-return]
 
@@ -137,22 +186,35 @@ class Block(nn.Module):
         self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.self_attn = Attention(config, layer)
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.mlp = MLP(config)
+        experts = config.experts
+        mixed = experts is not None and layer >= experts.dense_layers
+        self.mlp = Mixture(config.hidden_size, experts) if mixed and experts else MLP(config)
 
     def forward(
         self,
         x: Tensor,
         rope: tuple[Tensor, Tensor],
-        mask: Tensor | None,
-        cache: KVCache | None,
+        mask: Tensor | Attend | None,
     ) -> Tensor:
         """(B, T, D) to (B, T, D); arguments as in `Attention`."""
-        x = x + self.self_attn(self.input_layernorm(x), rope, mask, cache)
+        x = x + self.self_attn(self.input_layernorm(x), rope, mask)
+        return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]
+
+    def packed(self, x: Tensor, rope: tuple[Tensor, Tensor], spans: Sequence[Span]) -> Tensor:
+        """(N, D) to (N, D); arguments as in `Attention.packed`."""
+        x = x + self.self_attn.packed(self.input_layernorm(x), rope, spans)
         return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]
 
 
 class Transformer(nn.Module):
-    """Token ids to hidden states to logits, with tied embeddings."""
+    """Token ids to hidden states to logits.
+
+    Attributes:
+        lm_head: Where the embedding does not serve as head.
+        rounded_head: The head in 8 bits, where all matrices are (`dlm.int8`).
+    """
+
+    lm_head: nn.Linear
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -162,31 +224,79 @@ class Transformer(nn.Module):
             Block(config, layer) for layer in range(config.num_hidden_layers)
         )
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.rounded_head: nn.Module | None = None
+        if not config.tie_word_embeddings:
+            self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self._rope = RopeTable(config.rotary_size, config.rope_theta, config.rope_scaling)
 
     def forward(
         self,
         ids: Tensor,
         positions: Tensor,
-        mask: Tensor | None = None,
-        cache: KVCache | None = None,
+        mask: Tensor | Attend | None = None,
     ) -> Tensor:
-        """Hidden states after the last norm.
+        """Hidden states after the last norm, of rows of one length.
 
         Args:
             ids: (B, T) int64.
             positions: (B, T) int64, for the rotary embedding.
-            mask: (B or 1, 1, T, S) bool, true where a position may look; None looks everywhere.
-            cache: Written behind its committed positions, not committed; B must be 1.
+            mask: (B or 1, 1, T, T) bool, true where a position may look; None looks everywhere.
+                Or a function that attends.
 
         Returns:
             (B, T, D).
         """
-        rope = rope_table(self.config, positions)
+        rope = self._rope.at(positions[:, :, None], int(positions.max()) + 1)
         x = self.embed_tokens(ids)
         for layer in self.layers:
-            x = layer(x, rope, mask, cache)
+            x = layer(x, rope, mask)
         return self.norm(x)  # type: ignore[no-any-return]
 
+    def packed(self, ids: Tensor, rows: Sequence[Rows]) -> Tensor:
+        """Hidden states after the last norm, of the new positions of several requests.
+
+        On a CPU a request's results are the same, bit for bit, whatever else is in the batch.
+        Attention is computed for each request on its own, and all matrix products have numbers of
+        rows that give a row the same bits (`dlm.padding`).
+
+        Args:
+            ids: (N,) int64, the requests' tokens one after the other.
+            rows: The requests, N positions together, each with a cache of its own.
+
+        Returns:
+            (N, D).
+
+        Raises:
+            ValueError: The lengths do not add up to N, or a cache is full.
+        """
+        total = sum(part.length for part in rows)
+        if ids.shape != (total,):
+            raise ValueError(f"ids: got shape {tuple(ids.shape)}, expected ({total},)")
+        device = ids.device
+        x = self.embed_tokens(ids)
+        # Sums of whole numbers are the same in any order.
+        if self.rounded_head is None:
+            x = padded(x)
+        positions = torch.zeros(len(x), dtype=torch.int64, device=device)
+        spans: list[Span] = []
+        start = 0
+        for part in rows:
+            first, end = part.cache.length, start + part.length
+            torch.arange(first, first + part.length, out=positions[start:end])
+            spans.append((start, end, part.cache, part.mask(x.dtype, device)))
+            start = end
+        end = max((part.cache.length + part.length for part in rows), default=1)
+        rope = self._rope.at(positions[:, None], end)
+        for layer in self.layers:
+            x = layer.packed(x, rope, spans)  # type: ignore[operator]
+        return self.norm(x)[:total]  # type: ignore[no-any-return]
+
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., D) to (..., V), the embedding serving as head."""
-        return functional.linear(hidden, self.embed_tokens.weight)
+        """(..., D) to (..., V); of (n, D) without gradients, as exact as `packed` is."""
+        if self.rounded_head is not None:
+            return self.rounded_head(hidden)  # type: ignore[no-any-return]
+        tied = self.config.tie_word_embeddings
+        weight = self.embed_tokens.weight if tied else self.lm_head.weight
+        if hidden.dim() != 2 or hidden.requires_grad:
+            return functional.linear(hidden, weight)
+        return functional.linear(padded(hidden), weight)[: len(hidden)]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlm.cache import KVCache
 
+DEFAULT_BYTES = 256 * 2**20
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class _Entry:
-    ids: list[int]
+    ids: NDArray[np.int64]
     cache: KVCache
 
 
@@ -19,30 +24,60 @@ class PrefixPool:
 
     Args:
         make: Builds an empty cache of a capacity.
-        entries: Caches kept; the one unused for longest goes first.
+        limit_bytes: Memory of the caches kept; the one unused for longest goes first.
+        unit: Prefixes are shared in multiples of so many positions: 1, or the block within which
+            positions see each other.
     """
 
-    def __init__(self, make: Callable[[int], KVCache], entries: int = 8) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], KVCache],
+        limit_bytes: int = DEFAULT_BYTES,
+        unit: int = 1,
+    ) -> None:
         self._make = make
-        self._limit = entries
+        self._limit = limit_bytes
+        self._unit = unit
         self._entries: list[_Entry] = []
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def take(self, ids: Sequence[int], capacity: int) -> KVCache:
+    @property
+    def nbytes(self) -> int:
+        """Memory of the caches kept."""
+        return sum(entry.cache.nbytes for entry in self._entries)
+
+    def take(
+        self,
+        ids: Sequence[int],
+        capacity: int,
+        live: Iterable[tuple[Sequence[int], KVCache]] = (),
+    ) -> KVCache:
         """A cache with room for ``capacity`` that holds the longest known prefix of ``ids``.
 
         At least the last id is left to forward, since its logits are wanted. A kept cache that this
         prompt continues is handed over; one that it only shares a beginning with is copied, as its
         own dialogue may go on.
+
+        Args:
+            ids: Of the prompt.
+            capacity: Positions wanted.
+            live: Ids and caches of requests that are under way, which are copied from as well.
         """
+        wanted = np.asarray(ids[:-1], dtype=np.int64)
         best, shared = None, 0
-        wanted = ids[:-1]
         for entry in self._entries:
-            length = common_prefix(entry.ids, wanted)
+            length = self._shared(entry.ids, wanted)
             if length > shared:
                 best, shared = entry, length
+        lender = None
+        for others, cache in live:
+            length = self._shared(np.asarray(others[: cache.length], dtype=np.int64), wanted)
+            if length > shared:
+                lender, shared = cache, length
+        if lender is not None:
+            return lender.copy(shared, capacity)
         if best is None:
             return self._make(capacity)
         self._entries.remove(best)
@@ -55,11 +90,14 @@ class PrefixPool:
     def give(self, ids: Sequence[int], cache: KVCache) -> None:
         """Keep a cache that holds exactly the keys and values of ``ids``.
 
-        Of two that begin alike throughout, the longer serves for both.
+        Of two that begin alike throughout, the longer serves for both. Unused room is given back.
+
+        Raises:
+            ValueError: The lengths do not fit.
         """
         if cache.length != len(ids):
             raise ValueError(f"got {len(ids)} ids for {cache.length} cached positions")
-        new = _Entry(list(ids), cache)
+        new = _Entry(np.asarray(ids, dtype=np.int64), cache)
         for entry in list(self._entries):
             shared = common_prefix(entry.ids, new.ids)
             if shared == len(entry.ids):
@@ -67,15 +105,19 @@ class PrefixPool:
             elif shared == len(new.ids):
                 self._entries.remove(entry)
                 new = entry
-        self._entries.append(new)
-        del self._entries[: -self._limit]
+        if new.cache.length and new.cache.capacity > new.cache.length:
+            new.cache = new.cache.copy(new.cache.length, new.cache.length)
+        if new.cache.length:
+            self._entries.append(new)
+        while self.nbytes > self._limit:
+            self._entries.pop(0)
+
+    def _shared(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
+        return common_prefix(left, right) // self._unit * self._unit
 
 
-def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+def common_prefix(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
     """How many ids two sequences begin with alike."""
-    length = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        length += 1
-    return length
+    size = min(len(left), len(right))
+    different = np.flatnonzero(left[:size] != right[:size])
+    return int(different[0]) if len(different) else size

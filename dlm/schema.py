@@ -9,13 +9,26 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+AS_SAID = "x-as-said"
+
+# Keywords that leave a string free. With any other, such as maxLength, quotes have to mark where it
+# begins and ends.
+_FREE = {
+    *("type", "enum", "const", "title", "description", "default", "examples", "deprecated"),
+    *("readOnly", "writeOnly", "$comment", "$schema", "$defs", "definitions"),
+}
+
 
 def written(value: Any) -> str:
     """A value as it stands in the token stream."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+def plain(
+    schema: Mapping[str, Any],
+    definitions: Mapping[str, Any],
+    followed: frozenset[str] = frozenset(),
+) -> Mapping[str, Any]:
     """A parameter's schema, references followed and null left out.
 
     A parameter that may be null is not given instead, so that "text or null" is text.
@@ -23,23 +36,37 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
     Args:
         schema: JSON schema of the parameter.
         definitions: ``$defs`` of the tool's schema; kept with what may still refer to them.
+        followed: Definitions on the way here; none is followed in a circle.
     """
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    if name in definitions:
-        return plain(definitions[name], definitions)
+    if name in definitions and name not in followed:
+        return _marked(schema, plain(definitions[name], definitions, followed | {name}))
     kinds = schema.get("type")
     if isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds:
         return {**schema, "type": next(kind for kind in kinds if kind != "null")}
     choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(choices) == 1:
-        return plain(choices[0], definitions)
+        return _marked(schema, plain(choices[0], definitions, followed))
     return {**schema, "$defs": definitions} if definitions and not is_words(schema) else schema
+
+
+def admits_null(schema: Mapping[str, Any]) -> bool:
+    """Whether a parameter may be null, which `plain` leaves out."""
+    kinds = schema.get("type")
+    choices = schema.get("anyOf", ())
+    return (isinstance(kinds, list) and "null" in kinds) or any(
+        one.get("type") == "null" for one in choices
+    )
+
+
+def _marked(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**inner, AS_SAID: True} if outer.get(AS_SAID) else inner
 
 
 def is_words(schema: Mapping[str, Any]) -> bool:
     """Whether a value stands as it is said, not as JSON."""
-    composed = schema.keys() & {"anyOf", "oneOf", "allOf", "$ref"}
-    return bool(schema.get("type", "" if composed else "string") == "string")
+    restricting = (key for key in schema.keys() - _FREE if not key.startswith("x-"))
+    return schema.get("type", "string") == "string" and not any(restricting)
 
 
 def options(schema: Mapping[str, Any]) -> Sequence[Any]:
@@ -75,6 +102,7 @@ def read_value(text: str, schema: Mapping[str, Any]) -> Any:
 
 def _is_of(value: Any, kind: str) -> bool:
     kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str,
         "integer": int,
         "number": (int, float),
         "boolean": bool,

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dlm.schema import options, plain, read_value, written
+from dlm.dialect import MarkedCalls, unspellable
+from dlm.schema import admits_null, options, plain, read_value, written
 from dlm.tokenizer import Mark, Tokenizer
 
 
@@ -42,7 +43,17 @@ class Tool:
 
     @property
     def required(self) -> frozenset[str]:
-        """Parameters that must be given, of those there are."""
+        """Parameters that must be given, of those there are and that may not be null."""
+        return self._named - self.nulled
+
+    @property
+    def nulled(self) -> frozenset[str]:
+        """Parameters that are null where an answer does not give them."""
+        properties = self.parameters.get("properties", {})
+        return frozenset(name for name in self._named if admits_null(properties[name]))
+
+    @property
+    def _named(self) -> frozenset[str]:
         names = frozenset(self.parameters.get("required", ()))
         return names.intersection(self.parameters.get("properties", ()))
 
@@ -86,11 +97,21 @@ class Encoded:
     answers: list[tuple[int, int]] = field(default_factory=list)
 
 
+_SPOKEN = (Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE)
+
+
 class Template:
-    """Encodes dialogues for one tokenizer, and decodes answers."""
+    """Encodes dialogues for one tokenizer, and decodes answers: a `dlm.dialect.Dialect`."""
+
+    mask = int(Mark.MASK)
+    end = int(Mark.END)
+    ends = frozenset({end})
+    never = tuple(int(mark) for mark in Mark if mark not in _SPOKEN)
+    calls = MarkedCalls(int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
+        self.size = tokenizer.vocab_size
         self._tools: dict[str, list[int]] = {}
 
     def text(self, text: str) -> list[int]:
@@ -101,6 +122,30 @@ class Template:
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
         """Ids of a dialogue, up to and including the mark that opens the next answer."""
         return [*self.dialogue(turns, tools).ids, Mark.AGENT]
+
+    def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of a dialogue, up to and including the end of the last message."""
+        return self.dialogue(turns, tools).ids
+
+    def spell(self, answer: Answer) -> list[int]:
+        """Ids of an answer as the model would write it, end included."""
+        calls = [token for call in answer.calls for token in self.call(call)]
+        return [*self.text(answer.content), *calls, int(Mark.END)]
+
+    def words(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens of an answer's text: those before its first mark, the mask apart."""
+        for index, token in enumerate(tokens):
+            if token < len(Mark) and token != Mark.MASK:
+                return list(tokens[:index])
+        return list(tokens)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Text of tokens, marks left out."""
+        return self.tokenizer.decode(tokens)
+
+    def unspellable(self) -> Mapping[str, Any]:
+        """The tokenizer as tokenizer.json has it, its marks spelled as no text is."""
+        return unspellable(json.loads(self.tokenizer.bpe.to_str()))
 
     def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
         """Ids of a whole dialogue. Tools come after a leading system message, else first.
@@ -206,7 +251,8 @@ class Template:
         missing = sorted(tool.required - arguments.keys())
         if missing:
             raise AnswerError(f"{name}: missing {missing}")
-        return Call(name, arguments)
+        nulls = {key: None for key in tool.nulled if key not in arguments}
+        return Call(name, {**arguments, **nulls})
 
     def _plain(self, ids: Sequence[int]) -> str:
         stray = [Mark(i).name for i in ids if i < len(Mark)]

@@ -1,7 +1,7 @@
 """Self-verification: how much of a draft the causal forward of the same weights agrees to.
 
-The accepted tokens equal greedy decoding of those weights left to right, under the same grammar,
-token for token; drafting only saves forwards.
+The accepted tokens equal decoding of those weights left to right, under the same grammar and with
+the same noise, token for token; drafting only saves forwards.
 
 Source: self-speculative decoding as in Nemotron-Labs-Diffusion's LinearSpec.
 """
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from dlm.grammar import Matcher
-from dlm.tokenizer import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +41,22 @@ def choose(logits: Tensor, matcher: Matcher | None) -> list[int]:
     if matcher is None:
         return [int(logits.argmax())]
     token = matcher.best(logits)
-    return [token] if token == Mark.END else [token, *matcher.advance(token)]
+    return [token] if token == matcher.end else [token, *matcher.advance(token)]
 
 
-def verify(draft: Sequence[int], logits: Tensor, matcher: Matcher | None) -> Verdict:
-    """Accept the longest run of drafted tokens that greedy decoding would have made.
+def verify(
+    draft: Sequence[int],
+    logits: Tensor,
+    matcher: Matcher | None,
+    end: int,
+) -> Verdict:
+    """Accept the longest run of drafted tokens that decoding left to right would have made.
 
     Args:
         draft: (n,) drafted tokens that follow the known ones of the block.
         logits: (n + 1, V) of the causal forward: row i predicts ``draft[i]``.
         matcher: State after the known tokens; moved on by what is accepted and given.
+        end: The token that ends an answer.
 
     Raises:
         ValueError: The lengths do not fit.
@@ -64,5 +69,31 @@ def verify(draft: Sequence[int], logits: Tensor, matcher: Matcher | None) -> Ver
             if len(accepted) == len(draft) or draft[len(accepted)] != token:
                 return Verdict(accepted, chosen[count:])
             accepted.append(token)
-        if accepted[-1] == Mark.END:
+        if accepted[-1] == end:
             return Verdict(accepted, [])
+
+
+def guided(tokens: Tensor, logits: Tensor, matcher: Matcher) -> list[int]:
+    """A draft under a grammar: what it forces is placed, what it refuses is replaced.
+
+    Args:
+        tokens: (n,) as drafted.
+        logits: (n, V) that they were drafted from, on the CPU.
+        matcher: State before the first of them; it is not moved.
+
+    Returns:
+        At most n tokens, cut after the end mark.
+    """
+    matcher = matcher.copy()
+    # What an earlier step decided stands, though a later one may have wavered.
+    rows = logits.scatter(-1, tokens[:, None], logits.amax(dim=-1, keepdim=True) + 1)
+    out: list[int] = []
+    while len(out) < len(rows):
+        try:
+            out += choose(rows[len(out)], matcher)
+        except ValueError:
+            # Nothing goes on from here; whether that is so is for the verification to find out.
+            break
+        if matcher.end in out:
+            break
+    return out[: len(rows)]

@@ -1,22 +1,26 @@
-"""Checkpoints on disk: safetensors with Qwen3's names, strict in both directions."""
+"""Checkpoints on disk: safetensors under a family's names, strict in both directions."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dlm.config import ModelConfig
+from dlm.families.family import QWEN, Part
+from dlm.families.registry import recognise
 from dlm.model import Transformer
 
-_FUSED = {
-    "self_attn.qkv_proj.weight": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-    "mlp.gate_up_proj.weight": ("mlp.gate_proj", "mlp.up_proj"),
-}
+SCALE = "_scale"
+"""Ends the names of the row scales of matrices that are stored in 8 bits (dlm.train.export)."""
+
+_READABLE = ("F64", "F32", "F16", "BF16")
 
 
 def load_model(
@@ -33,33 +37,30 @@ def load_model(
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: A weight is missing, unexpected or of the wrong shape; the text names it.
+        ValueError: The checkpoint is of no known family or malformed; or a weight is missing,
+            unexpected, or of a wrong shape or type. The text names it.
     """
-    config = ModelConfig.load(directory)
+    family, config = recognise(directory)
     with torch.device("meta"):
         model = Transformer(config)
-    tensors = _read(directory)
-    parameters = {}
-    for name, parameter in model.state_dict().items():
-        parts = []
-        for part, rows in _parts(config, name, parameter):
-            if part not in tensors:
-                raise ValueError(f"{directory}: missing weight {part}")
-            tensor, expected = tensors.pop(part), (rows, *parameter.shape[1:])
-            if tuple(tensor.shape) != expected:
-                raise ValueError(
-                    f"{directory}: {part}: got shape {tuple(tensor.shape)}, expected {expected}"
-                )
-            parts.append(tensor.to(dtype))
-        parameters[name] = torch.cat(parts) if len(parts) > 1 else parts[0]
-    if tensors:
-        raise ValueError(f"{directory}: unexpected weights {sorted(tensors)}")
+    with _opened(directory) as shards:
+        parameters = {}
+        for name, parameter in model.state_dict().items():
+            parts = family.names.parts(config, name, parameter.shape)
+            tensors = [shards.take(part).to(device, dtype) for part in parts]
+            whole = torch.cat(tensors) if len(tensors) > 1 else tensors[0]
+            parameters[name] = whole.view(parameter.shape)
+        if config.tie_word_embeddings:
+            # A tied head may be written out as well; then it is the embedding again.
+            outer = family.names.outer
+            shards.drop_copy(outer["lm_head.weight"], parameters["embed_tokens.weight"])
+        shards.finish()
     model.load_state_dict(parameters, assign=True)
-    return model.to(device).eval().requires_grad_(False)
+    return model.eval().requires_grad_(False)
 
 
 def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """Write config.json and model.safetensors; `load_model` reads them back.
+    """Write config.json and model.safetensors of the shipped family; `load_model` reads them back.
 
     Args:
         model: What to write.
@@ -70,38 +71,75 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
     model.config.save(directory)
     tensors = {}
     for name, parameter in model.state_dict().items():
-        parts = _parts(model.config, name, parameter)
-        pieces = parameter.detach().to("cpu", dtype).split([rows for _, rows in parts])
-        for (part, _), piece in zip(parts, pieces, strict=True):
+        parts = QWEN.parts(model.config, name, parameter.shape)
+        pieces = parameter.detach().to("cpu", dtype).split([part.shape[0] for part in parts])
+        for part, piece in zip(parts, pieces, strict=True):
             # Cloned, as safetensors writes no two tensors that share memory.
-            tensors[part] = piece.clone()
+            tensors[part.name] = piece.clone()
     save_file(tensors, str(directory / "model.safetensors"), metadata={"format": "pt"})
 
 
-def _read(directory: Path) -> dict[str, Tensor]:
+class _Shards:
+    """Open weight files; each weight is read when it is taken, and may be taken once."""
+
+    def __init__(self, directory: Path, where: dict[str, Any]) -> None:
+        self._directory = directory
+        self._where = where
+
+    def take(self, part: Part) -> Tensor:
+        name = part.name
+        if name not in self._where:
+            raise ValueError(f"{self._directory}: missing weight {name}")
+        stored = self._where.pop(name).get_slice(name)
+        shape = tuple(stored.get_shape())
+        if shape != part.shape:
+            raise ValueError(f"{self._directory}: {name}: got shape {shape}, expected {part.shape}")
+        if stored.get_dtype() == "I8" and name + SCALE in self._where:
+            scale = self._where.pop(name + SCALE).get_tensor(name + SCALE)
+            return stored[:].float() * scale  # type: ignore[no-any-return]
+        if stored.get_dtype() not in _READABLE:
+            raise ValueError(
+                f"{self._directory}: {name}: got type {stored.get_dtype()}, expected one of "
+                f"{_READABLE}"
+            )
+        return stored[:]  # type: ignore[no-any-return]
+
+    def drop_copy(self, name: str, original: Tensor) -> None:
+        """Take a weight that must be a copy of another, if it is there."""
+        if name not in self._where:
+            return
+        copy = self.take(Part(name, tuple(original.shape)))
+        if not torch.equal(copy.to(original.device, original.dtype), original):
+            raise ValueError(
+                f"{self._directory}: {name}: differs from the embedding, to which config.json "
+                "ties it"
+            )
+
+    def finish(self) -> None:
+        if self._where:
+            raise ValueError(f"{self._directory}: unexpected weights {sorted(self._where)}")
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[_Shards]:
     index = directory / "model.safetensors.index.json"
+    placed: dict[str, str] | None = None
+    files = ["model.safetensors"]
     if index.is_file():
-        files = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    else:
-        files = ["model.safetensors"]
-    tensors: dict[str, Tensor] = {}
-    for name in files:
-        if not (directory / name).is_file():
-            raise FileNotFoundError(f"{directory / name}: no such weights file")
-        with safe_open(str(directory / name), framework="pt") as shard:
-            tensors |= {key: shard.get_tensor(key) for key in list(shard.keys())}
-    # A tied head may be written out as well; it is the embedding again.
-    tensors.pop("lm_head.weight", None)
-    return tensors
-
-
-def _parts(config: ModelConfig, name: str, parameter: Tensor) -> list[tuple[str, int]]:
-    """What a parameter is on disk: names and row counts of the matrices that it is made of."""
-    for fused, parts in _FUSED.items():
-        if name.endswith(fused):
-            prefix = name.removesuffix(fused)
-            query = config.num_attention_heads * config.head_dim
-            key = config.num_key_value_heads * config.head_dim
-            rows = (query, key, key) if len(parts) == 3 else (config.intermediate_size,) * 2
-            return [(f"model.{prefix}{p}.weight", n) for p, n in zip(parts, rows, strict=True)]
-    return [(f"model.{name}", parameter.shape[0])]
+        placed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        files = sorted(set(placed.values()))
+    with ExitStack() as stack:
+        where: dict[str, Any] = {}
+        for file in files:
+            path = directory / file
+            if not path.is_file():
+                raise FileNotFoundError(f"{path}: no such weights file")
+            try:
+                shard = stack.enter_context(safe_open(str(path), framework="pt"))
+            except SafetensorError as error:
+                raise ValueError(f"{path}: {error}") from error
+            for name in shard.keys():  # noqa: SIM118
+                if name in where or (placed is not None and placed.get(name) != file):
+                    raise ValueError(f"{path}: got weight {name}, which the index puts elsewhere")
+                where[name] = shard
+        yield _Shards(directory, where)

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from dlm.engine import Engine
+from tests.dlm.tiny import model, taught, tokenizer
+
 
 @pytest.fixture(autouse=True, scope="package")
 def _one_thread() -> Iterator[None]:
@@ -13,3 +16,19 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="package")
+def engine() -> Iterator[Engine]:
+    """An engine that knows `DIALOGUES` by heart."""
+    made = Engine(taught(), tokenizer())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="package")
+def babbler() -> Iterator[Engine]:
+    """An engine of random weights, which never comes to an end."""
+    made = Engine(model(1), tokenizer())
+    yield made
+    made.close()

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from dlm.config import ModelConfig
+from dlm.families.registry import recognise
 from tests.dlm.tiny import config
 
 
 def test_round_trip(tmp_path: Path) -> None:
     made = config(rope_theta=123.0, block_size=4, mask_token_id=9)
     made.save(tmp_path)
-    assert ModelConfig.load(tmp_path) == made
+    assert recognise(tmp_path)[1] == made
 
 
 def test_what_stands_in_the_file_is_what_transformers_expects(tmp_path: Path) -> None:
@@ -44,10 +44,9 @@ def test_impossible_shapes_are_refused(changes: dict[str, Any], told: str) -> No
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"model_type": "llama"}, "model_type: got 'llama', expected 'quicksilver'"),
-        ({"tie_word_embeddings": False}, "tie_word_embeddings: got false"),
+        ({"model_type": "llama"}, "model_type: got 'llama'"),
         ({"hidden_size": None}, "hidden_size"),
-        ({"hidden_size": "wide"}, "config.json"),
+        ({"hidden_size": "wide"}, "hidden_size: got 'wide'"),
         ({"head_dim": 7}, "head_dim: got 7"),
     ],
 )
@@ -59,9 +58,9 @@ def test_a_file_that_is_not_ours_is_refused(
     raw = json.loads(file.read_text(encoding="utf-8")) | changes
     file.write_text(json.dumps({k: v for k, v in raw.items() if v is not None}), encoding="utf-8")
     with pytest.raises(ValueError, match=told):
-        ModelConfig.load(tmp_path)
+        recognise(tmp_path)
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"config\.json"):
-        ModelConfig.load(tmp_path)
+        recognise(tmp_path)

@@ -1,90 +1,17 @@
 from __future__ import annotations
 
-import asyncio
-import queue
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 import torch
 
 from dlm.effort import Effort
-from dlm.engine import (
-    Engine,
-    Event,
-    Failed,
-    Finished,
-    Request,
-    Snapshot,
-    TextDelta,
-)
-from dlm.live import MASKED
-from dlm.template import Answer, AnswerError, Call, Turn
+from dlm.engine import Engine, Finished, Snapshot, TextDelta
+from dlm.template import Answer, AnswerError, Turn
+from dlm.text import MASKED
 from dlm.weights import save_model
-from tests.dlm.tiny import (
-    DIALOGUES,
-    TOOLS,
-    model,
-    taught,
-    template,
-    tokenizer,
-)
-
-SAID = "set a timer for ten minutes"
-TIMER_CALL = Call("set_timer", {"duration": "ten minutes"})
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    """An engine that knows `DIALOGUES` by heart."""
-    made = Engine(taught(), tokenizer())
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def babbler() -> Iterator[Engine]:
-    """An engine of random weights, which never comes to an end."""
-    made = Engine(model(1), tokenizer())
-    yield made
-    made.close()
-
-
-def submit(engine: Engine, request: Request) -> queue.Queue[Event]:
-    events: queue.Queue[Event] = queue.Queue()
-    engine.submit(request, events.put)
-    return events
-
-
-def collected(events: queue.Queue[Event]) -> list[Event]:
-    """Events up to the last."""
-    out: list[Event] = []
-    while not (out and isinstance(out[-1], Finished | Failed)):
-        out.append(events.get(timeout=30))
-    return out
-
-
-def ask(engine: Engine, request: Request) -> Finished:
-    last = collected(submit(engine, request))[-1]
-    assert isinstance(last, Finished), last
-    return last
-
-
-def failure(engine: Engine, request: Request) -> Exception:
-    last = collected(submit(engine, request))[-1]
-    assert isinstance(last, Failed)
-    return last.error
-
-
-def spoken(events: Sequence[Event]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
-
-
-def request(*turns: Turn | str, **options: object) -> Request:
-    made = tuple(Turn("user", turn) if isinstance(turn, str) else turn for turn in turns)
-    return Request(**{"turns": made, "tools": TOOLS, **options})  # type: ignore[arg-type]
+from tests.dlm.asking import SAID, TIMER_CALL, ask, collected, failure, request, spoken, submit
+from tests.dlm.tiny import DIALOGUES, model, taught, template, tokenizer
 
 
 @pytest.mark.parametrize("verified", [True, False])
@@ -219,102 +146,6 @@ def test_a_reused_prefix_changes_nothing(rules: dict[str, object]) -> None:
         fresh.close()
 
 
-async def test_concurrent_requests_are_answered_as_alone(engine: Engine, babbler: Engine) -> None:
-    wanted = [
-        request(turns[0], effort=effort, said=(SAID,))
-        for turns in DIALOGUES
-        for effort in (Effort.INSTANT, Effort.HIGH)
-    ]
-    alone = [ask(engine, one).answer for one in wanted]
-
-    async def answer(one: Request) -> Answer:
-        async for event in engine.stream(one):
-            if isinstance(event, Finished):
-                return event.answer
-        raise AssertionError("no answer")
-
-    assert await asyncio.gather(*(answer(one) for one in wanted * 3)) == alone * 3
-    mixed = [request(f"tell me {n}", tools=(), max_tokens=10 + n) for n in range(12)]
-    queues = [submit(babbler, one) for one in mixed]
-    together = [collected(events)[-1] for events in queues]
-    for one, done in zip(mixed, together, strict=True):
-        assert isinstance(done, Finished)
-        assert ask(babbler, one).answer == done.answer
-
-
-async def test_leaving_the_iteration_cancels(babbler: Engine) -> None:
-    endless = request("hello", tools=(), max_tokens=2000)
-    async with aclosing(babbler.stream(endless)) as events:  # type: ignore[type-var]
-        async for _ in events:
-            break
-    # What is cancelled is gone, and what it knew is kept.
-    done = ask(babbler, request("hello", tools=(), max_tokens=5))
-    assert done.usage.cached_tokens == done.usage.prompt_tokens - 1
-
-
-def test_cancelling_one_leaves_the_others(babbler: Engine) -> None:
-    heard: list[Event] = []
-    begun = threading.Event()
-
-    def listen(event: Event) -> None:
-        heard.append(event)
-        begun.set()
-
-    cancel = babbler.submit(request("hello", tools=(), max_tokens=2000), listen)
-    wanted = request("two", tools=(), max_tokens=30)
-    other = submit(babbler, wanted)
-    assert begun.wait(30)
-    cancel()
-    cancel()
-    together = collected(other)[-1]
-    count = len(heard)
-    assert isinstance(together, Finished)
-    assert ask(babbler, wanted).answer == together.answer
-    assert len(heard) == count
-    assert not any(isinstance(event, Finished | Failed) for event in heard)
-
-
-def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
-    heard: list[Event] = []
-    cancels: queue.Queue[Callable[[], None]] = queue.Queue()
-
-    def listen(event: Event) -> None:
-        heard.append(event)
-        if isinstance(event, TextDelta):
-            cancels.get(timeout=30)()
-
-    wanted = request("hello", tools=(), effort=Effort.HIGH, max_tokens=2000)
-    cancels.put(babbler.submit(wanted, listen))
-    ask(babbler, request("two", tools=(), max_tokens=9))
-    assert sum(isinstance(event, TextDelta) for event in heard) == 1
-    # The same forward that brought the text would have shown a draft behind it.
-    assert isinstance(heard[-1], TextDelta)
-
-
-@pytest.mark.parametrize(
-    ("bad", "told"),
-    [
-        (request("hi", max_tokens=5000), "got 50.. positions, expected at most 4096"),
-        (request("hi " * 5000), "expected at most 4096"),
-        (request("hi", max_tokens=0), "max_tokens: got 0"),
-        (request("hi", tools=(), tool_choice="required"), "tool_choice: got 'required'"),
-        (request("hi", tool_choice="sing"), "tool_choice: got 'sing'"),
-        (request("hi", tool_choice="sing", verified=False), "tool_choice: got 'sing'"),
-        (request(Turn("bard", "hi")), "role: got 'bard'"),
-    ],
-)
-async def test_what_cannot_be_answered_reaches_its_caller_alone(
-    engine: Engine, bad: Request, told: str
-) -> None:
-    good = submit(engine, request(DIALOGUES[0][0], effort=Effort.HIGH))
-    with pytest.raises(ValueError, match=told):
-        async for _ in engine.stream(bad):
-            raise AssertionError("got an event")
-    done = collected(good)[-1]
-    assert isinstance(done, Finished)
-    assert done.answer.content == DIALOGUES[0][1].content
-
-
 @pytest.mark.parametrize(
     ("user", "options", "told"),
     [
@@ -342,73 +173,6 @@ def test_words_and_calls_in_one_answer(engine: Engine) -> None:
     assert spoken(events) == "Sure."
 
 
-def test_too_many_requests_are_refused() -> None:
-    engine = Engine(model(1), tokenizer(), max_live=3)
-    try:
-        endless = request("hello", tools=(), max_tokens=2000)
-        cancels = [engine.submit(endless, lambda event: None) for _ in range(3)]
-        with pytest.raises(queue.Full, match="3 requests are unfinished"):
-            engine.submit(endless, lambda event: None)
-        for cancel in cancels:
-            cancel()
-        done: Finished | None = None
-        # A cancelled request makes room when the thread comes by, which is soon.
-        for _ in range(10_000):
-            try:
-                done = ask(engine, request("hi", tools=(), max_tokens=3))
-                break
-            except queue.Full:
-                continue
-        assert done is not None
-    finally:
-        engine.close()
-
-
-def test_a_listener_that_fails_hurts_nobody_else(
-    babbler: Engine, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(event: Event) -> None:
-        raise KeyError("a secret")
-
-    babbler.submit(request("hello", tools=(), max_tokens=9), broken)
-    assert ask(babbler, request("two", tools=(), max_tokens=9)).usage.answer_tokens == 9
-    assert [record.getMessage() for record in caplog.records] == [
-        "a request's listener failed: KeyError"
-    ]
-
-
-def test_closing_ends_the_thread_and_what_is_unfinished() -> None:
-    engine = Engine(model(1), tokenizer())
-    queues = [submit(engine, request(f"{n}", tools=(), max_tokens=3000)) for n in range(3)]
-    engine.close()
-    engine.close()
-    assert not engine._thread.is_alive()
-    for events in queues:
-        last = collected(events)[-1]
-        assert isinstance(last, Failed)
-        assert isinstance(last.error, RuntimeError)
-    with pytest.raises(RuntimeError, match="the engine is closed"):
-        submit(engine, request("hello"))
-
-
-async def test_a_stream_ends_when_the_engine_is_closed() -> None:
-    engine = Engine(model(1), tokenizer())
-    with pytest.raises(RuntimeError, match="the engine was closed"):
-        async for _ in engine.stream(request("hello", tools=(), max_tokens=3000)):
-            await asyncio.to_thread(engine.close)
-
-
-def test_memory_is_bounded_over_many_requests() -> None:
-    engine = Engine(model(1), tokenizer())
-    try:
-        for number in range(200):
-            ask(engine, request(f"{number} hello", tools=(), max_tokens=2))
-        assert len(engine._prefixes) == 8
-        assert engine._unfinished == 0
-    finally:
-        engine.close()
-
-
 def test_model_and_tokenizer_must_fit() -> None:
     with pytest.raises(ValueError, match="tokenizer: got 330 entries, the model has 300"):
         Engine(model(vocab_size=300), tokenizer())
@@ -427,3 +191,61 @@ def test_a_checkpoint_directory_is_all_it_needs(tmp_path: Path, dtype: torch.dty
             assert answer == Answer(turns[1].content, turns[1].calls)
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize("turns", DIALOGUES[:4])
+def test_an_earlier_answer_makes_the_same_one_cheaper(engine: Engine, turns: list[Turn]) -> None:
+    fresh = ask(engine, request(turns[0], said=(turns[0].content,)))
+    revised = ask(engine, request(turns[0], said=(turns[0].content,), draft=fresh.answer))
+    assert revised.answer == fresh.answer
+    assert revised.usage.kept == revised.usage.answer_tokens == fresh.usage.answer_tokens
+    assert revised.usage.forwards == 1 < fresh.usage.forwards
+    assert revised.usage.steps == 0 < fresh.usage.steps
+    other = ask(engine, request(turns[0], said=(turns[0].content,), draft="Something else."))
+    assert other.answer == fresh.answer
+    assert other.usage.kept < revised.usage.kept
+
+
+def test_an_earlier_answer_may_be_its_text(engine: Engine) -> None:
+    text = DIALOGUES[0][1].content
+    done = ask(engine, request(DIALOGUES[0][0], draft=text))
+    assert (done.answer.content, done.usage.forwards) == (text, 1)
+
+
+def test_a_stop_string_ends_the_answer(engine: Engine) -> None:
+    whole = DIALOGUES[0][1].content
+    events = collected(submit(engine, request(DIALOGUES[0][0], stop=("do for", "zebra"))))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer.content == spoken(events) == whole[: whole.index("do for")].rstrip()
+    assert last.reason == "stop"
+    # Whoever asks next is not disturbed by what was cut off.
+    assert ask(engine, request(DIALOGUES[0][0])).answer.content == whole
+
+
+def test_a_forced_beginning_is_gone_on_with(engine: Engine) -> None:
+    whole = DIALOGUES[0][1].content
+    events = collected(submit(engine, request(DIALOGUES[0][0], prefix="Hello! What can")))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer.content == spoken(events) == whole.removeprefix("Hello! What can")
+
+
+def test_answering_waits_and_raises(engine: Engine) -> None:
+    assert engine.answer(request(DIALOGUES[0][0])).answer.content == DIALOGUES[0][1].content
+    with pytest.raises(ValueError, match="max_tokens: got 0"):
+        engine.answer(request("hi", max_tokens=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"temperature": -1.0}, "temperature: got -1.0"),
+        ({"temperature": 1.0, "top_p": 2.0}, "top_p"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(
+    engine: Engine, options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        engine.answer(request("hi", **options))

@@ -214,7 +214,7 @@ def test_calls_may_be_kept_to_one() -> None:
         ((), "required", r"'required', which none of \[\] can meet"),
         ((TIMER,), "get_weather", r"'get_weather', which none of \['set_timer'\]"),
         ((), "get_weather", "'get_weather'"),
-        ((tool("x", a={"type": "colour"}),), "auto", "grammar: "),
+        ((tool("x", a={"type": "colour"}),), "auto", r"^x\.a: Invalid type: colour$"),
     ],
 )
 def test_rules_that_allow_nothing_are_refused(
@@ -366,3 +366,72 @@ def test_an_invalid_answer_is_what_the_template_refuses() -> None:
         assert not allows(AUTO, ids)
         with pytest.raises(AnswerError):
             template().answer(ids, AUTO.tools)
+
+
+MARKED = tool(
+    "note",
+    ["text"],
+    text={"type": "string", "x-as-said": True},
+    mood={"anyOf": [{"type": "string"}, {"type": "null"}], "x-as-said": True},
+    title=WORDS,
+)
+
+
+def test_a_marked_parameter_is_a_span_of_what_was_heard() -> None:
+    rules = AnswerRules((MARKED,), heard=SAID)
+    assert allows(rules, call("note", text="ten minutes"))
+    assert allows(rules, call("note", text="ten", mood="please", title="Anything else"))
+    assert not allows(rules, call("note", text="thirty minutes"))
+    assert not allows(rules, call("note", text="ten", mood="angry"))
+
+
+def test_what_was_said_binds_marked_parameters_as_well() -> None:
+    rules = AnswerRules((MARKED,), said=("buy milk",), heard=SAID)
+    assert allows(rules, call("note", text="milk", title="buy"))
+    assert not allows(rules, call("note", text="ten"))
+
+
+def test_a_marked_parameter_needs_words() -> None:
+    rules = AnswerRules((MARKED, TIMER), heard=("...",))
+    assert not allows(rules, call("note", text="ten"))
+    assert allows(rules, call("set_timer", duration="ten"))
+    with pytest.raises(ValueError, match="got no words"):
+        FACTORY.matcher(AnswerRules((MARKED,), "required"))
+
+
+ORDER = tool(
+    "order",
+    ["size", "parts", "code"],
+    size={"type": "integer", "minimum": 2, "maximum": 12},
+    parts={
+        "type": "array",
+        "items": {"type": "object", "properties": {"n": WORDS}, "required": ["n"]},
+    },
+    code={"type": "string", "pattern": "^[A-Z]{2}$"},
+    gift={"type": "boolean"},
+    weight={"type": "number", "maximum": 3.5},
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"gift": "true", "weight": "-0.25"}, True),
+        ({"weight": "3.5"}, True),
+        ({"parts": "[]"}, True),
+        ({"size": "13"}, False),
+        ({"size": "2.5"}, False),
+        ({"size": "twelve"}, False),
+        ({"parts": '[{"n": 3}]'}, False),
+        ({"parts": "[{}]"}, False),
+        ({"code": '"ab"'}, False),
+        ({"code": "AB"}, False),
+        ({"gift": "yes"}, False),
+        ({"weight": "4"}, False),
+    ],
+)
+def test_values_that_are_not_words_are_json(changes: dict[str, str], expected: bool) -> None:
+    given_ = {"size": "12", "parts": '[{"n": "x"}]', "code": '"AB"', **changes}
+    rules = AnswerRules((ORDER,))
+    assert allows(rules, call("order", **given_)) is expected

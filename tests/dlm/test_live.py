@@ -11,96 +11,99 @@ from dlm.live import (
     Snapshot,
     TextDelta,
     Usage,
-    settled,
-    shown,
-    words_of,
 )
 from dlm.template import Answer, AnswerError, Call, Turn
 from dlm.tokenizer import Mark
-from tests.dlm.tiny import TOOLS, decoder, model, template, tokenizer
+from tests.dlm.tiny import TOOLS, decoder, model, template
 
 MASK, END, CALL = int(Mark.MASK), int(Mark.END), int(Mark.CALL)
 TIMER_CALL = Call("set_timer", {"duration": "ten"})
 
 
-def begun(**options: object) -> tuple[Live, list[Event]]:
+class Begun:
     """A request whose decoder stands behind its prompt, and what its caller hears."""
-    heard: list[Event] = []
-    request = Request(**{"turns": (Turn("user", "hi"),), "tools": TOOLS, **options})  # type: ignore[arg-type]
-    live = Live(request, heard.append)
-    live.decoder = decoder(model(), [20, 21, 22])
-    return live, heard
 
+    def __init__(self, **options: object) -> None:
+        self.heard: list[Event] = []
+        request = Request(**{"turns": (Turn("user", "hi"),), "tools": TOOLS, **options})  # type: ignore[arg-type]
+        self.live = Live(request, self.heard.append, template())
+        self.decoder = decoder(model(), [20, 21, 22])
 
-def grow(live: Live, *tokens: int, draft: list[int] | None = None) -> None:
-    assert live.decoder is not None
-    live.decoder.progress.tokens += tokens
-    live.decoder.progress.draft = draft or []
-    live.decoder.progress.forwards += 1
-    live.tell(tokenizer())
+    def grow(self, *tokens: int, draft: list[int] | None = None) -> bool:
+        progress = self.decoder.progress
+        progress.tokens += tokens
+        progress.draft = draft or []
+        progress.forwards += 1
+        return self.live.told(self.decoder)
 
+    def close(self, *tokens: int, complete: bool = True) -> None:
+        self.grow(*tokens, *([END] if complete else []))
+        self.decoder.progress.complete = complete
+        self.live.finish(self.decoder)
 
-def close(live: Live, *tokens: int, complete: bool = True) -> None:
-    grow(live, *tokens, *([END] if complete else []))
-    assert live.decoder is not None
-    live.decoder.progress.complete = complete
-    live.finish(template())
+    def finished(self) -> Finished:
+        last = self.heard[-1]
+        assert isinstance(last, Finished)
+        return last
+
+    def told(self) -> str:
+        return "".join(event.text for event in self.heard if isinstance(event, TextDelta))
 
 
 def test_text_is_told_as_it_grows() -> None:
-    live, heard = begun()
+    one = Begun()
     for word in ("Set", "a", "timer"):
-        grow(live, *template().text(word))
-    grow(live)
-    assert heard == [TextDelta("Set"), TextDelta(" a"), TextDelta(" timer")]
-    close(live)
+        one.grow(*template().text(word))
+    one.grow()
+    assert one.heard == [TextDelta("Set"), TextDelta(" a"), TextDelta(" timer")]
+    one.close()
     count = len(template().text("Set a timer")) + 1
     usage = Usage(prompt_tokens=3, cached_tokens=0, answer_tokens=count, forwards=5)
     answer = Answer("Set a timer", ())
-    assert heard[3:] == [Finished(answer, "stop", usage)]
+    assert one.heard[3:] == [Finished(answer, "stop", usage)]
 
 
 def test_a_character_is_told_when_it_is_whole() -> None:
-    live, heard = begun()
+    one = Begun()
     for token in template().text("a ☕"):
-        grow(live, token)
-    assert heard == [TextDelta("a"), TextDelta(" ☕")]
+        one.grow(token)
+    assert one.heard == [TextDelta("a"), TextDelta(" ☕")]
 
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_bytes_that_never_become_a_character(complete: bool) -> None:
-    live, heard = begun()
-    close(live, *template().text("a ☕")[:-1], complete=complete)
-    last = heard[-1]
+    one = Begun()
+    one.close(*template().text("a ☕")[:-1], complete=complete)
+    last = one.heard[-1]
     assert isinstance(last, Finished)
     # What ended is what it is; what was cut might have become a character.
     assert last.answer.content == ("a \ufffd" if complete else "a")
-    told = "".join(event.text for event in heard if isinstance(event, TextDelta))
+    told = "".join(event.text for event in one.heard if isinstance(event, TextDelta))
     assert told == last.answer.content
 
 
 def test_a_draft_is_shown_behind_what_is_final() -> None:
-    live, heard = begun()
+    one = Begun()
     words = template().text("timer")
-    grow(live, *words, draft=[*template().text("for"), MASK, MASK])
-    assert heard == [TextDelta("timer"), Snapshot("timer for░░", 1)]
+    one.grow(*words, draft=[*template().text("for"), MASK, MASK])
+    assert one.heard == [TextDelta("timer"), Snapshot("timer for░░", 1)]
 
 
 def test_calls_are_not_words() -> None:
-    live, heard = begun()
-    grow(live, *template().text("Sure"), *template().call(TIMER_CALL)[:3])
-    close(live, *template().call(TIMER_CALL)[3:])
-    last = heard[-1]
-    assert heard[:-1] == [TextDelta("Sure")]
+    one = Begun()
+    one.grow(*template().text("Sure"), *template().call(TIMER_CALL)[:3])
+    one.close(*template().call(TIMER_CALL)[3:])
+    last = one.heard[-1]
+    assert one.heard[:-1] == [TextDelta("Sure")]
     assert isinstance(last, Finished)
     assert last.answer == Answer("Sure", (TIMER_CALL,))
 
 
 @pytest.mark.parametrize("count", range(1, 9))
 def test_half_a_call_is_none(count: int) -> None:
-    live, heard = begun()
-    close(live, *template().text("Sure"), *template().call(TIMER_CALL)[:count], complete=False)
-    last = heard[-1]
+    one = Begun()
+    one.close(*template().text("Sure"), *template().call(TIMER_CALL)[:count], complete=False)
+    last = one.heard[-1]
     assert isinstance(last, Finished)
     assert (last.answer, last.reason) == (Answer("Sure", ()), "length")
 
@@ -117,33 +120,72 @@ def test_half_a_call_is_none(count: int) -> None:
 def test_an_answer_outside_the_rules_is_an_error(
     options: dict[str, object], tokens: list[int], told: str
 ) -> None:
-    live, heard = begun(**options)
+    one = Begun(**options)
     with pytest.raises(AnswerError, match=told):
-        close(live, *tokens)
-    assert not any(isinstance(event, Finished) for event in heard)
+        one.close(*tokens)
+    assert not any(isinstance(event, Finished) for event in one.heard)
 
 
 def test_who_has_cancelled_hears_nothing() -> None:
-    live, heard = begun()
-    live.cancelled.set()
-    close(live, *template().text("hi"))
-    live.emit(Failed(ValueError()))
-    assert heard == []
+    one = Begun()
+    one.live.cancelled.set()
+    one.close(*template().text("hi"))
+    one.live.emit(Failed(ValueError()))
+    assert one.heard == []
 
 
-def test_words_are_what_stands_before_the_first_mark() -> None:
-    assert words_of([20, 21, END]) == [20, 21]
-    assert words_of([20, CALL, 21]) == [20]
-    assert words_of([20, MASK, 21]) == [20, MASK, 21]
-    assert words_of([]) == []
+@pytest.mark.parametrize("stop", [("timer",), ("a timer", "timer"), ("x", "r now", " timer")])
+def test_a_stop_string_ends_the_answer_before_itself(stop: tuple[str, ...]) -> None:
+    one = Begun(stop=stop)
+    over = [one.grow(token) for token in template().text("Set a timer now please")]
+    at = over.index(True)
+    one = Begun(stop=stop)
+    for token in template().text("Set a timer now please")[: at + 1]:
+        one.grow(token)
+    one.live.finish(one.decoder)
+    whole = "Set a timer now please"
+    expected = whole[: min(whole.index(s) for s in stop if s in whole)].rstrip()
+    assert one.finished().answer == Answer(expected, ())
+    assert one.finished().reason == "stop"
+    assert one.told() == expected
+    assert one.finished().usage.answer_tokens == at + 1
 
 
-def test_settled_text_is_sure_to_stay() -> None:
-    assert settled(" ten \ufffd") == "ten"
-    assert settled(" a\ufffdb ") == "a\ufffdb"
+def test_a_stop_string_inside_a_block_cuts_what_stands_behind_it() -> None:
+    one = Begun(stop=("timer",))
+    call = template().call(TIMER_CALL)
+    assert one.grow(*template().text("Set a timer now"), *call, END)
+    one.live.finish(one.decoder)
+    assert one.finished().answer == Answer("Set a", ())
+    assert one.finished().usage.answer_tokens < len(template().text("Set a timer now"))
 
 
-def test_characters_of_several_tokens_are_shown_whole() -> None:
-    ids = template().text("a ☕")
-    assert shown(tokenizer(), [*ids, MASK, END, MASK]) == "a ☕░"
-    assert shown(tokenizer(), [MASK, *ids]) == "░ a ☕"
+def test_what_only_looked_like_a_stop_string_is_told_after_all() -> None:
+    one = Begun(stop=("a timer set",))
+    one.close(*template().text("Set a timer"))
+    assert one.told() == "Set a timer"
+    assert one.finished().reason == "stop"
+
+
+def test_a_prefix_is_not_repeated() -> None:
+    one = Begun(prefix="Set a")
+    assert one.live.head == template().text("Set a")
+    one.grow(*template().text("timer"), draft=[MASK])
+    one.close(*template().text("now"))
+    assert one.heard[:2] == [TextDelta(" timer"), Snapshot(" timer░", 1)]
+    assert one.finished().answer == Answer(" timer now", ())
+    one = Begun(prefix="Set a ")
+    one.close(*template().text("timer"))
+    assert one.finished().answer == Answer("timer", ())
+
+
+def test_a_text_that_turns_in_circles_is_ended() -> None:
+    one = Begun()
+    words = template().text("timer for ")
+    rounds = 0
+    while not one.grow(*words):
+        rounds += 1
+        assert rounds < 50
+    one.live.finish(one.decoder)
+    assert one.finished().reason == "length"
+    assert rounds >= 3

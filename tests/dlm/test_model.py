@@ -8,8 +8,7 @@ from torch import Tensor
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dlm.cache import KVCache
-from dlm.config import ModelConfig
-from dlm.model import RMSNorm, Transformer, rope_table
+from dlm.model import RMSNorm, Rows, Transformer
 from dlm.weights import save_model
 from tests.dlm.tiny import config, model
 
@@ -80,27 +79,23 @@ def test_logits_are_those_of_stock_qwen3_under_a_block_mask(tmp_path: Path) -> N
 def test_a_cached_forward_equals_an_uncached_one(cuts: tuple[int, ...]) -> None:
     made = model(seed=7)
     tokens = ids(1, 24)
-    whole = logits(made, tokens, causal(24))
+    whole = logits(made, tokens, causal(24))[0]
     cache = KVCache(made.config, 24)
     start = 0
     for end in cuts:
-        mask = causal(24)[:, :, start:end, :end]
-        hidden = made(tokens[:, start:end], torch.arange(start, end)[None], mask, cache)
+        hidden = made.packed(tokens[0, start:end], [Rows(cache, end - start, end - start)])
         cache.commit(end - start)
-        torch.testing.assert_close(made.logits(hidden), whole[:, start:end], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(made.logits(hidden), whole[start:end], atol=1e-5, rtol=1e-5)
         start = end
 
 
 def test_what_is_not_committed_leaves_no_trace() -> None:
     made = model(seed=8)
-    tokens = ids(1, 12)
-    cache = KVCache(made.config, 20)
-    made(tokens[:, :6], torch.arange(6)[None], causal(6), cache)
-    cache.commit(6)
-    expected = made(tokens[:, 6:], torch.arange(6, 12)[None], None, cache)
-    made(ids(1, 14, seed=9), torch.arange(6, 20)[None], None, cache)
-    again = made(tokens[:, 6:], torch.arange(6, 12)[None], None, cache)
-    assert torch.equal(expected, again)
+    tokens = ids(1, 12)[0]
+    cache = begun(made, 6, seed=3)
+    expected = made.packed(tokens[6:], [Rows(cache, 6, 0)])
+    made.packed(ids(1, 14, seed=9)[0], [Rows(cache, 14, 0)])
+    assert torch.equal(made.packed(tokens[6:], [Rows(cache, 6, 0)]), expected)
 
 
 def test_rows_of_a_batch_are_independent() -> None:
@@ -133,15 +128,6 @@ def test_only_distances_matter_to_rotary_positions() -> None:
     assert (made(tokens, near, causal(9)) - stretched).abs().max() > 0.01
 
 
-def test_the_rope_table_turns_each_pair_by_its_own_speed() -> None:
-    shape = ModelConfig(16, 8, 8, 1, 1, 1, 4, rope_theta=100.0)
-    cos, sin = rope_table(shape, torch.tensor([[0, 2]]))
-    assert cos.shape == (1, 1, 2, 4)
-    expected = torch.tensor([2.0, 0.2, 2.0, 0.2])
-    torch.testing.assert_close(cos[0, 0], torch.stack((torch.ones(4), expected.cos())))
-    torch.testing.assert_close(sin[0, 0], torch.stack((torch.zeros(4), expected.sin())))
-
-
 def test_the_norm_is_computed_in_float32() -> None:
     norm = RMSNorm(64, 1e-6)
     x = torch.full((1, 64), 3e4, dtype=torch.float16)
@@ -165,3 +151,116 @@ def test_the_head_is_the_embedding() -> None:
     }
     hidden = torch.randn(3, 32)
     torch.testing.assert_close(made.logits(hidden), hidden @ made.embed_tokens.weight.T)
+
+
+def test_a_head_of_its_own() -> None:
+    made = model(seed=3, tie_word_embeddings=False)
+    hidden = torch.randn(3, 32)
+    torch.testing.assert_close(made.logits(hidden), hidden @ made.lm_head.weight.T)
+
+
+def begun(made: Transformer, committed: int, seed: int) -> KVCache:
+    """A cache with that many positions committed causally."""
+    cache = KVCache(made.config, 600)
+    if committed:
+        made.packed(ids(1, committed, seed)[0], [Rows(cache, committed, committed)])
+        cache.commit(committed)
+    return cache
+
+
+def mask_of(committed: int, length: int, causal_rows: int, block: int = 0) -> Tensor:
+    """What `Rows` says in words, position by position."""
+    mask = torch.zeros(1, 1, length, committed + length, dtype=torch.bool)
+    for row in range(length):
+        own = committed + row
+        end = own + 1 if row < causal_rows else committed + length
+        if block:
+            end = (own // block + 1) * block
+        mask[0, 0, row, :end] = True
+    return mask
+
+
+@pytest.mark.parametrize(
+    ("length", "causal_rows", "block"),
+    [(1, 1, 0), (1, 0, 0), (9, 9, 0), (9, 0, 0), (9, 3, 0), (16, 1, 0), (19, 19, 8), (5, 0, 4)],
+)
+@pytest.mark.parametrize("committed", [0, 11])
+def test_a_packed_request_sees_what_it_should(
+    committed: int, length: int, causal_rows: int, block: int
+) -> None:
+    made = model(seed=11)
+    cache = begun(made, committed, seed=1)
+    tokens = ids(1, length, seed=2)
+    hidden = made.packed(tokens[0], [Rows(cache, length, causal_rows, block)])
+    assert cache.length == committed
+    whole = torch.cat((ids(1, committed, seed=1), tokens), dim=1)
+    mask = causal(committed + length)
+    mask[:, :, committed:] = mask_of(committed, length, causal_rows, block)
+    expected = made(whole, torch.arange(committed + length)[None], mask)[0, committed:]
+    torch.testing.assert_close(hidden, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_request_gets_the_same_bits_alone_and_in_any_company(threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        made = model(seed=12, hidden_size=96, intermediate_size=200, head_dim=24)
+        # Committed positions, new ones, of these causal ones.
+        parts = [(0, 5, 5), (30, 16, 1), (7, 1, 1), (64, 16, 16), (3, 23, 4), (100, 8, 0)]
+        requests = []
+        for number, (committed, length, causal_rows) in enumerate(parts):
+            rows = Rows(begun(made, committed, number), length, causal_rows)
+            requests.append((ids(1, length, 50 + number)[0], rows))
+        alone = [made.packed(tokens, [rows]) for tokens, rows in requests]
+        scores = [made.logits(hidden) for hidden in alone]
+        for chosen in ([0, 1], [1, 2, 3], [5, 4, 3, 2, 1, 0], [2, 4], list(range(6))):
+            together = made.packed(
+                torch.cat([requests[at][0] for at in chosen]), [requests[at][1] for at in chosen]
+            )
+            start = 0
+            for at in chosen:
+                end = start + parts[at][1]
+                assert torch.equal(together[start:end], alone[at]), (chosen, at)
+                for row in (start, end - 1):
+                    alike = made.logits(together[row : row + 1])[0]
+                    assert torch.equal(alike, scores[at][row - start]), (chosen, at)
+                start = end
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_each_request_writes_into_its_own_cache() -> None:
+    made = model(seed=13)
+    caches = [begun(made, 4, 1), begun(made, 9, 2)]
+    tokens = ids(1, 6, 3)[0], ids(1, 7, 4)[0]
+    made.packed(torch.cat(tokens), [Rows(caches[0], 6, 6), Rows(caches[1], 7, 7)])
+    for cache, new in zip(caches, tokens, strict=True):
+        cache.commit(len(new))
+    fresh = [begun(made, 4, 1), begun(made, 9, 2)]
+    for cache, new in zip(fresh, tokens, strict=True):
+        made.packed(new, [Rows(cache, len(new), len(new))])
+        cache.commit(len(new))
+    probe = ids(1, 5, 6)[0]
+    for cache, other in zip(caches, fresh, strict=True):
+        assert torch.equal(
+            made.packed(probe, [Rows(cache, 5, 0)]), made.packed(probe, [Rows(other, 5, 0)])
+        )
+
+
+def test_rows_that_do_not_add_up_are_refused() -> None:
+    made = model()
+    with pytest.raises(ValueError, match=r"ids: got shape \(5,\), expected \(6,\)"):
+        made.packed(ids(1, 5)[0], [Rows(KVCache(made.config, 9), 6, 6)])
+    with pytest.raises(ValueError, match="got 10 positions, expected at most 9"):
+        made.packed(ids(1, 10)[0], [Rows(KVCache(made.config, 9), 10, 10)])
+
+
+def test_queries_and_keys_may_go_without_norms_and_with_a_bias() -> None:
+    made = model(seed=3, qk_norm=False, qkv_bias=True)
+    names = {name for name, _ in made.named_parameters() if "layers.0.self_attn" in name}
+    assert {name.removeprefix("layers.0.self_attn.") for name in names} == {
+        "qkv_proj.weight",
+        "qkv_proj.bias",
+        "o_proj.weight",
+    }

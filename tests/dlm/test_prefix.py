@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,8 +26,14 @@ def held(cache: KVCache) -> list[int]:
     return [int(key) for key in cache.write(1, nothing, nothing)[0][0, 0, :, 0]]
 
 
-def pool(entries: int = 3) -> PrefixPool:
-    return PrefixPool(lambda capacity: KVCache(config(), capacity), entries)
+POSITION_BYTES = KVCache(config(), 1).nbytes
+
+
+def pool(positions: int = 100, unit: int = 1) -> PrefixPool:
+    """A pool with memory for so many positions."""
+    return PrefixPool(
+        lambda capacity: KVCache(config(), capacity), positions * POSITION_BYTES, unit
+    )
 
 
 def test_nothing_known_is_an_empty_cache() -> None:
@@ -36,10 +43,34 @@ def test_nothing_known_is_an_empty_cache() -> None:
 
 def test_a_dialogue_that_goes_on_gets_its_cache_back() -> None:
     kept = pool()
-    cache = filled([1, 2, 3])
+    cache = filled([1, 2, 3], capacity=3)
     kept.give([1, 2, 3], cache)
-    assert kept.take([1, 2, 3, 4, 5], 50) is cache
+    assert kept.take([1, 2, 3, 4, 5], 3) is cache
     assert len(kept) == 0
+
+
+def test_room_that_is_not_used_is_given_back() -> None:
+    kept = pool()
+    kept.give([1, 2, 3], filled([1, 2, 3], capacity=4000))
+    assert kept.nbytes == 3 * POSITION_BYTES
+
+
+def test_requests_under_way_lend_what_they_know() -> None:
+    kept = pool()
+    kept.give([1, 2], filled([1, 2]))
+    lender = filled([1, 2, 3, 4])
+    # The last of its ids are decided and not forwarded yet.
+    cache = kept.take([1, 2, 3, 9, 9], 50, [([1, 2, 3, 4, 9, 9], lender), ([1], filled([1]))])
+    assert held(cache) == [1, 2, 3]
+    assert cache is not lender
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize(("length", "shared"), [(3, 0), (4, 4), (7, 4), (9, 8)])
+def test_blocks_are_shared_whole(length: int, shared: int) -> None:
+    kept = pool(unit=4)
+    kept.give(range(length), filled(range(length)))
+    assert kept.take(range(20), 50).length == shared
 
 
 def test_a_cache_that_is_too_small_grows() -> None:
@@ -83,7 +114,7 @@ def test_the_longest_beginning_wins() -> None:
 
 
 def test_the_one_unused_for_longest_goes() -> None:
-    kept = pool(entries=2)
+    kept = pool(positions=6)
     kept.give([1, 1, 1], filled([1, 1, 1]))
     kept.give([2, 2, 2], filled([2, 2, 2]))
     # A copy counts as use.
@@ -109,6 +140,9 @@ def test_ids_and_cache_must_fit() -> None:
 
 
 def test_common_prefix() -> None:
-    assert common_prefix([1, 2, 3], [1, 2, 4]) == 2
-    assert common_prefix([1], [1, 2]) == 1
-    assert common_prefix([], [1]) == 0
+    def common(left: list[int], right: list[int]) -> int:
+        return common_prefix(np.array(left), np.array(right))
+
+    assert common([1, 2, 3], [1, 2, 4]) == 2
+    assert common([1], [1, 2]) == 1
+    assert common([], [1]) == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlm.schema import is_words, options, plain, read_value, written
+from dlm.schema import AS_SAID, admits_null, is_words, options, plain, read_value, written
 
 COLOUR = {"type": "string", "enum": ["red", "blue"]}
 JSON = st.recursive(
@@ -107,6 +107,11 @@ def test_options_are_those_listed() -> None:
         ({"type": ["string", "integer"]}, False),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, False),
         ({"$ref": "#/$defs/Elsewhere"}, False),
+        ({"type": "string", "description": "A town.", "x-as-said": True}, True),
+        ({"type": "string", "maxLength": 3}, False),
+        ({"type": "string", "pattern": "a"}, False),
+        ({"properties": {}}, False),
+        ({"not": {"type": "string"}}, False),
     ],
 )
 def test_words_are_told_from_json(schema: dict[str, Any], expected: bool) -> None:
@@ -140,3 +145,30 @@ def test_a_schema_that_is_plain_already_is_left_alone() -> None:
     assert json.dumps(plain(schema, {})) == json.dumps(schema)
     either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
     assert plain(either, {}) == either
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": ["string", "null"]}, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, True),
+        ({"type": "string"}, False),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, False),
+        ({}, False),
+    ],
+)
+def test_what_may_be_null(schema: dict[str, Any], expected: bool) -> None:
+    assert admits_null(schema) is expected
+
+
+def test_a_mark_outside_holds_inside() -> None:
+    definitions = {"Text": {"type": "string"}}
+    said = {"type": "string", AS_SAID: True}
+    assert plain({"$ref": "#/$defs/Text", AS_SAID: True}, definitions) == said
+    nullable = {"anyOf": [{"$ref": "#/$defs/Text"}, {"type": "null"}], AS_SAID: True}
+    assert plain(nullable, definitions) == said
+
+
+def test_definitions_are_not_followed_in_circles() -> None:
+    definitions = {"A": {"$ref": "#/$defs/B"}, "B": {"anyOf": [{"$ref": "#/$defs/A"}]}}
+    assert "$ref" in plain({"$ref": "#/$defs/A"}, definitions)

@@ -224,3 +224,16 @@ def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
     call = {"function": {"name": "x", "arguments": arguments}}
     with pytest.raises(ValueError, match=r"arguments of x: got .*, expected a JSON object"):
         turn_of({"role": "assistant", "tool_calls": [call]})
+
+
+def test_a_required_value_that_may_be_null_is_null_where_it_is_not_given() -> None:
+    nullable = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+    book = tool("book", ["room", "floor"], room=WORDS, floor=nullable, label=nullable)
+    assert book.required == {"room"}
+    assert book.nulled == {"floor"}
+    ids = template().call(Call("book", {"room": "office"}))
+    (read,) = template().answer(ids, [book]).calls
+    assert read.arguments == {"room": "office", "floor": None}
+    ids = template().call(Call("book", {"room": "office", "floor": 3}))
+    (read,) = template().answer(ids, [book]).calls
+    assert read.arguments == {"room": "office", "floor": 3}

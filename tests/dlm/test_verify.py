@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dlm.grammar import AnswerRules, GrammarFactory
 from dlm.tokenizer import Mark
-from dlm.verify import Verdict, choose, verify
+from dlm.verify import Verdict, choose, guided, verify
 from tests.dlm.tiny import TIMER, template, tokenizer
 
 SIZE = 352
@@ -49,12 +49,12 @@ def wanting(*tokens: int) -> Tensor:
 def test_the_longest_run_that_agrees_is_accepted(
     draft: Sequence[int], greedy: Sequence[int], verdict: Verdict
 ) -> None:
-    assert verify(draft, wanting(*greedy), None) == verdict
+    assert verify(draft, wanting(*greedy), None, END) == verdict
 
 
 def test_rows_and_draft_must_fit() -> None:
     with pytest.raises(ValueError, match="got 2 rows of logits, expected 3"):
-        verify([20, 21], wanting(20, 21), None)
+        verify([20, 21], wanting(20, 21), None, END)
 
 
 def test_choosing_takes_what_is_forced_along() -> None:
@@ -69,27 +69,52 @@ def test_forced_tokens_that_the_draft_has_are_accepted() -> None:
     draft = [*CALL, *ten, END]
     # Rows below forced tokens are not asked: 50 would be refused there.
     greedy = [Mark.CALL, *[50] * (len(CALL) - 1), *ten, END, 50]
-    verdict = verify(draft, wanting(*greedy), FACTORY.matcher(MUST))
+    verdict = verify(draft, wanting(*greedy), FACTORY.matcher(MUST), END)
     assert verdict == Verdict(draft, [])
 
 
 @pytest.mark.parametrize("size", range(5))
 def test_forced_tokens_beyond_the_draft_are_given(size: int) -> None:
     draft = CALL[:size]
-    verdict = verify(draft, wanting(*[50] * (size + 1)), FACTORY.matcher(MUST))
+    verdict = verify(draft, wanting(*[50] * (size + 1)), FACTORY.matcher(MUST), END)
     assert verdict == Verdict(draft, CALL[size:])
 
 
 def test_a_draft_that_breaks_the_grammar_is_cut_there() -> None:
     draft = [CALL[0], 50, 51]
-    verdict = verify(draft, wanting(*draft, 52), FACTORY.matcher(MUST))
+    verdict = verify(draft, wanting(*draft, 52), FACTORY.matcher(MUST), END)
     assert verdict == Verdict([CALL[0]], CALL[1:])
 
 
 def test_the_matcher_stands_behind_what_was_accepted_and_given() -> None:
     matcher = FACTORY.matcher(MUST)
-    verdict = verify(CALL[:2], wanting(50, 50, 50), matcher)
+    verdict = verify(CALL[:2], wanting(50, 50, 50), matcher, END)
     assert verdict.accepted + verdict.given == CALL
     ten = template().text("ten minutes")
-    verdict = verify([*ten, END], wanting(*ten, END, 50), matcher)
+    verdict = verify([*ten, END], wanting(*ten, END, 50), matcher, END)
     assert verdict == Verdict([*ten, END], [])
+
+
+def test_a_draft_under_a_grammar_has_what_is_forced() -> None:
+    matcher = FACTORY.matcher(MUST)
+    ten = template().text("ten minutes")
+    # Nothing that it drafted is allowed but the value.
+    drafted = [*[50] * len(CALL), *ten, END, 50, 50]
+    out = guided(torch.tensor(drafted), wanting(*drafted), matcher)
+    assert out == [*CALL, *ten, END]
+    # The answer's own matcher still stands at its beginning, and verifies all of it.
+    assert verify(out, wanting(*out, 50), matcher, END) == Verdict(out, [])
+    assert len(guided(torch.tensor([50] * 3), wanting(50, 50, 50), FACTORY.matcher(MUST))) == 3
+
+
+def test_what_an_earlier_step_decided_stands_in_the_draft() -> None:
+    rules = AnswerRules((), "none")
+    drafted = template().text("ten minutes")
+    rows = wanting(*[50] * len(drafted))
+    assert guided(torch.tensor(drafted), rows, FACTORY.matcher(rules)) == drafted
+
+
+def test_a_draft_that_cannot_go_on_ends() -> None:
+    matcher = FACTORY.matcher(MUST)
+    rows = torch.full((4, SIZE), -torch.inf)
+    assert guided(torch.tensor([50] * 4), rows, matcher) == []

@@ -110,3 +110,44 @@ def test_a_missing_file_is_named(checkpoint: Path) -> None:
     (checkpoint / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match=r"model\.safetensors"):
         load_model(checkpoint)
+
+
+def test_a_weight_of_a_type_that_is_no_fraction_is_named(checkpoint: Path) -> None:
+    whole = tensors(checkpoint)
+    rewrite(checkpoint, whole | {Q: whole[Q].to(torch.int8)})
+    with pytest.raises(ValueError, match=f"{Q}: got type I8, expected one of"):
+        load_model(checkpoint)
+
+
+def test_a_tied_head_that_is_not_the_embedding_is_refused(checkpoint: Path) -> None:
+    whole = tensors(checkpoint)
+    rewrite(checkpoint, whole | {"lm_head.weight": whole["model.embed_tokens.weight"] + 1})
+    with pytest.raises(ValueError, match=r"lm_head\.weight: differs from the embedding"):
+        load_model(checkpoint)
+
+
+def test_a_head_of_its_own_is_written_and_must_be_there(tmp_path: Path) -> None:
+    save_model(model(seed=1, tie_word_embeddings=False), tmp_path, torch.float32)
+    loaded = load_model(tmp_path)
+    assert torch.equal(loaded.lm_head.weight, tensors(tmp_path)["lm_head.weight"])
+    whole = tensors(tmp_path)
+    del whole["lm_head.weight"]
+    rewrite(tmp_path, whole)
+    with pytest.raises(ValueError, match=r"missing weight lm_head\.weight"):
+        load_model(tmp_path)
+
+
+def test_a_shard_that_holds_what_the_index_puts_elsewhere_is_refused(checkpoint: Path) -> None:
+    whole = tensors(checkpoint)
+    (checkpoint / "model.safetensors").unlink()
+    save_file(whole, checkpoint / "a.safetensors")
+    index = {"weight_map": {name: "a.safetensors" for name in whole if name != Q}}
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"a.safetensors: got weight {Q}, which the index puts"):
+        load_model(checkpoint)
+
+
+def test_a_file_that_holds_no_weights_is_named(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(ValueError, match=r"model\.safetensors: "):
+        load_model(checkpoint)

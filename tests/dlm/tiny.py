@@ -11,11 +11,11 @@ import torch
 
 from dlm.cache import KVCache
 from dlm.config import ModelConfig
-from dlm.decode import Decoder
+from dlm.decode import Decoder, Vocabulary
 from dlm.model import Transformer
 from dlm.template import Call, Template, Tool, Turn
 from dlm.tokenizer import Tokenizer
-from dlm.train.objective import collate, joint_step
+from dlm.train.objective import collate, joint_step, noisy_copies
 
 LESSONS = 100
 TEXTS = (
@@ -63,8 +63,12 @@ def model(seed: int = 0, **changes: Any) -> Transformer:
     return made.eval().requires_grad_(False)
 
 
+def vocabulary() -> Vocabulary:
+    return Vocabulary.of(template(), config().vocab_size)
+
+
 def decoder(made: Transformer, prompt: Sequence[int], capacity: int = 400) -> Decoder:
-    return Decoder(made, KVCache(made.config, capacity), prompt)
+    return Decoder(KVCache(made.config, capacity), prompt, made.config.block_size, vocabulary())
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: dict[str, Any]) -> Tool:
@@ -118,7 +122,7 @@ def taught() -> Transformer:
     for step in range(LESSONS):
         for group in optimizer.param_groups:
             group["lr"] = 1e-2 * (1 - step / LESSONS)
-        losses = joint_step(made, rows, rng)
+        losses = joint_step(made, rows, noisy_copies(rows, made.config.block_size, rng))
         (losses["causal"] + losses["denoising"]).backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -1,0 +1,213 @@
+"""Ways of decoding one checkpoint, side by side: ``python -m benchmarks.dlm.decoding``.
+
+Held-out dialogues, replies and calls apart. Token by token is the measure: the same weights, read
+causally, one token a forward. Drafts that are verified must agree with it; drafts that are
+committed as they are need not. The prompt is in the cache before the clock starts. Also what a
+round costs that serves 1 to 16 requests. Results: benchmarks/results/decoding.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.report import machine, percentiles, share, write
+from dlm.cache import KVCache
+from dlm.checkpoint import Checkpoint, load_checkpoint
+from dlm.decode import Decoder, Plan, Vocabulary, decode
+from dlm.effort import REFINEMENT, Effort, Refinement
+from dlm.engine import SHIPPED
+from dlm.forwards import Forward, drive, forward
+from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.template import Tool, Turn, turn_of
+from dlm.train.dialogues import generate
+
+SEED = 99
+LONGEST = 96
+ALONE = Refinement(0, 1.0)
+BATCHES = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of decoding, and the one that its answers are compared with."""
+
+    refinement: Refinement
+    verified: bool
+    grammar: bool
+    base: str
+
+
+WAYS = {
+    "token_by_token": Way(ALONE, True, False, "token_by_token"),
+    "token_by_token_grammar": Way(ALONE, True, True, "token_by_token_grammar"),
+    "self_verification": Way(REFINEMENT[Effort.INSTANT], True, False, "token_by_token"),
+    "self_verification_grammar": Way(
+        REFINEMENT[Effort.INSTANT], True, True, "token_by_token_grammar"
+    ),
+    "threshold_0.9": Way(Refinement(1, 0.9), False, False, "token_by_token"),
+    "threshold_0.5": Way(Refinement(1, 0.5), False, False, "token_by_token"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A prompt that an assistant's message answers."""
+
+    turns: tuple[Turn, ...]
+    tools: tuple[Tool, ...]
+    kind: str
+
+    @property
+    def rules(self) -> AnswerRules:
+        """What the answer may be, as voice asks for it."""
+        said = tuple(turn.content for turn in self.turns if turn.role == "user")[-3:]
+        return AnswerRules(self.tools, said=said)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer's tokens, its forwards behind the prompt's, and seconds."""
+
+    tokens: list[int]
+    forwards: int
+    seconds: float
+
+
+def cases(corpora: Path | None, count: int) -> list[Case]:
+    """So many replies and so many calls of held-out dialogues."""
+    out: dict[str, list[Case]] = {"replies": [], "calls": []}
+    for row in generate(seed=SEED, corpora=corpora, split="heldout"):
+        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        turns = [Turn("system", row["system"])] if row.get("system") else []
+        for message in row["messages"]:
+            turn = turn_of(message)
+            if turn.role == "assistant" and len(turns) > 1:
+                kind = "calls" if turn.calls else "replies"
+                out[kind].append(Case(tuple(turns), tools, kind))
+            turns.append(turn)
+        if all(len(found) >= count for found in out.values()):
+            return [case for found in out.values() for case in found[:count]]
+    raise ValueError(f"got fewer than {count} replies and calls")
+
+
+def answer(checkpoint: Checkpoint, way: Way, case: Case, factory: GrammarFactory) -> Answered:
+    """One answer, its prompt but for the last token cached beforehand."""
+    model, config = checkpoint.model, checkpoint.model.config
+    prompt = checkpoint.dialect.prompt(case.turns, case.tools)
+    cache = KVCache(config, len(prompt) + LONGEST + config.block_size)
+    with torch.inference_mode():
+        known = prompt[:-1]
+        forward(model, [(cache, Forward(known, len(known), len(known) - 1))])
+    cache.commit(len(known))
+    vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
+    decoder = Decoder(cache, prompt, config.block_size, vocabulary)
+    matcher = factory.matcher(case.rules) if way.grammar else None
+    began = time.perf_counter()
+    drive(model, cache, decode(decoder, Plan(way.refinement, way.verified, LONGEST), matcher))
+    seconds = time.perf_counter() - began
+    return Answered(decoder.progress.tokens, decoder.progress.forwards, seconds)
+
+
+def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]) -> dict[str, Any]:
+    """Of one way, over answers of one kind.
+
+    Args:
+        answers: Of that way.
+        alone: Token by token: its speed is 1.
+        base: What the answers are compared with.
+    """
+    tokens = sum(len(one.tokens) for one in answers)
+    seconds = sum(one.seconds for one in answers)
+    forwards = sum(one.forwards for one in answers)
+    rate = sum(len(one.tokens) for one in alone) / sum(one.seconds for one in alone)
+    same = sum(one.tokens == other.tokens for one, other in zip(answers, base, strict=True))
+    return {
+        "answers": len(answers),
+        "tokens": tokens,
+        "tokens_per_forward": round(tokens / forwards, 2),
+        "tokens_per_s": round(tokens / seconds, 1),
+        "speed": round(tokens / seconds / rate, 2),
+        "agreement": share(same, len(answers)),
+        "answer_ms": percentiles([one.seconds * 1000 for one in answers], 1),
+    }
+
+
+def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
+    """All ways on all cases, in turns, so that the machine's moods meet all alike."""
+    factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
+    # The first answers of a process are slow.
+    for way in WAYS.values():
+        answer(checkpoint, way, asked[0], factory)
+    answered: dict[str, dict[str, list[Answered]]] = {
+        kind: {name: [] for name in WAYS} for kind in ("replies", "calls")
+    }
+    for case in asked:
+        for name, way in WAYS.items():
+            answered[case.kind][name].append(answer(checkpoint, way, case, factory))
+    return {
+        kind: {
+            name: figures(answers, by_way["token_by_token"], by_way[WAYS[name].base])
+            for name, answers in by_way.items()
+        }
+        for kind, by_way in answered.items()
+    }
+
+
+def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator[dict[str, Any]]:
+    """What a round costs in which so many requests draft a block each."""
+    model, config = checkpoint.model, checkpoint.model.config
+    generator = torch.Generator().manual_seed(SEED)
+    for batch in BATCHES:
+        wishes = []
+        for _ in range(batch):
+            ids = torch.randint(16, config.vocab_size, (prompt_tokens,), generator=generator)
+            cache = KVCache(config, prompt_tokens + config.block_size)
+            with torch.inference_mode():
+                forward(model, [(cache, Forward(ids.tolist(), prompt_tokens, prompt_tokens - 1))])
+            cache.commit(prompt_tokens)
+            block = [16, *[config.mask_token_id] * (config.block_size - 1)]
+            wishes.append((cache, Forward(block, 0, 1)))
+        spent = []
+        with torch.inference_mode():
+            for _ in range(repeats):
+                began = time.perf_counter()
+                forward(model, wishes)
+                spent.append((time.perf_counter() - began) * 1000)
+        yield {"batch": batch, "round_ms": percentiles(spent[repeats // 5 :], 2)}
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="benchmarks.dlm.decoding", description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--count", type=int, default=60, help="replies, and as many calls")
+    parser.add_argument("--threads", type=int, default=0)
+    arguments = parser.parse_args()
+    began = machine()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    checkpoint = load_checkpoint(arguments.checkpoint, torch.float32, "cpu")
+    told: dict[str, Any] = {
+        "threads": torch.get_num_threads(),
+        "prompt_tokens": 256,
+        **measure(checkpoint, cases(arguments.corpora, arguments.count)),
+        "rounds": list(rounds(checkpoint, prompt_tokens=256, repeats=50)),
+    }
+    for kind, name in itertools.product(("replies", "calls"), WAYS):
+        print(kind, name, told[kind][name])
+    for one in told["rounds"]:
+        print(one)
+    print(write("decoding", "benchmarks.dlm.decoding", told, began))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""How fast a checkpoint or an OpenAI endpoint answers: ``python -m dlm.bench [CHECKPOINT]``.
+
+With ``--url`` it asks a server instead. A row for each effort and number of answers at once. The
+figures of the documentation come from ``benchmarks/``; this is a quick look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+
+import torch
+
+from dlm.effort import Effort
+from dlm.engine import SHIPPED, Engine
+from dlm.live import Event, Failed, Finished, Request, TextDelta
+from dlm.template import Turn
+
+TIMEOUT_S = 120
+PROMPTS = (
+    "Hello, who are you?",
+    "What can you do for me?",
+    "Tell me something about the sea.",
+    "Set a timer for 10 minutes, please.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One answer.
+
+    Attributes:
+        first_s: Until its first text, or its end where it has none.
+        tokens: Of the answer.
+        forwards: Of the model; 0 where the server does not tell.
+    """
+
+    first_s: float
+    tokens: int
+    forwards: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Answers of one effort, so many at once.
+
+    Attributes:
+        first_ms: Median time to the first text.
+        tokens_s: Tokens of all answers per second.
+        per_forward: Tokens per forward of each answer; 0 where the server does not tell.
+    """
+
+    effort: str
+    at_once: int
+    first_ms: float
+    tokens_s: float
+    per_forward: float
+
+
+Ask = Callable[[str, Effort], Measured]
+
+
+def engine_ask(engine: Engine, max_tokens: int) -> Ask:
+    """Asks an engine in this process."""
+
+    def ask(prompt: str, effort: Effort) -> Measured:
+        request = Request((Turn("user", prompt),), effort=effort, max_tokens=max_tokens)
+        # Bounded by the answer's length: two events at most for each forward.
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        started = time.perf_counter()
+        engine.submit(request, events.put)
+        first_s: float | None = None
+        while True:
+            event = events.get()
+            if first_s is None and isinstance(event, TextDelta | Finished):
+                first_s = time.perf_counter() - started
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Finished):
+                return Measured(first_s or 0.0, event.usage.answer_tokens, event.usage.forwards)
+
+    return ask
+
+
+@contextmanager
+def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[Ask]:
+    """Asks a server, for as long as the context lasts.
+
+    Args:
+        url: Of the API, as in ``http://127.0.0.1:8000/v1``.
+        model: What it is called there.
+        key: What the server wants to see; may be empty.
+        max_tokens: Longest answer.
+
+    Raises:
+        RuntimeError: From what is given: the server cannot be reached, or refuses.
+    """
+    import httpx
+
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S)
+
+    def ask(prompt: str, effort: Effort) -> Measured:
+        body = {
+            "model": model,
+            "messages": [{"role": "user", "content": prompt}],
+            "max_tokens": max_tokens,
+            "reasoning_effort": effort,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        started = time.perf_counter()
+        first_s, usage = 0.0, {"completion_tokens": 0}
+        try:
+            with client.stream("POST", "/chat/completions", json=body) as answer:
+                if answer.status_code != 200:
+                    told = answer.read().decode()
+                    raise RuntimeError(f"{url}: status {answer.status_code}: {told[:200]}")
+                for line in answer.iter_lines():
+                    content, usage = _chunk(line, usage)
+                    if content and not first_s:
+                        first_s = time.perf_counter() - started
+        except httpx.HTTPError as error:
+            raise RuntimeError(f"{url}: {error}") from error
+        whole_s = time.perf_counter() - started
+        return Measured(first_s or whole_s, usage["completion_tokens"], usage.get("forwards", 0))
+
+    with client:
+        yield ask
+
+
+def _chunk(line: str, usage: dict[str, int]) -> tuple[bool, dict[str, int]]:
+    """Whether a line of a stream holds content, and the usage so far."""
+    if not line.startswith("data: {"):
+        return False, usage
+    chunk = json.loads(line.removeprefix("data: "))
+    deltas = [choice.get("delta", {}) for choice in chunk.get("choices", ())]
+    return any(delta.get("content") for delta in deltas), chunk.get("usage") or usage
+
+
+def measure(ask: Ask, effort: Effort, at_once: int, rounds: int) -> Row:
+    """Answer each prompt so many times.
+
+    Args:
+        ask: Answers one prompt; called from several threads.
+        effort: How much is refined.
+        at_once: Answers under way at a time.
+        rounds: Times that each prompt is answered.
+    """
+    prompts = PROMPTS * rounds
+    ask(prompts[0], effort)
+    started = time.perf_counter()
+    with ThreadPoolExecutor(at_once) as pool:
+        answers = list(pool.map(lambda prompt: ask(prompt, effort), prompts))
+    seconds = time.perf_counter() - started
+    tokens, forwards = sum(a.tokens for a in answers), sum(a.forwards for a in answers)
+    return Row(
+        effort=str(effort),
+        at_once=at_once,
+        first_ms=round(1000 * statistics.median(a.first_s for a in answers), 1),
+        tokens_s=round(tokens / seconds, 1),
+        per_forward=round(tokens / forwards, 2) if forwards else 0.0,
+    )
+
+
+def draw(rows: Sequence[Row], title: str) -> None:
+    """Print a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title)
+    for name in ("effort", "at once", "first text, ms", "tokens/s", "tokens/forward"):
+        table.add_column(name, justify="left" if name == "effort" else "right")
+    for row in rows:
+        table.add_row(*map(str, asdict(row).values()))
+    Console().print(table)
+
+
+@contextmanager
+def _asking(given: argparse.Namespace) -> Iterator[Ask]:
+    if given.url:
+        key = os.environ.get(given.key_env, "")
+        with endpoint_ask(given.url, given.model, key, given.max_tokens) as ask:
+            yield ask
+        return
+    with closing(Engine.load(given.checkpoint, device=given.device)) as engine:
+        yield engine_ask(engine, given.max_tokens)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dlm.bench", description="A quick speed table.")
+    parser.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
+    parser.add_argument("--url", help="ask this API instead, as in http://127.0.0.1:8000/v1")
+    parser.add_argument("--model", default=SHIPPED.name, help="what the model is called there")
+    parser.add_argument("--key-env", default="QUICKSILVER_API_KEY", help="variable with its key")
+    parser.add_argument("--effort", type=Effort, choices=list(Effort), action="append")
+    parser.add_argument("--at-once", type=int, action="append", help="may be repeated; 1 and 4")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each prompt is answered")
+    parser.add_argument("--max-tokens", type=int, default=64, help="longest answer")
+    parser.add_argument("--device", help="such as cpu or cuda:0")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(min(4, os.cpu_count() or 1))
+    try:
+        with _asking(given) as ask:
+            rows = [
+                measure(ask, effort, at_once, given.rounds)
+                for effort in given.effort or Effort
+                for at_once in given.at_once or (1, 4)
+            ]
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if given.json:
+        print(json.dumps([asdict(row) for row in rows]))
+    else:
+        draw(rows, given.url or given.checkpoint)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""Talk to a checkpoint and watch it denoise: ``python -m dlm.chat [CHECKPOINT] [--effort LEVEL]``.
+
+Undecided positions are shown as ``░`` and fill in while the model works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+
+from dlm.effort import Effort
+from dlm.engine import SHIPPED, Engine
+from dlm.live import Event, Failed, Finished, Request, Snapshot, TextDelta
+from dlm.template import Turn
+from dlm.text import MASKED
+
+HELP = "/effort instant|low|medium|high   /system TEXT   /new   /quit"
+
+
+class Chat:
+    """A dialogue without tools.
+
+    Args:
+        engine: What answers.
+        effort: How much is refined.
+        max_tokens: Longest answer.
+    """
+
+    def __init__(self, engine: Engine, effort: Effort, max_tokens: int) -> None:
+        self.effort = effort
+        self.turns: list[Turn] = []
+        self._engine = engine
+        self._max_tokens = max_tokens
+
+    def command(self, line: str) -> str:
+        """Obey a line that begins with a slash; returns what to tell.
+
+        Raises:
+            ValueError: There is no such command, or no such effort.
+            EOFError: The dialogue is over.
+        """
+        name, _, rest = line[1:].partition(" ")
+        match name:
+            case "quit":
+                raise EOFError
+            case "help":
+                return HELP
+            case "new":
+                self.turns.clear()
+                return "A new dialogue."
+            case "system":
+                self.turns[:] = [Turn("system", rest)] if rest else []
+                return "A new dialogue, with these instructions."
+            case "effort":
+                self.effort = Effort(rest.strip())
+                return f"Effort {self.effort}."
+        raise ValueError(f"/{name}: got no command; expected {HELP}")
+
+    def say(self, text: str, show: Callable[[str], None]) -> Finished:
+        """Answer a message.
+
+        Args:
+            text: What the user says.
+            show: Called with the answer as it stands, ``░`` for what is undecided.
+
+        Raises:
+            ValueError: The dialogue has become too long; the message is left out.
+            RuntimeError: The engine failed.
+        """
+        turns = (*self.turns, Turn("user", text))
+        request = Request(turns, effort=self.effort, max_tokens=self._max_tokens)
+        # Bounded by the answer's length: two events at most for each forward.
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        cancel = self._engine.submit(request, events.put)
+        told = ""
+        try:
+            while True:
+                match events.get():
+                    case Snapshot(shown):
+                        show(shown)
+                    case TextDelta(piece):
+                        told += piece
+                        show(told)
+                    case Finished() as finished:
+                        self.turns[:] = [*turns, Turn("assistant", finished.answer.content)]
+                        return finished
+                    case Failed(error):
+                        raise error
+        finally:
+            cancel()
+
+
+def runs(text: str) -> Iterator[tuple[str, bool]]:
+    """Pieces of a shown answer, and whether each is undecided."""
+    at = 0
+    while at < len(text):
+        undecided = text[at] == MASKED
+        end = at
+        while end < len(text) and (text[end] == MASKED) is undecided:
+            end += 1
+        yield text[at:end], undecided
+        at = end
+
+
+def talk(chat: Chat, lines: Iterator[str]) -> None:
+    """Answer lines until they end."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console()
+
+    def drawn(text: str) -> Text:
+        out = Text()
+        for piece, undecided in runs(text):
+            out.append(piece, style="bright_black" if undecided else "bold")
+        return out
+
+    for line in lines:
+        try:
+            if line.startswith("/"):
+                console.print(chat.command(line), style="dim", markup=False)
+            elif line.strip():
+                started = time.perf_counter()
+                with Live(console=console, auto_refresh=False) as live:
+
+                    def show(text: str, live: Live = live) -> None:
+                        live.update(drawn(text), refresh=True)
+
+                    finished = chat.say(line, show)
+                    show(finished.answer.content)
+                console.print(cost(finished, time.perf_counter() - started), style="dim")
+        except EOFError:
+            return
+        except (ValueError, RuntimeError) as error:
+            console.print(str(error), style="red", markup=False)
+
+
+def cost(finished: Finished, seconds: float) -> str:
+    """What an answer took, in words."""
+    usage = finished.usage
+    cut = ", cut for its length" if finished.reason == "length" else ""
+    rate = usage.answer_tokens / max(usage.forwards, 1)
+    return (
+        f"{usage.answer_tokens} tokens in {usage.forwards} forwards ({rate:.1f} each), "
+        f"{1000 * seconds:.0f} ms{cut}"
+    )
+
+
+def typed() -> Iterator[str]:
+    """Lines from the keyboard, until it is closed."""
+    while True:
+        try:
+            yield input("> ")
+        except EOFError:
+            return
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dlm.chat", description="Talk to a checkpoint.")
+    parser.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
+    parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.MEDIUM)
+    parser.add_argument("--max-tokens", type=int, default=256, help="longest answer")
+    parser.add_argument("--device", help="such as cpu or cuda:0")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(min(4, os.cpu_count() or 1))
+    try:
+        engine = Engine.load(given.checkpoint, device=given.device)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    try:
+        print(HELP)
+        talk(Chat(engine, given.effort, given.max_tokens), typed())
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        engine.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

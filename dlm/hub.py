@@ -1,0 +1,75 @@
+"""Where a checkpoint lies: a directory, or a copy of a Hugging Face repository in the local cache.
+
+Only weights, configs and tokenizers are fetched, never code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "merges.txt")
+
+_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def find(checkpoint: str | Path) -> Path:
+    """The directory of a checkpoint; downloads a hub repository that is not in the cache yet.
+
+    Args:
+        checkpoint: A directory, or ``owner/name`` of a hub repository.
+
+    Raises:
+        FileNotFoundError: There is no such directory; or the repository is not in the cache and the
+            hub cannot give it.
+    """
+    directory = Path(checkpoint).expanduser()
+    if directory.is_dir():
+        return directory
+    name = str(checkpoint)
+    if isinstance(checkpoint, Path) or not _NAME.fullmatch(name):
+        raise FileNotFoundError(f"{directory}: no such checkpoint directory")
+    return _cached(name) or _download(name)
+
+
+def _cached(name: str) -> Path | None:
+    """The newest complete copy in the cache."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        directory = Path(snapshot_download(name, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+    return directory if _complete(directory) else None
+
+
+def _complete(directory: Path) -> bool:
+    """Whether a snapshot, which may be of a download that broke off, has config and weights."""
+    index = directory / "model.safetensors.index.json"
+    files = {"config.json", "model.safetensors"}
+    if index.is_file():
+        placed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        files = {"config.json", *placed.values()}
+    return all((directory / file).is_file() for file in files)
+
+
+def _download(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        directory = Path(snapshot_download(name, allow_patterns=list(FILES)))
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise FileNotFoundError(
+            f"{name}: no such directory, not in the local hub cache, and the hub cannot give it: "
+            f"{type(error).__name__}: {reason}"
+        ) from error
+    # Offline, the client gives what it has of a download that broke off.
+    if not _complete(directory):
+        raise FileNotFoundError(
+            f"{name}: no such directory, not whole in the local hub cache, and the hub cannot "
+            f"give the rest: config.json or safetensors are missing in {directory}"
+        )
+    return directory

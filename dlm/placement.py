@@ -1,0 +1,80 @@
+"""Which device and which number format a model runs fastest in, where nobody says."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+from dlm.config import ModelConfig
+from dlm.int8 import Int8Linear
+
+SMALL = 100_000_000
+"""Matrix entries up to which a model never takes bfloat16 on a CPU.
+
+Its step is made of many small operations, which half as many bytes do not speed up; and in float32
+or int8 a request's tokens do not depend on its company.
+"""
+
+_ROWS, _INNER, _OUTER, _TRIES = 16, 1024, 4096, 5
+
+
+def best_device() -> torch.device:
+    """CUDA where there is a device of it."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
+    """What is fast: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
+
+    A mixture's experts are not rounded, so int8 is for dense models.
+    """
+    if device.type == "cuda":
+        return torch.bfloat16
+    if device.type == "cpu" and config.experts is None and int8_is_fast():
+        return torch.int8
+    large = device.type == "cpu" and matrix_entries(config) > SMALL
+    return torch.bfloat16 if large and bfloat16_is_fast() else torch.float32
+
+
+def matrix_entries(config: ModelConfig) -> int:
+    """About how many weights a forward reads: all matrices but the embedding's rows."""
+    attention = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
+    width = config.intermediate_size
+    if config.experts is not None:
+        width = (config.experts.per_token + config.experts.shared) * config.experts.width
+    layer = config.hidden_size * (attention + 3 * width)
+    return config.num_hidden_layers * layer + config.vocab_size * config.hidden_size
+
+
+@functools.cache
+def bfloat16_is_fast() -> bool:
+    """Whether this CPU multiplies bfloat16 faster than float32; measured once, in milliseconds."""
+    return _seconds(_product(torch.bfloat16)) < _seconds(_product(torch.float32)) / 1.2
+
+
+@functools.cache
+def int8_is_fast() -> bool:
+    """Whether this CPU multiplies matrices rounded to 8 bits faster; measured once as well."""
+    rounded = Int8Linear(torch.ones(_OUTER, _INNER))
+    rows = torch.ones(_ROWS, _INNER)
+    return _seconds(lambda: rounded(rows)) < _seconds(_product(torch.float32)) / 1.2
+
+
+def _product(dtype: torch.dtype) -> Callable[[], object]:
+    rows = torch.ones(_ROWS, _INNER, dtype=dtype)
+    weight = torch.ones(_OUTER, _INNER, dtype=dtype)
+    return lambda: functional.linear(rows, weight)
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    best = float("inf")
+    with torch.inference_mode():
+        for _ in range(_TRIES):
+            start = time.perf_counter()
+            run()
+            best = min(best, time.perf_counter() - start)
+    return best

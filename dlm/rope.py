@@ -1,0 +1,192 @@
+"""Rotary embedding: how fast each pair of a head turns, plain or stretched to longer contexts.
+
+It knows positions and config values, and nothing of the model that is turned.
+
+Source: Su et al. 2021, in the half-split layout of Llama and Qwen; scaling as in Hugging Face
+configurations (``rope_scaling`` or ``rope_parameters``): linear, Llama 3.1, and YaRN
+(arXiv 2309.00071).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import torch
+from torch import Tensor
+
+KINDS = ("linear", "llama3", "yarn")
+_ALIASES = {"original_max_position_embeddings": "original"}
+
+
+@dataclass(frozen=True, slots=True)
+class RopeScaling:
+    """How frequencies are stretched.
+
+    Attributes:
+        kind: One of `KINDS`.
+        factor: How many times longer the context becomes.
+        original: Positions of the training before the stretch; linear needs none.
+        low_freq_factor: llama3: wavelengths above ``original`` over this are stretched in full.
+        high_freq_factor: llama3: wavelengths below ``original`` over this are left alone.
+        beta_fast: yarn: pairs that turn more often over ``original`` are left alone.
+        beta_slow: yarn: pairs that turn less often are stretched in full.
+        attention_factor: yarn: scale of cosines and sines; None derives it.
+        mscale: yarn: weight of the derived scale; 0 where the config has none.
+        mscale_all_dim: yarn: what the derived scale is divided by; 0 where the config has none.
+        truncate: yarn: whether the bounds between pairs are rounded outwards.
+    """
+
+    kind: str
+    factor: float = 1.0
+    original: int = 0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    attention_factor: float | None = None
+    mscale: float = 0.0
+    mscale_all_dim: float = 0.0
+    truncate: bool = True
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any] | None, positions: int) -> RopeScaling | None:
+        """Read a config's ``rope_scaling`` or ``rope_parameters``; None where nothing is stretched.
+
+        Args:
+            raw: The group, or None.
+            positions: ``max_position_embeddings``, for groups that do not name the original ones.
+
+        Raises:
+            ValueError: The kind is not known here, or a value is impossible.
+        """
+        group = raw or {}
+        kind = group.get("rope_type", group.get("type", "default"))
+        if kind == "default":
+            return None
+        if kind not in KINDS:
+            raise ValueError(f"rope_type: got {kind!r}, expected 'default' or one of {KINDS}")
+        known = {field.name for field in fields(cls)}
+        values = {_ALIASES.get(name, name): value for name, value in group.items()}
+        given = {k: v for k, v in values.items() if k in known - {"kind"} and v is not None}
+        scaling = cls(kind, **({"original": positions} | given))
+        if scaling.factor < 1 or scaling.original <= 0:
+            raise ValueError(
+                f"rope scaling: got factor {scaling.factor} and original {scaling.original}, "
+                "expected at least 1 and above 0"
+            )
+        return scaling
+
+    def written(self) -> dict[str, Any]:
+        """The group as `read` takes it."""
+        names = {name: alias for alias, name in _ALIASES.items()} | {"kind": "rope_type"}
+        given = {names.get(name, name): value for name, value in asdict(self).items()}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def stretch(self, frequencies: Tensor, theta: float) -> Tensor:
+        """Frequencies (R / 2,) as they are stretched."""
+        if self.kind == "linear":
+            return frequencies / self.factor
+        keep = (
+            self._llama3(frequencies) if self.kind == "llama3" else self._yarn(frequencies, theta)
+        )
+        return frequencies / self.factor * (1 - keep) + frequencies * keep
+
+    @property
+    def scale(self) -> float:
+        """What cosines and sines are multiplied by."""
+        if self.kind != "yarn":
+            return 1.0
+        if self.attention_factor is not None:
+            return self.attention_factor
+        if self.mscale and self.mscale_all_dim:
+            return self._magnitude(self.mscale) / self._magnitude(self.mscale_all_dim)
+        return self._magnitude(1.0)
+
+    def _magnitude(self, weight: float) -> float:
+        return 0.1 * weight * math.log(self.factor) + 1.0
+
+    def _llama3(self, frequencies: Tensor) -> Tensor:
+        """How much of each frequency is kept: all, none, or a share where the bounds lie apart."""
+        turns = self.original * frequencies / (2 * math.pi)
+        span = self.high_freq_factor - self.low_freq_factor
+        return ((turns - self.low_freq_factor) / span).clamp(0, 1)
+
+    def _yarn(self, frequencies: Tensor, theta: float) -> Tensor:
+        half = len(frequencies)
+
+        def pair(turns: float) -> float:
+            """The pair, as a fraction, that turns so often over the original positions."""
+            return half * math.log(self.original / (turns * 2 * math.pi)) / math.log(theta)
+
+        low, high = pair(self.beta_fast), pair(self.beta_slow)
+        if self.truncate:
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, 2 * half - 1)
+        ramp = torch.arange(half, dtype=torch.float32, device=frequencies.device) - low
+        return 1 - (ramp / max(high - low, 1e-3)).clamp(0, 1)
+
+
+def frequencies(size: int, theta: float, scaling: RopeScaling | None) -> Tensor:
+    """Radians per position of each pair, (size / 2,) float32 on the CPU.
+
+    Args:
+        size: R, how many numbers of a head are turned; even.
+        theta: Base of the wavelengths.
+        scaling: None for none.
+    """
+    plain = theta ** -(torch.arange(0, size, 2, dtype=torch.float32) / size)
+    return plain if scaling is None else scaling.stretch(plain, theta)
+
+
+class RopeTable:
+    """Cosines and sines of positions, computed once and read from then on.
+
+    A table is less work than computing them in each forward, and the same position gets the same
+    bits whatever stands beside it.
+
+    Args:
+        size: R, how many numbers of a head are turned; even.
+        theta: Base of the wavelengths.
+        scaling: None for none.
+    """
+
+    FIRST = 1024
+
+    def __init__(self, size: int, theta: float, scaling: RopeScaling | None) -> None:
+        self._size, self._theta, self._scaling = size, theta, scaling
+        self._scale = 1.0 if scaling is None else scaling.scale
+        self._tables: dict[torch.device, Tensor] = {}
+
+    def at(self, positions: Tensor, end: int) -> tuple[Tensor, Tensor]:
+        """Cosines and sines, each (..., R) float32, both halves alike.
+
+        Args:
+            positions: (...) int64.
+            end: Above all of them; told, as asking a device would wait for it.
+        """
+        table = self._tables.get(positions.device)
+        if table is None or table.shape[1] < end:
+            table = self._made(max(self.FIRST, 1 << (end - 1).bit_length()), positions.device)
+            self._tables[positions.device] = table
+        cos, sin = table[:, positions]
+        return cos, sin
+
+    def _made(self, length: int, device: torch.device) -> Tensor:
+        # A table made in inference mode could not serve a training step later.
+        with torch.inference_mode(False), torch.no_grad():
+            speeds = frequencies(self._size, self._theta, self._scaling)
+            angles = torch.arange(length, dtype=torch.float32)[:, None] * speeds
+            angles = torch.cat((angles, angles), dim=-1)
+            return (torch.stack((angles.cos(), angles.sin())) * self._scale).to(device)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the first R numbers of (..., N) by cosines and sines (..., R); the rest stays."""
+    size = cos.shape[-1]
+    turned, rest = x[..., :size], x[..., size:]
+    left, right = turned.chunk(2, dim=-1)
+    turned = turned * cos + torch.cat((-right, left), dim=-1) * sin
+    return turned if size == x.shape[-1] else torch.cat((turned, rest), dim=-1)

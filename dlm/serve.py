@@ -1,0 +1,148 @@
+"""Serve a checkpoint over HTTP: ``python -m dlm.serve [CHECKPOINT] [--host --port --name …]``.
+
+A checkpoint is a directory in the Hugging Face layout, or the name of a repository on the hub.
+
+The API is OpenAI's, with what Mercury's adds; keys come from the environment variable
+``QUICKSILVER_API_KEY``, several of them from ``QUICKSILVER_API_KEYS``, separated by commas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import uvicorn
+from starlette.applications import Starlette
+
+from dlm.engine import SHIPPED, Engine
+from dlm.server.access import KeyGate, keys_of
+from dlm.server.api import Limits
+from dlm.server.app import build_app
+from dlm.server.models import ModelCard
+
+DRAIN_S = 30
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    out = argparse.ArgumentParser(prog="python -m dlm.serve", description="Serve a checkpoint.")
+    out.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
+    out.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    out.add_argument("--port", type=int, default=8000, help="TCP port; 0 takes a free one")
+    out.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="a name that clients may call the model by, beside its directory's; may be repeated",
+    )
+    out.add_argument(
+        "--allowed-host", action="append", default=[], help="a further name of this server"
+    )
+    out.add_argument("--device", help="such as cpu or cuda:0; by default a GPU if there is one")
+    out.add_argument("--dtype", help="such as float32; by default what is fast on the device")
+    out.add_argument("--threads", type=int, default=0, help="of torch on the CPU; 0 takes up to 4")
+    out.add_argument("--max-live", type=_positive, default=64, help="answers generated at a time")
+    out.add_argument("--max-tokens", type=_positive, default=16_384, help="longest answer")
+    out.add_argument(
+        "--max-body", type=_positive, default=8 * 1024 * 1024, help="longest body in bytes"
+    )
+    return out
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"got {text}, expected at least 1")
+    return value
+
+
+def load(given: argparse.Namespace) -> Engine:
+    """The engine that a command line asks for.
+
+    Raises:
+        OSError: A file of the checkpoint is missing.
+        ValueError: The checkpoint, or an option, is wrong.
+    """
+    dtype = None if given.dtype is None else getattr(torch, given.dtype, None)
+    if given.dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"--dtype: got {given.dtype!r}, expected float32, float16 or bfloat16")
+    torch.set_num_threads(given.threads or min(4, os.cpu_count() or 1))
+    engine = Engine.load(given.checkpoint, dtype, given.device)
+    engine.max_live = given.max_live
+    return engine
+
+
+def name_of(checkpoint: str) -> str:
+    """What a checkpoint is called: a directory's name, or the hub's."""
+    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
+
+
+def application(given: argparse.Namespace, engine: Engine) -> Starlette:
+    """The application that a command line asks for.
+
+    Raises:
+        ValueError: There is no key, and others than this machine could reach it.
+    """
+    gate = KeyGate(keys_of(os.environ), given.host, given.allowed_host)
+    context = engine.model.config.max_position_embeddings
+    names = tuple(dict.fromkeys((name_of(given.checkpoint), *given.name)))
+    card = ModelCard(names, context, given.max_tokens)
+    limits = Limits(body_bytes=given.max_body, answer_tokens=given.max_tokens)
+    return build_app(engine, card, gate, limits)
+
+
+def serve(given: argparse.Namespace) -> None:
+    """Load and serve until SIGINT or SIGTERM; answers under way have `DRAIN_S` to finish.
+
+    Raises:
+        OSError: A file is missing, or the port is taken.
+        ValueError: The checkpoint, or an option, is wrong.
+    """
+    # Checked before the model is loaded, which takes long.
+    KeyGate(keys_of(os.environ), given.host, given.allowed_host)
+    engine = load(given)
+    try:
+        config = uvicorn.Config(
+            application(given, engine),
+            host=given.host,
+            port=given.port,
+            proxy_headers=False,
+            server_header=False,
+            access_log=False,
+            log_level="warning",
+            timeout_graceful_shutdown=DRAIN_S,
+        )
+        with config.bind_socket() as listener:
+            # Before the address is told: from now on clients wait, rather than being refused.
+            listener.listen()
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"Serving {name_of(given.checkpoint)} at http://{shown}:{port}/v1", flush=True)
+            uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        engine.close()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit status."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # uvicorn raises the signal again once it has shut down; that is the ordinary end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        serve(parser().parse_args(arguments))
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

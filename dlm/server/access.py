@@ -1,0 +1,111 @@
+"""Who may use the API: keys, hosts and origins, decided from a request's headers.
+
+Keys are kept as digests; nothing here logs one.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from dlm.server.errors import ApiError
+
+KEY_VARIABLES = ("QUICKSILVER_API_KEY", "QUICKSILVER_API_KEYS")
+
+
+class Gate(Protocol):
+    """Decides on requests."""
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Let a request in.
+
+        Args:
+            headers: Lower-case names.
+
+        Raises:
+            ApiError: It may not come in.
+        """
+        ...
+
+
+class KeyGate:
+    """Asks for one of some keys; without any, lets this machine's own programs in.
+
+    Args:
+        keys: What clients may show.
+        host: Address that is listened on.
+        allowed_hosts: Further names under which clients may reach it.
+
+    Raises:
+        ValueError: There are no keys, and others than this machine could reach it.
+    """
+
+    def __init__(
+        self, keys: Iterable[str], host: str = "127.0.0.1", allowed_hosts: Iterable[str] = ()
+    ) -> None:
+        self._digests = [_digest(key) for key in keys]
+        self._hosts = {host.lower(), *(name.lower() for name in allowed_hosts)}
+        if not self._digests and not is_loopback(host):
+            raise ValueError(
+                f"--host: got {host!r} and no key; set the environment variable "
+                f"{KEY_VARIABLES[0]}, or listen on 127.0.0.1"
+            )
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """See `Gate.check`."""
+        host = headers.get("host", "")
+        name = _name(f"//{host}")
+        # Someone else's DNS may point any name at this server.
+        if not (is_loopback(name) or _is_address(name) or name in self._hosts):
+            raise ApiError(403, "host not allowed; see --allowed-host", "host_not_allowed")
+        origin = headers.get("origin")
+        if origin is not None and _name(origin) not in {name, *self._hosts}:
+            raise ApiError(403, "origin not allowed; see --allowed-host", "origin_not_allowed")
+        if self._digests:
+            self._check_key(headers.get("authorization", ""))
+
+    def _check_key(self, authorization: str) -> None:
+        scheme, _, key = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            raise ApiError(401, "a key is needed: Authorization: Bearer …", "missing_api_key")
+        shown = _digest(key.strip())
+        # Every key is compared, so that the time taken tells nothing.
+        if sum(hmac.compare_digest(shown, digest) for digest in self._digests) == 0:
+            raise ApiError(401, "the key is wrong", "invalid_api_key")
+
+
+def keys_of(environment: Mapping[str, str]) -> list[str]:
+    """The keys that an environment holds, separated by commas."""
+    texts = ",".join(environment.get(name, "") for name in KEY_VARIABLES)
+    return [key.strip() for key in texts.split(",") if key.strip()]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address means this machine alone."""
+    return host.lower() == "localhost" or (
+        _is_address(host) and ipaddress.ip_address(host).is_loopback
+    )
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _name(address: str) -> str:
+    """The host's name in an address, without port and brackets; empty when it cannot be read."""
+    try:
+        return (urlsplit(address).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _digest(key: str) -> bytes:
+    return sha256(key.encode()).digest()

@@ -1,0 +1,101 @@
+"""What is told to a client whose request fails: a status, and OpenAI's error object."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+from dlm.formats import FormatError
+from dlm.template import AnswerError
+
+RETRY_AFTER_S = 1
+
+
+class ErrorDetail(TypedDict):
+    """What went wrong; ``param`` is the path of the field at fault."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(TypedDict):
+    """OpenAI's error object."""
+
+    error: ErrorDetail
+
+
+class ApiError(Exception):
+    """A request fails.
+
+    Args:
+        status: HTTP status.
+        message: For the client's developer.
+        code: A short machine-readable code.
+        param: Path of the field at fault, as in ``messages[0].content``.
+    """
+
+    def __init__(
+        self, status: int, message: str, code: str | None = None, param: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.param = param
+
+    def body(self) -> ErrorBody:
+        """The error object."""
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        if self.status == 429:
+            kind = "rate_limit_error"
+        return {
+            "error": {
+                "message": str(self),
+                "type": kind,
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+    def headers(self) -> dict[str, str]:
+        """Headers that go with the status."""
+        if self.status == 401:
+            return {"www-authenticate": "Bearer"}
+        return {"retry-after": str(RETRY_AFTER_S)} if self.status in (429, 503) else {}
+
+
+def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:
+    """A field is wrong."""
+    return ApiError(400, f"{param}: {message}", code, param)
+
+
+def from_engine(error: Exception, tools: Sequence[str] = ()) -> ApiError:
+    """What a failure of the engine means to the client.
+
+    Args:
+        error: What `Engine.submit` raised, or a request failed with.
+        tools: Names of the request's tools, in order.
+    """
+    match error:
+        case queue.Full():
+            return ApiError(429, "the model is busy; try again soon", "engine_full")
+        case FormatError():
+            return ApiError(400, str(error), "unsupported_schema", _place(error, tools))
+        case AnswerError():
+            return ApiError(500, "the model's answer was malformed", "malformed_answer")
+        case ValueError():
+            return ApiError(400, str(error), "invalid_value")
+        case RuntimeError():
+            return ApiError(503, "the model is not available", "unavailable")
+        case _:
+            return ApiError(500, "the server failed", "internal_error")
+
+
+def _place(error: FormatError, tools: Sequence[str]) -> str:
+    if error.tool not in tools:
+        return "response_format"
+    where = f"tools[{tools.index(error.tool)}].function.parameters"
+    return where if error.parameter is None else f"{where}.properties.{error.parameter}"

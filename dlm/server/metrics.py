@@ -1,0 +1,80 @@
+"""What the API's work is measured by, as Prometheus series; no label is a client's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from dlm.live import Usage
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class ApiMetrics:
+    """The series of one server.
+
+    Args:
+        registry: Where they are kept.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._requests = Counter(
+            "quicksilver_api_requests",
+            "Requests by endpoint and status; 499 is a client that left",
+            ["endpoint", "status"],
+            registry=registry,
+        )
+        self._live = Gauge("quicksilver_api_live_requests", "Requests now", registry=registry)
+        self._tokens = Counter(
+            "quicksilver_api_tokens", "Tokens by kind", ["kind"], registry=registry
+        )
+        self._forwards = Counter(
+            "quicksilver_api_forwards", "Model forwards spent on answers", registry=registry
+        )
+        self._first = Histogram(
+            "quicksilver_api_first_event_seconds",
+            "From a request to the first of its answer",
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+        self._whole = Histogram(
+            "quicksilver_api_answer_seconds",
+            "From a request to the end of its answer",
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Count a request for as long as the context lasts."""
+        with self._live.track_inprogress():
+            yield
+
+    def answered(self, endpoint: str, status: int) -> None:
+        """Count an answer."""
+        self._requests.labels(endpoint, str(status)).inc()
+
+    def began(self, seconds: float) -> None:
+        """Enter how long the first of an answer took."""
+        self._first.observe(seconds)
+
+    def finished(self, cost: Usage) -> None:
+        """Enter what a choice cost."""
+        self._tokens.labels("prompt").inc(cost.prompt_tokens)
+        self._tokens.labels("cached").inc(cost.cached_tokens)
+        self._tokens.labels("answer").inc(cost.answer_tokens)
+        self._forwards.inc(cost.forwards)
+
+    def ended(self, seconds: float) -> None:
+        """Enter how long a whole answer took."""
+        self._whole.observe(seconds)
+
+    def render(self) -> bytes:
+        """All series in Prometheus's text format."""
+        return generate_latest(self.registry)

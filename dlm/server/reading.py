@@ -1,0 +1,203 @@
+"""From a checked body to requests of the engine.
+
+Rules that concern more than one field are here: a tool's result answers a call, a named tool is
+declared, a schema has the form of a tool's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dlm.effort import Effort
+from dlm.formats import AnswerFormat, JsonSchema, Lark, Regex
+from dlm.live import Request
+from dlm.server.errors import invalid
+from dlm.server.requests import (
+    AssistantMessage,
+    ChatRequest,
+    CompletionRequest,
+    FimRequest,
+    FunctionTool,
+    Generation,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    LarkFormat,
+    Message,
+    NamedTool,
+    RefusalPart,
+    RegexFormat,
+    ResponseFormat,
+    RewriteRequest,
+    TextPart,
+    ToolMessage,
+)
+from dlm.server.tool_schemas import check_parameters
+from dlm.template import Call, Tool, Turn
+
+FIM_TOKENS = 512
+
+_EFFORTS = {"none": Effort.INSTANT, "minimal": Effort.INSTANT, "xhigh": Effort.HIGH}
+_FIM = "Write what stands between the text that the answer begins with and this:"
+
+
+def chat_requests(body: ChatRequest) -> list[Request]:
+    """A request for each choice.
+
+    Raises:
+        ApiError: Fields contradict each other, or ask for what cannot be.
+    """
+    choice = body.tool_choice or "auto"
+    request = Request(
+        turns=turns(body.messages),
+        tools=tuple(_tool(tool, i) for i, tool in enumerate(body.tools or ())),
+        tool_choice=choice.function.name if isinstance(choice, NamedTool) else choice,
+        parallel=body.parallel_tool_calls is not False,
+        format=_format(body.response_format),
+        draft=_text(body.prediction.content) if body.prediction else None,
+        max_tokens=body.max_completion_tokens or body.max_tokens or 0,
+    )
+    names = [tool.name for tool in request.tools]
+    if len(set(names)) < len(names):
+        raise invalid("tools", f"got {names}, expected different names")
+    if isinstance(choice, NamedTool) and request.tool_choice not in names:
+        raise invalid("tool_choice", f"got {request.tool_choice!r}, expected one of {names}")
+    if choice == "required" and not names:
+        raise invalid("tool_choice", "got 'required', expected tools beside it")
+    return _choices(body, request)
+
+
+def completion_requests(body: CompletionRequest) -> list[Request]:
+    """A request for each prompt and choice."""
+    prompts = [body.prompt] if isinstance(body.prompt, str) else body.prompt
+    if not 1 <= len(prompts) * (body.n or 1) <= 4:
+        raise invalid("prompt", f"got {len(prompts)}, expected 1 to 4 answers in all")
+    made = (_infill(prompt, body.suffix, body.max_tokens) for prompt in prompts)
+    return [request for one in made for request in _choices(body, one)]
+
+
+def fim_requests(body: FimRequest) -> list[Request]:
+    """A request for each choice."""
+    return _choices(body, _infill(body.prompt, body.suffix, body.max_tokens or FIM_TOKENS))
+
+
+def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) -> list[Request]:
+    """A request for each choice; what is to be rewritten is the draft that the answer revises.
+
+    Args:
+        body: Its message holds sections, ``<|name|> … <|/name|>``.
+        section: The one that is to be rewritten.
+        needed: Others that must be there.
+
+    Raises:
+        ApiError: A section is missing.
+    """
+    message = _text(body.messages[0].content)
+    for name in (section, *needed):
+        if f"<|{name}|>" not in message:
+            raise invalid("messages[0].content", f"got no <|{name}|>, which is needed")
+    name = re.escape(section)
+    found = re.search(rf"<\|{name}\|>(.*?)(?:<\|/{name}\|>|\Z)", message, re.DOTALL)
+    draft = found[1].replace("<|cursor|>", "").strip() if found else ""
+    longest = body.max_completion_tokens or body.max_tokens or 0
+    request = Request(turns(body.messages), draft=draft or None, max_tokens=longest)
+    return _choices(body, request)
+
+
+def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """The dialogue; results of tools in the order of the calls that they answer.
+
+    Raises:
+        ApiError: A result answers no call, or arguments are not a JSON object.
+    """
+    out: list[Turn] = []
+    open_calls: dict[str, int] = {}
+    results: list[tuple[int, Turn]] = []
+    for index, message in enumerate(messages):
+        where = f"messages[{index}]"
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in open_calls:
+                given = f"got {message.tool_call_id!r}, which is the id of no call before it"
+                raise invalid(f"{where}.tool_call_id", given)
+            order = open_calls.pop(message.tool_call_id)
+            results.append((order, Turn("tool", _text(message.content))))
+            continue
+        out += [turn for _, turn in sorted(results, key=lambda result: result[0])]
+        results = []
+        calls: tuple[Call, ...] = ()
+        if isinstance(message, AssistantMessage):
+            calls = _calls(message, where)
+            open_calls = {call.id: i for i, call in enumerate(message.tool_calls or ())}
+            if message.content is None and not calls:
+                raise invalid(f"{where}.content", "got null, expected text or tool_calls")
+        role = "system" if message.role == "developer" else message.role
+        out.append(Turn(role, _text(message.content or ""), calls))
+    return (*out, *(turn for _, turn in sorted(results, key=lambda result: result[0])))
+
+
+def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:
+    calls = []
+    for index, call in enumerate(message.tool_calls or ()):
+        try:
+            arguments = json.loads(call.function.arguments or "{}")
+        except (ValueError, RecursionError):
+            arguments = None
+        if not isinstance(arguments, dict):
+            field = f"{where}.tool_calls[{index}].function.arguments"
+            raise invalid(field, "got no JSON object")
+        calls.append(Call(call.function.name, arguments))
+    return tuple(calls)
+
+
+def _text(content: str | Sequence[TextPart | RefusalPart]) -> str:
+    if isinstance(content, str):
+        return content
+    texts = (part.text if isinstance(part, TextPart) else part.refusal for part in content)
+    return "\n".join(texts)
+
+
+def _tool(tool: FunctionTool, index: int) -> Tool:
+    function = tool.function
+    parameters = function.parameters or {}
+    check_parameters(parameters, f"tools[{index}].function.parameters")
+    return Tool(function.name, function.description or "", parameters)
+
+
+def _format(wanted: ResponseFormat | None) -> AnswerFormat | None:
+    match wanted:
+        case JsonObjectFormat():
+            return JsonSchema({"type": "object"})
+        case JsonSchemaFormat():
+            return JsonSchema(wanted.json_schema.schema_)
+        case RegexFormat():
+            return Regex(wanted.pattern)
+        case LarkFormat():
+            return Lark(wanted.grammar)
+        case _:
+            return None
+
+
+def _infill(prompt: str, suffix: str | None, max_tokens: int | None) -> Request:
+    asked = (Turn("user", f"{_FIM}\n{suffix}"),) if suffix else ()
+    return Request(asked, prefix=prompt, max_tokens=max_tokens or 0)
+
+
+def _choices(body: Generation, request: Request) -> list[Request]:
+    """The request with the fields that all endpoints share, once for each choice."""
+    stop = [body.stop] if isinstance(body.stop, str) else body.stop or []
+    if any(not text for text in stop):
+        raise invalid("stop", "got an empty text")
+    named = body.reasoning_effort or "medium"
+    effort = _EFFORTS[named] if named in _EFFORTS else Effort(named)
+    shared = replace(
+        request,
+        effort=effort,
+        temperature=body.temperature or 0.0,
+        top_p=1.0 if body.top_p is None else body.top_p,
+        seed=body.seed,
+        stop=tuple(stop),
+    )
+    seeds = [None if body.seed is None else body.seed + i for i in range(body.n or 1)]
+    return [replace(shared, seed=seed) for seed in seeds]

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from dlm.effort import Effort
+from dlm.engine import Engine
+from dlm.live import Request
+from dlm.template import Turn
+from tests.dlm.server.asking import HELLO, api_of, chunks, serving
+from tests.dlm.tiny import model, tokenizer
+
+CLIENTS = 64
+TOKENS = 24
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Iterator[Engine]:
+    """An engine of random weights with a place for each client."""
+    made = Engine(model(1), tokenizer(), max_live=CLIENTS)
+    yield made
+    made.close()
+
+
+def body(seed: int, **fields: Any) -> dict[str, Any]:
+    sampled = {"temperature": 1.0, "seed": seed, "reasoning_effort": "instant"}
+    limits = {"max_tokens": TOKENS, "stream": True}
+    return {"model": "tiny", "messages": HELLO, **sampled, **limits, **fields}
+
+
+def alone(engine: Engine, seed: int) -> str:
+    """What a client is to be answered, whoever else asks at the time."""
+    turns = (Turn("user", "hello"),)
+    request = Request(turns, effort=Effort.INSTANT, max_tokens=TOKENS, temperature=1.0, seed=seed)
+    return engine.answer(request).answer.content
+
+
+async def read_whole(client: httpx.AsyncClient, seed: int) -> str:
+    answer = await client.post("/v1/chat/completions", json=body(seed))
+    assert answer.status_code == 200, answer.text
+    parts = chunks(answer.text)
+    return "".join(part["choices"][0]["delta"].get("content", "") for part in parts)
+
+
+async def leave(client: httpx.AsyncClient, seed: int, lines: int) -> None:
+    """Read so many lines, then hang up."""
+    # An answer that would go on for long after.
+    wanted = body(seed, max_tokens=200)
+    async with client.stream("POST", "/v1/chat/completions", json=wanted) as answer:
+        assert answer.status_code == 200
+        async for _ in answer.aiter_lines():
+            lines -= 1
+            if lines <= 0:
+                return
+
+
+async def all_gone(engine: Engine) -> None:
+    async with asyncio.timeout(30):
+        while engine.unfinished:
+            await asyncio.sleep(0.01)
+
+
+async def test_clients_that_leave_take_nothing_from_those_that_stay(crowded: Engine) -> None:
+    draw = random.Random(3)
+    leaving = {seed: draw.randrange(1, 6) for seed in draw.sample(range(CLIENTS), CLIENTS // 2)}
+    expected = {seed: alone(crowded, seed) for seed in range(CLIENTS) if seed not in leaving}
+    api = api_of(crowded)
+    pool = httpx.Limits(max_connections=CLIENTS)
+    async with serving(Starlette(routes=api.routes())) as address:
+        client = httpx.AsyncClient(base_url=address, timeout=60, limits=pool)
+        async with client, asyncio.TaskGroup() as group:
+            answers = {seed: group.create_task(read_whole(client, seed)) for seed in expected}
+            for seed, lines in leaving.items():
+                group.create_task(leave(client, seed, lines))
+        assert {seed: task.result() for seed, task in answers.items()} == expected
+        assert len(set(expected.values())) > CLIENTS // 4
+        await all_gone(crowded)
+    series = (await api.scrape(None)).body  # type: ignore[arg-type]
+    assert b"quicksilver_api_live_requests 0.0" in bytes(series)
+
+
+async def test_a_client_that_waits_for_a_whole_answer_may_leave_too(crowded: Engine) -> None:
+    async with serving(Starlette(routes=api_of(crowded).routes())) as address:
+        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+            wanted = body(1, stream=False, max_tokens=250, n=4)
+            asked = asyncio.create_task(client.post("/v1/chat/completions", json=wanted))
+            async with asyncio.timeout(30):
+                while not crowded.unfinished:
+                    await asyncio.sleep(0.001)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+        await all_gone(crowded)
+
+
+async def test_a_failure_in_the_middle_is_the_last_event() -> None:
+    engine = Engine(model(1), tokenizer())
+    async with (
+        serving(Starlette(routes=api_of(engine).routes())) as address,
+        httpx.AsyncClient(base_url=address, timeout=60) as client,
+        client.stream("POST", "/v1/chat/completions", json=body(1, max_tokens=250)) as answer,
+    ):
+        lines = answer.aiter_lines()
+        first = await anext(lines)
+        assert first.startswith("data: {")
+        await asyncio.to_thread(engine.close)
+        rest = [line async for line in lines if line]
+    last = json.loads(rest[-1].removeprefix("data: "))
+    assert last["error"]["type"] == "server_error"
+    assert last["error"]["code"] == "unavailable"

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+from starlette.applications import Starlette
+
+from dlm.engine import Engine
+from dlm.server.access import KeyGate
+from dlm.server.openapi import description
+from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
+from tests.dlm.tiny import DIALOGUES, TOOLS
+
+PATHS = ["chat/completions", "completions", "fim/completions", "edit/completions"]
+TOOLS_BODY = [
+    {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+        },
+    }
+    for tool in TOOLS
+]
+TIMER = [{"role": "user", "content": DIALOGUES[2][0].content}]
+EDIT = [{"role": "user", "content": "<|code_to_edit|>x<|/code_to_edit|>"}]
+APPLY = [{"role": "user", "content": "<|original_code|>x<|update_snippet|>y"}]
+
+
+def schema(name: str) -> Draft202012Validator:
+    """What the description says of an object."""
+    described = description("0", ["tiny"])
+    return Draft202012Validator({**described, "$ref": f"#/components/schemas/{name}"})
+
+
+async def post(client: httpx.AsyncClient, path: str = "chat/completions", **body: Any) -> Any:
+    answer = await client.post(f"/v1/{path}", json={"model": "tiny", **body})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-request-id"].startswith("req_")
+    return answer.json()
+
+
+async def error(client: httpx.AsyncClient, status: int, **body: Any) -> Any:
+    answer = await client.post(
+        "/v1/chat/completions", json={"model": "tiny", "messages": HELLO, **body}
+    )
+    assert answer.status_code == status, answer.text
+    schema("ErrorBody").validate(answer.json())
+    return answer.json()["error"]
+
+
+async def test_an_answer(client: httpx.AsyncClient) -> None:
+    reply = await post(client, messages=HELLO, tools=TOOLS_BODY)
+    schema("Completion").validate(reply)
+    (choice,) = reply["choices"]
+    assert choice["message"]["content"] == DIALOGUES[0][1].content
+    assert choice["finish_reason"] == "stop"
+    assert reply["usage"]["completion_tokens"] > reply["usage"]["steps"] > 0
+    assert "warning" not in reply
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", {"name": "set_timer"}])
+async def test_a_call(client: httpx.AsyncClient, choice: Any) -> None:
+    if isinstance(choice, dict):
+        choice = {"type": "function", "function": choice}
+    reply = await post(client, messages=TIMER, tools=TOOLS_BODY, tool_choice=choice)
+    schema("Completion").validate(reply)
+    (answer,) = reply["choices"]
+    assert answer["finish_reason"] == "tool_calls"
+    (call,) = answer["message"]["tool_calls"]
+    assert call["function"]["name"] == "set_timer"
+    assert json.loads(call["function"]["arguments"]) == {"duration": "ten minutes"}
+
+
+async def test_a_dialogue_with_a_tool(client: httpx.AsyncClient) -> None:
+    reply = await post(client, messages=TIMER, tools=TOOLS_BODY)
+    message = reply["choices"][0]["message"]
+    result = {
+        "role": "tool",
+        "tool_call_id": message["tool_calls"][0]["id"],
+        "content": DIALOGUES[2][2].content,
+    }
+    reply = await post(client, messages=[*TIMER, message, result], tools=TOOLS_BODY)
+    assert reply["choices"][0]["message"]["content"] == DIALOGUES[2][3].content
+
+
+async def test_none_means_words(client: httpx.AsyncClient) -> None:
+    reply = await post(client, messages=TIMER, tools=TOOLS_BODY, tool_choice="none")
+    assert "tool_calls" not in reply["choices"][0]["message"]
+
+
+async def test_a_stream_says_what_the_answer_says(client: httpx.AsyncClient) -> None:
+    options = {"stream": True, "stream_options": {"include_usage": True}, "n": 2}
+    body = {"model": "tiny", "messages": HELLO, "tools": TOOLS_BODY, **options}
+    answer = await client.post("/v1/chat/completions", json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    *parts, last = chunks(answer.text)
+    assert last["usage"]["completion_tokens"] > 0
+    for index in range(2):
+        choices = [part["choices"][0] for part in parts if part["choices"][0]["index"] == index]
+        content = "".join(choice["delta"].get("content") or "" for choice in choices)
+        assert content == DIALOGUES[0][1].content
+        assert [choice["finish_reason"] for choice in choices[-2:]] == [None, "stop"]
+
+
+async def test_snapshots_come_where_they_are_asked_for(client: httpx.AsyncClient) -> None:
+    body = {"model": "tiny", "messages": HELLO, "tools": TOOLS_BODY, "stream": True}
+    answer = await client.post("/v1/chat/completions", json={**body, "diffusing": True})
+    *parts, _ = chunks(answer.text)
+    assert len(parts) > 1
+    assert parts[-1]["choices"][0]["delta"]["content"] == DIALOGUES[0][1].content
+    assert parts[-1]["diffusion_meta"]["diffusion_progress"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "kind"),
+    [
+        ("completions", {"prompt": "It is"}, "text_completion"),
+        ("fim/completions", {"prompt": "It is", "suffix": " degrees."}, "text_completion"),
+        ("edit/completions", {"messages": EDIT}, "edit.completion"),
+        ("apply/completions", {"messages": APPLY}, "apply.completion"),
+    ],
+)
+async def test_the_other_endpoints(
+    client: httpx.AsyncClient, path: str, fields: dict[str, Any], kind: str
+) -> None:
+    reply = await post(client, path, max_tokens=8, **fields)
+    assert reply["object"] == kind
+    schema("TextCompletion" if kind == "text_completion" else "Completion").validate(reply)
+    body = {"model": "tiny", "max_tokens": 8, "stream": True, **fields}
+    parts = chunks((await client.post(f"/v1/{path}", json=body)).text)
+    choices = [part["choices"][0] for part in parts]
+    text = "".join(one.get("text") or one.get("delta", {}).get("content", "") for one in choices)
+    (whole,) = reply["choices"]
+    assert text == (whole["text"] if "text" in whole else whole["message"]["content"])
+
+
+async def test_the_reasoning_is_told_of(client: httpx.AsyncClient) -> None:
+    for effort, status in (("instant", "skipped"), ("high", "unavailable")):
+        fields = {"reasoning_summary": True, "reasoning_effort": effort}
+        reply = await post(client, messages=HELLO, tools=TOOLS_BODY, **fields)
+        assert reply["reasoning_summary"] == {"content": None, "status": status}
+
+
+async def test_what_is_ignored_is_told(client: httpx.AsyncClient) -> None:
+    reply = await post(client, messages=HELLO, tools=TOOLS_BODY, verbosity="low")
+    assert reply["warning"] == "ignored: verbosity"
+
+
+@pytest.mark.parametrize("n", [1, 3])
+async def test_an_answer_that_is_cut_says_so(client: httpx.AsyncClient, n: int) -> None:
+    reply = await post(client, messages=HELLO, tools=TOOLS_BODY, max_tokens=2, n=n)
+    assert [choice["finish_reason"] for choice in reply["choices"]] == ["length"] * n
+    assert reply["usage"]["completion_tokens"] == 2 * n
+
+
+async def test_the_models(client: httpx.AsyncClient) -> None:
+    listed = (await client.get("/v1/models")).json()
+    schema("ModelList").validate(listed)
+    assert (await client.get("/v1/models/mercury-2")).json() == listed["data"][1]
+    answer = await client.get("/v1/models/other/one")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
+
+
+async def test_a_model_that_is_not_there(client: httpx.AsyncClient) -> None:
+    told = await error(client, 404, model="gpt-5")
+    assert (told["code"], told["param"]) == ("model_not_found", "model")
+    assert "'tiny'" in told["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "s", "schema": {"type": "array", "uniqueItems": True}},
+                }
+            },
+            "response_format",
+        ),
+        (
+            {
+                "tools": [
+                    TOOLS_BODY[0],
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": "g",
+                            "parameters": {"properties": {"a": {"not": {}}}},
+                        },
+                    },
+                ]
+            },
+            "tools[1].function.parameters.properties.a",
+        ),
+        ({"response_format": {"type": "regex", "pattern": "("}}, "response_format"),
+        ({"response_format": {"type": "lark", "grammar": "start: nothing"}}, "response_format"),
+        ({"response_format": {"type": "lark", "grammar": "start: <[2]>"}}, "response_format"),
+    ],
+)
+async def test_a_feature_that_no_grammar_has_is_named(
+    client: httpx.AsyncClient, fields: dict[str, Any], param: str, stream: bool
+) -> None:
+    told = await error(client, 400, stream=stream, **fields)
+    assert (told["code"], told["param"]) == ("unsupported_schema", param)
+    for feature in ("uniqueItems", "not"):
+        if feature in json.dumps(fields):
+            assert feature in told["message"]
+
+
+async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:
+    told = await error(client, 400, messages=[{"role": "user", "content": "hello " * 3000}])
+    assert (told["code"], told["param"]) == ("context_length_exceeded", "messages")
+
+
+async def test_a_body_that_is_too_long(client: httpx.AsyncClient) -> None:
+    told = await error(client, 413, messages=[{"role": "user", "content": "x" * 30_000}])
+    assert told["code"] == "body_too_large"
+
+
+async def test_a_body_that_does_not_come(taught_engine: Engine) -> None:
+    limits = replace(LIMITS, body_s=0.01)
+    app = Starlette(routes=api_of(taught_engine, limits=limits).routes())
+    async with serving(app) as address, asyncio.timeout(20):
+        url = httpx.URL(address)
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        head = (
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"
+        )
+        writer.write(head.encode())
+        status = await reader.readline()
+        told = await reader.readuntil(b"}}")
+        writer.close()
+        await writer.wait_closed()
+    assert status.split()[1] == b"408"
+    assert b'"body_too_slow"' in told
+
+
+async def test_a_long_answer_is_wished_for_and_fitted(babbler: Engine) -> None:
+    async with asking(Starlette(routes=api_of(babbler).routes())) as client:
+        reply = await post(client, messages=HELLO, max_tokens=10**9)
+        assert reply["usage"]["completion_tokens"] <= LIMITS.answer_tokens
+
+
+async def test_an_engine_that_is_full_says_when_to_come_back() -> None:
+    from tests.dlm.tiny import model, tokenizer
+
+    engine = Engine(model(1), tokenizer(), max_live=0)
+    try:
+        async with asking(Starlette(routes=api_of(engine).routes())) as client:
+            for stream in (True, False):
+                told = await error(client, 429, stream=stream)
+                assert told["type"] == "rate_limit_error"
+            answer = await client.post(
+                "/v1/chat/completions", json={"model": "tiny", "messages": HELLO}
+            )
+            assert answer.headers["retry-after"] == "1"
+    finally:
+        engine.close()
+
+
+async def test_an_engine_that_is_closed_is_not_there() -> None:
+    from tests.dlm.tiny import model, tokenizer
+
+    engine = Engine(model(1), tokenizer())
+    engine.close()
+    async with asking(Starlette(routes=api_of(engine).routes())) as client:
+        assert (await error(client, 503))["type"] == "server_error"
+
+
+async def test_every_endpoint_asks_for_the_key(taught_engine: Engine) -> None:
+    async with asking(Starlette(routes=api_of(taught_engine, KeyGate(["k"])).routes())) as client:
+        for path in PATHS:
+            answer = await client.post(f"/v1/{path}", json={})
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert (await client.get("/v1/models")).status_code == 401
+        shown = {"authorization": "Bearer k"}
+        assert (await client.get("/v1/models", headers=shown)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("mine-1", True), ("a b", False), ("x" * 200, False), ("", False)]
+)
+async def test_a_request_is_known_by_its_id(
+    client: httpx.AsyncClient, given: str, kept: bool
+) -> None:
+    answer = await client.get("/v1/models", headers={"x-request-id": given})
+    assert (answer.headers["x-request-id"] == given) is kept
+
+
+async def test_the_same_seed_gives_the_same_answer(babbler: Engine) -> None:
+    async with asking(Starlette(routes=api_of(babbler).routes())) as client:
+        fields = {"messages": HELLO, "temperature": 1.0, "seed": 3, "max_tokens": 12}
+        first, second = [await post(client, **fields) for _ in range(2)]
+        assert first["choices"] == second["choices"]
+        other = await post(client, **{**fields, "seed": 4})
+        assert other["choices"] != first["choices"]

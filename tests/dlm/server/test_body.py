@@ -1,0 +1,139 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlm.server.body import read
+from dlm.server.errors import ApiError
+from dlm.server.requests import ChatRequest
+
+HELLO = {"role": "user", "content": "hello"}
+
+
+def body(**fields: Any) -> bytes:
+    return json.dumps({"model": "m", "messages": [HELLO], **fields}).encode()
+
+
+def refused(raw: bytes) -> ApiError:
+    with pytest.raises(ApiError) as raised:
+        read(ChatRequest, raw)
+    assert raised.value.status == 400
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b"[]", b'"x"', b"\xff\xfe", b'{"a": NaN}', b"[" * 5000, b'{"a": "\\ud800"}'],
+)
+def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
+    assert refused(raw).code == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"model": None}, "model"),
+        ({"model": 3}, "model"),
+        ({"messages": []}, "messages"),
+        ({"messages": "hello"}, "messages"),
+        ({"messages": [{"content": "x"}]}, "messages[0]"),
+        ({"messages": [{"role": "bot", "content": "x"}]}, "messages[0]"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [HELLO, {"role": "user", "content": 3}]}, "messages[1].content"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+            "messages[0].content[0].type",
+        ),
+        (
+            {"messages": [{"role": "tool", "content": "x"}]},
+            "messages[0].tool_call_id",
+        ),
+        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": "1"}, "temperature"),
+        ({"temperature": -0.1}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"max_completion_tokens": 1.5}, "max_completion_tokens"),
+        ({"n": 5}, "n"),
+        ({"stop": [1]}, "stop[0]"),
+        ({"stop": ["a"] * 17}, "stop"),
+        ({"stream": "yes"}, "stream"),
+        ({"seed": 2**70}, "seed"),
+        ({"reasoning_effort": "huge"}, "reasoning_effort"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a b"}}]},
+            "tools[0].function.name",
+        ),
+        ({"tool_choice": "always"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {}}}, "tool_choice.function.name"),
+        ({"response_format": {"type": "xml"}}, "response_format"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        ({"logprobs": True}, "logprobs"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"frequency_penalty": 0.5}, "frequency_penalty"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"best_of": True}, "best_of"),
+    ],
+)
+def test_the_field_that_is_wrong_is_named(fields: dict[str, Any], param: str) -> None:
+    error = refused(body(**fields))
+    assert error.param == param
+    assert str(error).startswith(f"{param}: ")
+
+
+def test_a_missing_field_is_told_from_a_wrong_one() -> None:
+    assert refused(b'{"model": "m"}').code == "missing_required_parameter"
+    assert refused(body(logprobs=True)).code == "unsupported_parameter"
+
+
+def test_what_clients_always_send_does_no_harm() -> None:
+    checked = read(
+        ChatRequest,
+        body(
+            user="me",
+            store=False,
+            metadata={"a": "b"},
+            logprobs=False,
+            top_logprobs=None,
+            frequency_penalty=0.0,
+            n=None,
+            temperature=None,
+        ),
+    )
+    assert checked.warning() is None
+
+
+def test_what_is_unknown_is_left_out_and_named() -> None:
+    assert read(ChatRequest, body(logit_bias={"1": 2}, verbosity="low")).warning() == (
+        "ignored: logit_bias, verbosity"
+    )
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["role", "content", "type", "function", "name", "text"]), inner
+            )
+        ),
+        max_leaves=12,
+    ),
+    st.sampled_from(sorted(ChatRequest.model_fields)),
+)
+def test_any_value_in_any_field_is_taken_or_refused(value: Any, field: str) -> None:
+    try:
+        raw = body(**{field: value})
+    except (UnicodeEncodeError, ValueError):
+        return
+    try:
+        read(ChatRequest, raw)
+    except ApiError as error:
+        assert error.status == 400

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dlm.server.openapi import description
+
+
+def references(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(references(value) for value in node.values()))
+    return set().union(*(references(value) for value in node)) if isinstance(node, list) else set()
+
+
+def test_every_reference_leads_somewhere() -> None:
+    described = description("1.2.3", ["m"])
+    found = references(described)
+    assert "#/components/schemas/ChatRequest" in found
+    for reference in found:
+        here: Any = described
+        for step in reference.removeprefix("#/").split("/"):
+            here = here[step]
+    assert described["info"]["version"] == "1.2.3"
+    assert json.loads(json.dumps(described)) == described
+
+
+def test_every_endpoint_is_described() -> None:
+    paths = description("0", ["m"])["paths"]
+    assert sorted(paths) == [
+        "/v1/apply/completions",
+        "/v1/chat/completions",
+        "/v1/completions",
+        "/v1/edit/completions",
+        "/v1/fim/completions",
+        "/v1/models",
+        "/v1/models/{name}",
+    ]
+    for path in paths.values():
+        (operation,) = path.values()
+        assert {"200", "400", "401", "429"} <= operation["responses"].keys()
+
+
+def test_the_schema_of_a_schema_has_its_own_name() -> None:
+    named = description("0", ["m"])["components"]["schemas"]["NamedSchema"]
+    assert "schema" in named["properties"]
+
+
+def test_the_models_are_named() -> None:
+    schemas = description("0", ["m", "n"])["components"]["schemas"]
+    for name in ("ChatRequest", "CompletionRequest", "FimRequest", "RewriteRequest"):
+        assert schemas[name]["properties"]["model"]["enum"] == ["m", "n"]

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dlm.effort import Effort
+from dlm.formats import JsonSchema, Lark, Regex
+from dlm.live import Request
+from dlm.server.body import read
+from dlm.server.errors import ApiError
+from dlm.server.reading import (
+    FIM_TOKENS,
+    chat_requests,
+    completion_requests,
+    fim_requests,
+    rewrite_requests,
+)
+from dlm.server.requests import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
+from dlm.template import Call, Tool, Turn
+
+HELLO = {"role": "user", "content": "hello"}
+SIZES = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
+TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "parameters": SIZES}}
+
+
+def chat(**fields: Any) -> list[Request]:
+    raw = json.dumps({"model": "m", "messages": [HELLO], **fields}).encode()
+    return chat_requests(read(ChatRequest, raw))
+
+
+def refused(**fields: Any) -> str | None:
+    with pytest.raises(ApiError) as raised:
+        chat(**fields)
+    assert raised.value.status == 400
+    return raised.value.param
+
+
+def called(*ids: str) -> dict[str, Any]:
+    calls = [
+        {"id": one, "type": "function", "function": {"name": "f", "arguments": f'{{"size": {i}}}'}}
+        for i, one in enumerate(ids)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(call: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call, "content": text}
+
+
+def test_a_plain_question() -> None:
+    (request,) = chat()
+    assert request == Request(
+        (Turn("user", "hello"),), effort=Effort.MEDIUM, max_tokens=0, priority=0
+    )
+
+
+def test_all_that_can_be_asked_for() -> None:
+    first, second = chat(
+        messages=[
+            {"role": "developer", "content": "Be kind."},
+            {"role": "user", "content": [{"type": "text", "text": t} for t in ("a", "b")]},
+        ],
+        tools=[TOOL],
+        tool_choice={"type": "function", "function": {"name": "f"}},
+        parallel_tool_calls=False,
+        temperature=0.5,
+        top_p=0.9,
+        seed=7,
+        stop=["x", "y"],
+        n=2,
+        reasoning_effort="instant",
+        max_tokens=5,
+        max_completion_tokens=9,
+        prediction={"type": "content", "content": "before"},
+    )
+    assert first == Request(
+        turns=(Turn("system", "Be kind."), Turn("user", "a\nb")),
+        tools=(Tool("f", "F.", SIZES),),
+        tool_choice="f",
+        effort=Effort.INSTANT,
+        max_tokens=9,
+        parallel=False,
+        temperature=0.5,
+        top_p=0.9,
+        seed=7,
+        stop=("x", "y"),
+        draft="before",
+    )
+    assert second.seed == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "effort"),
+    [
+        ("none", Effort.INSTANT),
+        ("minimal", Effort.INSTANT),
+        ("instant", Effort.INSTANT),
+        ("low", Effort.LOW),
+        ("high", Effort.HIGH),
+        ("xhigh", Effort.HIGH),
+    ],
+)
+def test_efforts_of_both_apis(name: str, effort: Effort) -> None:
+    assert chat(reasoning_effort=name)[0].effort is effort
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"type": "text"}, None),
+        ({"type": "json_object"}, JsonSchema({"type": "object"})),
+        (
+            {"type": "json_schema", "json_schema": {"name": "s", "schema": SIZES, "strict": True}},
+            JsonSchema(SIZES),
+        ),
+        ({"type": "regex", "pattern": "a+"}, Regex("a+")),
+        ({"type": "lark", "grammar": 'start: "a"'}, Lark('start: "a"')),
+    ],
+)
+def test_formats(asked: dict[str, Any], wanted: object) -> None:
+    assert chat(response_format=asked)[0].format == wanted
+
+
+def test_results_stand_in_the_order_of_their_calls() -> None:
+    (request,) = chat(
+        messages=[HELLO, called("a", "b"), result("b", "second"), result("a", "first"), HELLO]
+    )
+    assert request.turns[1] == Turn(
+        "assistant", "", (Call("f", {"size": 0}), Call("f", {"size": 1}))
+    )
+    assert [turn.content for turn in request.turns[2:]] == ["first", "second", "hello"]
+    (request,) = chat(messages=[HELLO, called("a", "b"), result("b", "2"), result("a", "1")])
+    assert [turn.content for turn in request.turns[2:]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "param"),
+    [
+        ([HELLO, result("a", "x")], "messages[1].tool_call_id"),
+        ([HELLO, called("a"), result("b", "x")], "messages[2].tool_call_id"),
+        ([HELLO, called("a"), result("a", "x"), result("a", "y")], "messages[3].tool_call_id"),
+        ([HELLO, {"role": "assistant"}], "messages[1].content"),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "tool_calls": [
+                        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "["}}
+                    ],
+                }
+            ],
+            "messages[0].tool_calls[0].function.arguments",
+        ),
+    ],
+)
+def test_dialogues_that_contradict_themselves(messages: list[Any], param: str) -> None:
+    assert refused(messages=messages) == param
+
+
+def function(**parameters: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "f", "parameters": parameters}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"tools": [TOOL, TOOL]}, "tools"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice"),
+        ({"tools": [function(type="array")]}, "tools[0].function.parameters.type"),
+        ({"tools": [TOOL, function(anyOf=[])]}, "tools[1].function.parameters.anyOf"),
+        ({"tools": [function(properties=[])]}, "tools[0].function.parameters.properties"),
+        (
+            {"tools": [function(properties={"a": 3})]},
+            "tools[0].function.parameters.properties.a",
+        ),
+        ({"tools": [function(required=["a"])]}, "tools[0].function.parameters.required"),
+        ({"tools": [function(required="a")]}, "tools[0].function.parameters.required"),
+        ({"stop": ""}, "stop"),
+        ({"stop": ["a", ""]}, "stop"),
+    ],
+)
+def test_fields_that_contradict_each_other(fields: dict[str, Any], param: str) -> None:
+    assert refused(**fields) == param
+
+
+def test_what_stands_beside_properties_in_pydantics_schemas() -> None:
+    parameters = {**SIZES, "$defs": {}, "additionalProperties": False, "title": "F", "x-own": 1}
+    assert chat(tools=[function(**parameters)])[0].tools[0].parameters == parameters
+    bare = {"type": "function", "function": {"name": "f"}}
+    assert chat(tools=[bare])[0].tools == (Tool("f", "", {}),)
+
+
+def complete(**fields: Any) -> list[Request]:
+    return completion_requests(
+        read(CompletionRequest, json.dumps({"model": "m", **fields}).encode())
+    )
+
+
+def test_a_text_goes_on_with_its_prompt() -> None:
+    requests = complete(prompt=["a", "b"], n=2, seed=3)
+    assert [(one.prefix, one.seed, one.turns) for one in requests] == [
+        ("a", 3, ()),
+        ("a", 4, ()),
+        ("b", 3, ()),
+        ("b", 4, ()),
+    ]
+
+
+@pytest.mark.parametrize("fields", [{"prompt": []}, {"prompt": ["a"] * 3, "n": 2}])
+def test_so_many_texts_and_no_more(fields: dict[str, Any]) -> None:
+    with pytest.raises(ApiError, match=r"^prompt: "):
+        complete(**fields)
+
+
+def test_between_two_texts() -> None:
+    raw = {"model": "m", "prompt": "def f():", "suffix": "return x"}
+    (request,) = fim_requests(read(FimRequest, json.dumps(raw).encode()))
+    assert request.prefix == "def f():"
+    assert request.turns[0].content.endswith("\nreturn x")
+    assert request.max_tokens == FIM_TOKENS
+
+
+def rewrite(content: str, section: str, *needed: str) -> Request:
+    raw = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    body = read(RewriteRequest, json.dumps(raw).encode())
+    return rewrite_requests(body, section, needed)[0]
+
+
+def test_a_section_is_the_draft_of_what_it_becomes() -> None:
+    content = "<|code_to_edit|>\nx = <|cursor|>1\n<|/code_to_edit|> <|edit_diff_history|>"
+    request = rewrite(content, "code_to_edit")
+    assert request.draft == "x = 1"
+    assert request.turns == (Turn("user", content),)
+    assert rewrite("<|original_code|>a", "original_code").draft == "a"
+
+
+def test_a_missing_section_is_named() -> None:
+    with pytest.raises(ApiError, match=r"<\|code_to_edit\|>") as raised:
+        rewrite("x = 1", "code_to_edit")
+    assert raised.value.param == "messages[0].content"
+    with pytest.raises(ApiError, match=r"<\|update_snippet\|>"):
+        rewrite("<|original_code|>a", "original_code", "update_snippet")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dlm.cache import KVCache
+from dlm.forwards import Forward, Steps, drive, forward
+from tests.dlm.tiny import model
+
+NET = model(2)
+
+
+def filled(length: int, seed: int) -> KVCache:
+    cache = KVCache(NET.config, 64)
+    if not length:
+        return cache
+    ids = torch.randint(16, 300, (length,), generator=torch.Generator().manual_seed(seed)).tolist()
+    with torch.inference_mode():
+        forward(NET, [(cache, Forward(ids, length))])
+    cache.commit(length)
+    return cache
+
+
+WISHES = [
+    (12, Forward([20, 21, 22], 3, 2)),
+    (5, Forward([30, 1, 1, 1, 1, 1, 1, 1], 0, 1)),
+    (0, Forward(list(range(40, 60)), 20, 19, prefill=True)),
+    (7, Forward([31, 32, 1, 1], 1, 2)),
+    (8, Forward(list(range(60, 76)), 0, 4, block=8)),
+]
+
+
+def test_many_are_served_as_each_alone() -> None:
+    with torch.inference_mode():
+        alone = [forward(NET, [(filled(n, i), wish)])[0] for i, (n, wish) in enumerate(WISHES)]
+        together = forward(NET, [(filled(n, i), wish) for i, (n, wish) in enumerate(WISHES)])
+    for one, other, (_, wish) in zip(alone, together, WISHES, strict=True):
+        assert one.shape == (len(wish.ids) - wish.first, 352)
+        assert one.dtype == torch.float32
+        assert torch.equal(one, other)
+
+
+def test_nothing_is_committed() -> None:
+    caches = [filled(n, i) for i, (n, _) in enumerate(WISHES)]
+    with torch.inference_mode():
+        forward(NET, list(zip(caches, (wish for _, wish in WISHES), strict=True)))
+    assert [cache.length for cache in caches] == [n for n, _ in WISHES]
+
+
+def test_a_block_sees_no_further_than_its_end() -> None:
+    with torch.inference_mode():
+        both = forward(NET, [(filled(8, 0), Forward([*range(40, 48), *range(50, 58)], 0, block=8))])
+        first = forward(NET, [(filled(8, 0), Forward(list(range(40, 48)), 0, block=8))])
+        # A block that has begun goes on to its own end only.
+        begun = forward(NET, [(filled(12, 0), Forward(list(range(40, 56)), 0, block=8))])
+        tail = forward(NET, [(filled(12, 0), Forward(list(range(40, 44)), 0))])
+    torch.testing.assert_close(both[0][:8], first[0], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(begun[0][:4], tail[0], atol=1e-5, rtol=1e-5)
+
+
+def test_driving_returns_what_the_steps_return() -> None:
+    def steps() -> Steps[int]:
+        logits = yield Forward([20, 21], 2)
+        return int(logits[1].argmax())
+
+    cache = KVCache(NET.config, 8)
+    token = drive(NET, cache, steps())
+    with torch.inference_mode():
+        assert token == int(forward(NET, [(cache, Forward([20, 21], 2, 1))])[0].argmax())
+
+
+def test_a_full_cache_is_an_error() -> None:
+    with pytest.raises(ValueError, match="cache"):
+        forward(NET, [(KVCache(NET.config, 2), Forward([20, 21, 22], 3))])
