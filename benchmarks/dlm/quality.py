@@ -1,34 +1,28 @@
-"""The shipped model on dialogues that training never showed: ``python -m benchmarks.dlm.quality``.
+"""The shipped model on what training never showed: ``python -m benchmarks.dlm.quality``.
 
-Held-out phrasings of our own generator, with and without span constraints on arguments, through the
-engine as voice uses it (instant, verified). Results: benchmarks/results/quality.json.
+Everything that `dlm.evaluate` measures, through the engine as voice uses it (instant, verified),
+and recordings of real people through the embedded recogniser. Results go to
+benchmarks/results/quality.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import machine, write
+from benchmarks.dlm.heard import heard
+from benchmarks.report import machine, shipped_checkpoint, write
 from dlm.engine import SHIPPED, Engine
-from dlm.evaluate.__main__ import ask
-from dlm.evaluate.scores import score
-from dlm.train.dialogues import generate
-
-SEED = 99
+from dlm.evaluate.report import table
+from dlm.evaluate.run import Plan, ask_engine, evaluate
 
 
-def measure(engine: Engine, corpora: Path | None, count: int, spans: bool) -> dict[str, Any]:
-    """Scores over so many held-out dialogues, and seconds for each answer."""
-    rows = itertools.islice(generate(seed=SEED, corpora=corpora, split="heldout"), count)
-    began = time.monotonic()
-    scores = score(rows, lambda request: ask(engine, request), spans=spans)
-    answers = scores.counts["decision"][1]
-    spent_ms = (time.monotonic() - began) * 1000 / answers
-    return {"dialogues": count, "answer_ms_mean": round(spent_ms, 1), **scores.figures()}
+def measure(engine: Engine, plan: Plan) -> dict[str, Any]:
+    """All figures of a model."""
+    ask = ask_engine(engine)
+    figures = evaluate(plan, ask, engine, print).figures
+    return figures | ({"heard": told} if (told := heard(ask)) else {})
 
 
 def main() -> None:
@@ -36,17 +30,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.quality", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--count", type=int, default=400, help="dialogues")
+    parser.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
     arguments = parser.parse_args()
     began = machine()
     engine = Engine.load(arguments.checkpoint)
-    told = {
-        "spans": measure(engine, arguments.corpora, arguments.count, spans=True),
-        "free": measure(engine, arguments.corpora, arguments.count, spans=False),
-    }
+    told = measure(engine, Plan(arguments.corpora, scale=arguments.scale))
     engine.close()
-    for name, figures in told.items():
-        print(name, figures)
+    print(table(told))
+    told["checkpoint"] = shipped_checkpoint()
     print(write("quality", "benchmarks.dlm.quality", told, began))
 
 

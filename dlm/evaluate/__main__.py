@@ -1,68 +1,83 @@
-"""``python -m dlm.evaluate``: one table for a checkpoint."""
+"""``python -m dlm.evaluate``: one table for a checkpoint, or for any OpenAI-compatible endpoint.
+
+``--plot OUT.png A.json B.json …`` draws the exact calls of several runs instead.
+"""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
-import queue
-import time
+import sys
 from pathlib import Path
 
 import torch
 
-from dlm.engine import SHIPPED, Engine, Event, Failed, Finished, Request
-from dlm.evaluate.scores import score
+from dlm.engine import SHIPPED, Engine
+from dlm.evaluate.endpoint import Endpoint
+from dlm.evaluate.report import plot, table
+from dlm.evaluate.run import Plan, Told, ask_engine, evaluate
+from dlm.evaluate.sets import SEED, SETS
 
 
 def main() -> None:
     """Read the command line, evaluate, print."""
-    parser = argparse.ArgumentParser(prog="dlm.evaluate", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--split", default="heldout", choices=("heldout", "train"))
-    parser.add_argument("--count", type=int, default=200, help="dialogues")
-    parser.add_argument("--free", action="store_true", help="string arguments need not be spans")
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
-    arguments = parser.parse_args()
+    arguments = _arguments()
+    if arguments.plot:
+        plot(arguments.files, arguments.plot)
+        return
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    from dlm.train.dialogues import generate
-
-    engine = Engine.load(arguments.checkpoint)
-    rows = generate(seed=99, corpora=arguments.corpora, split=arguments.split)
-    began = time.monotonic()
-    scores = score(
-        itertools.islice(rows, arguments.count),
-        lambda request: ask(engine, request),
-        spans=not arguments.free,
+    plan = Plan(
+        arguments.corpora,
+        tuple(arguments.sets.split(",")) if arguments.sets else tuple(SETS),
+        arguments.scale,
+        not arguments.free,
+        not arguments.quick,
+        arguments.seed,
     )
-    engine.close()
-    figures = {
-        "checkpoint": arguments.checkpoint.name,
-        "split": arguments.split,
-        "dialogues": arguments.count,
-        "spans": not arguments.free,
-        "seconds": round(time.monotonic() - began, 1),
-        **scores.figures(),
-    }
-    for name, value in figures.items():
-        print(f"{name:32} {value}")
+    told = _told(arguments, plan)
+    figures = {"checkpoint": arguments.model or arguments.checkpoint.name, **told.figures}
+    print(table(figures))
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.failures:
+        lines = [json.dumps(failure, ensure_ascii=False) for failure in told.failures]
+        arguments.failures.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def ask(engine: Engine, request: Request) -> Finished | None:
-    """Answer a request and wait for it; None when the answer is malformed."""
-    events: queue.Queue[Event] = queue.Queue()
-    engine.submit(request, events.put)
-    while True:
-        event = events.get()
-        if isinstance(event, Finished):
-            return event
-        if isinstance(event, Failed):
-            return None
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="dlm.evaluate", description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    parser.add_argument("--endpoint", help="base URL of an OpenAI-compatible API, with /v1")
+    parser.add_argument("--model", help="the endpoint's model; its key is OPENAI_API_KEY")
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--sets", help=f"some of {','.join(SETS)}")
+    parser.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
+    parser.add_argument("--free", action="store_true", help="string arguments need not be spans")
+    parser.add_argument("--quick", action="store_true", help="the sets alone")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")
+    parser.add_argument("--plot", type=Path, help="draw the runs in FILES here")
+    parser.add_argument("files", type=Path, nargs="*", help="JSON of earlier runs, to be drawn")
+    arguments = parser.parse_args()
+    if bool(arguments.endpoint) != bool(arguments.model):
+        parser.error("--endpoint and --model go together")
+    return arguments
+
+
+def _told(arguments: argparse.Namespace, plan: Plan) -> Told:
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    if arguments.endpoint:
+        return evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, say)
+    engine = Engine.load(arguments.checkpoint)
+    try:
+        return evaluate(plan, ask_engine(engine), engine, say)
+    finally:
+        engine.close()
 
 
 if __name__ == "__main__":

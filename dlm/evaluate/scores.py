@@ -1,21 +1,23 @@
-"""Scores of answers against the dialogues they should have continued.
+"""Answers compared with what they should have been.
 
-Every assistant message of a dialogue is one case: the model sees what comes before it, true to the
-script, and its answer is compared with the scripted one.
+Arguments are exact when they are the same words. What the tools ignore does not count: case,
+punctuation, an article before a value, and whether a device's room is part of its name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from dlm.engine import Finished, Request
-from dlm.template import Answer, Call, Tool, Turn, turn_of
+from dlm.evaluate.cases import CALLS, Case, Kind
+from dlm.template import Answer, Call
 
-SAID_MESSAGES = 3
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b(?!')")
+_ARTICLES = ("a ", "an ", "the ", "my ", "some ")
 
 Ask = Callable[[Request], Finished | None]
 """Answers a request; None when the answer was malformed."""
@@ -29,13 +31,15 @@ class Scores:
         counts: Name of a score → (hits, cases).
         forwards: Model forwards spent behind the prompt, and tokens they brought, for replies and
             for calls.
+        failures: What went wrong, in words, if it is wanted.
     """
 
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[str, tuple[float, int]] = field(default_factory=dict)
     forwards: dict[str, tuple[int, int]] = field(default_factory=dict)
+    failures: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, name: str, hit: bool) -> None:
-        """One more case of a score."""
+    def add(self, name: str, hit: float) -> None:
+        """One more case of a score; ``hit`` is its share that is right."""
         hits, cases = self.counts.get(name, (0, 0))
         self.counts[name] = (hits + hit, cases + 1)
 
@@ -61,51 +65,122 @@ class Scores:
         return out
 
 
-def score(rows: Iterable[Mapping[str, Any]], ask: Ask, spans: bool = True) -> Scores:
-    """Answer every case of some dialogues.
+def score(
+    asked: Iterable[Case], ask: Ask, spans: bool = True, into: Scores | None = None
+) -> Scores:
+    """Answer cases and count what is right.
 
     Args:
-        rows: Dialogues of the training data's form.
+        asked: The cases.
         ask: Answers a request.
         spans: Whether string arguments must be spans of what the user said.
+        into: Scores to go on with.
 
     Returns:
-        ``decision`` (call or talk), ``tool`` (names), ``call`` (names and arguments), ``reply``
-        (every number of the result said, and no other), ``well_formed``.
+        ``decision`` (call or talk), ``tool`` (names), ``call`` (names and arguments), that again by
+        kind (``call_parallel``), ``slots`` (share of arguments that are right), ``ask`` and
+        ``decline`` (no call, and a question for the former), ``reply`` (the result's numbers said,
+        every number and name from the dialogue), ``well_formed``.
     """
-    scores = Scores()
-    for row in rows:
-        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
-        turns = [Turn("system", row["system"])] if row.get("system") else []
-        for message in row["messages"]:
-            turn = turn_of(message)
-            if turn.role == "assistant" and len(turns) > 1:
-                said = [t.content for t in turns if t.role == "user"][-SAID_MESSAGES:]
-                finished = ask(Request(tuple(turns), tools, said=tuple(said) if spans else None))
-                _compare(scores, turns, turn, finished)
-            turns.append(turn)
+    scores = into if into is not None else Scores()
+    for case in asked:
+        finished = ask(case.request(spans))
+        if not compare(scores, case, finished):
+            answer = finished.answer if finished else None
+            scores.failures.append(_told(case, answer))
     return scores
 
 
-def _compare(scores: Scores, turns: list[Turn], wanted: Turn, finished: Finished | None) -> None:
+def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
+    """Count one answer; whether it is right in every respect that its kind asks for."""
     scores.add("well_formed", finished is not None)
     answer = finished.answer if finished else Answer("", ())
-    scores.add("decision", bool(answer.calls) == bool(wanted.calls))
+    decided = finished is not None and bool(answer.calls) == (case.kind in CALLS)
+    scores.add("decision", decided)
     if finished:
-        scores.spent("calls" if wanted.calls else "replies", finished)
-    if wanted.calls:
-        names = [call.name for call in wanted.calls]
+        scores.spent("calls" if case.kind in CALLS else "replies", finished)
+    if case.kind in CALLS:
+        right = _plain(answer.calls) == _plain(case.wanted.calls)
+        names = [call.name for call in case.wanted.calls]
+        scores.add("called", decided)
         scores.add("tool", [call.name for call in answer.calls] == names)
-        scores.add("call", _plain(answer.calls) == _plain(wanted.calls))
-    elif turns[-1].role == "tool":
-        results = " ".join(t.content for t in turns if t.role == "tool")
-        said = set(_NUMBER.findall(answer.content))
-        needed = set(_NUMBER.findall(wanted.content))
-        known = set(_NUMBER.findall(results + " ".join(t.content for t in turns)))
-        scores.add("reply", bool(answer.content) and needed <= said and said <= known)
+        scores.add("call", right)
+        scores.add(f"call_{case.kind}", right)
+        scores.add("slots", _slots(answer.calls, case.wanted.calls))
+        return right
+    if case.kind is Kind.REPLY:
+        right = decided and grounded(case, answer.content)
+        scores.add("reply", right)
+        return right
+    right = (
+        decided and bool(answer.content) and (case.kind is not Kind.ASK or "?" in answer.content)
+    )
+    scores.add(str(case.kind), right)
+    return right
+
+
+def grounded(case: Case, content: str) -> bool:
+    """Whether a reply tells what was asked, and no number or name that nobody said.
+
+    It tells what was asked if it has one of the results' numbers, where the scripted reply has one.
+    Numbers and names must stand somewhere in the dialogue.
+    """
+    known = " ".join(t.content for t in case.turns)
+    said = set(_NUMBER.findall(" ".join(t.content for t in case.turns if t.role == "user")))
+    results = set(_NUMBER.findall(" ".join(t.content for t in case.turns if t.role == "tool")))
+    numbers = set(_NUMBER.findall(content))
+    fresh = results - said if set(_NUMBER.findall(case.wanted.content)) - said else set()
+    names = {name.lower() for name in _NAME.findall(content)}
+    allowed = known.lower() + case.wanted.content.lower()
+    return (
+        bool(content)
+        and (not fresh or bool(fresh & numbers))
+        and numbers <= set(_NUMBER.findall(known))
+        and all(name in allowed for name in names)
+    )
+
+
+def plain(value: object) -> str:
+    """An argument without what the tools ignore."""
+    text = re.sub(r"[.,!?]+(?=\s|$)", "", str(value).lower()).strip()
+    for article in _ARTICLES:
+        text = text.removeprefix(article)
+    return text
 
 
 def _plain(calls: tuple[Call, ...]) -> list[tuple[str, dict[str, str]]]:
-    return [
-        (c.name, {k: str(v).lower().strip(" .,!?") for k, v in c.arguments.items()}) for c in calls
-    ]
+    return [(c.name, _joined({k: plain(v) for k, v in c.arguments.items()})) for c in calls]
+
+
+def _joined(arguments: dict[str, str]) -> dict[str, str]:
+    """A device under its room's name as well: "kitchen light", however it was cut."""
+    if "device" not in arguments or "room" not in arguments:
+        return arguments
+    whole = f"{arguments['room']} {arguments['device']}"
+    return {k: v for k, v in arguments.items() if k != "room"} | {"device": whole}
+
+
+def _slots(got: tuple[Call, ...], wanted: tuple[Call, ...]) -> float:
+    """Arguments that are right, of all that are wanted or given; names of tools count too."""
+    sides = []
+    for calls in (got, wanted):
+        sides.append(
+            {(i, "", c.name) for i, c in enumerate(calls)}
+            | {(i, k, v) for i, (_, given) in enumerate(_plain(calls)) for k, v in given.items()}
+        )
+    given, right = sides
+    return len(given & right) / len(given | right) if given | right else 1.0
+
+
+def _told(case: Case, answer: Answer | None) -> dict[str, Any]:
+    wanted = [[c.name, dict(c.arguments)] for c in case.wanted.calls] or case.wanted.content
+    got: Any = None
+    if answer is not None:
+        got = [[c.name, dict(c.arguments)] for c in answer.calls] or answer.content
+    return {
+        "kind": str(case.kind),
+        "said": [f"{t.role}: {t.content}" for t in case.turns[1:] if t.content][-4:],
+        "wanted": wanted,
+        "got": got,
+        "tools": [f"{t.name}({', '.join(t.properties)})" for t in case.tools],
+    }

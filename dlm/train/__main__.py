@@ -1,73 +1,161 @@
-"""``python -m dlm.train``: train a checkpoint, or go on with one, for so many minutes."""
+"""``python -m dlm.train``: train a checkpoint, or go on with one, for so many minutes.
+
+Data come from our own generator; from a file that ``python -m dlm.train.pack`` wrote (``--data
+x.npz``); or, with ``--init``, from dialogues to learn beside our own (``--data x.jsonl``).
+"""
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-import torch
+import numpy as np
 
+from dlm.template import Encoded, Template
 from dlm.tokenizer import Tokenizer
-from dlm.train.batches import stream
+from dlm.train import packed
+from dlm.train.batches import Placed, Recipe, batches, encode_row, passes, stream
 from dlm.train.config import TrainConfig
-from dlm.train.loop import Run, append_json
+from dlm.train.examples import read as read_examples
+from dlm.train.loop import HELD_OUT_SEED, Run, append_json
+from dlm.train.machine import machine, prepare
+from dlm.train.progress import Progress, Report
+from dlm.train.vocabulary import learn
+from dlm.weights import load_model
+
+RECORD = "run.json"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Read the command line and train."""
-    parser = argparse.ArgumentParser(prog="dlm.train", description=__doc__)
-    parser.add_argument("--config", type=Path, default=Path("configs/train/small.toml"))
+    options = _parser().parse_args(arguments)
+    config = TrainConfig.load(options.config or default_config(options.init), options.set)
+    prepare(config.threads)
+    options.out.mkdir(parents=True, exist_ok=True)
+    run, data, heldout, told = begin(config, options)
+    resumed = run.resume()
+    print(f"{'resumed' if resumed else 'new'} run in {options.out}, step {run.step}", flush=True)
+    told = {"config": asdict(run.config), "machine": machine(), "data": told}
+    with Progress(config.total_minutes, options.minutes) as progress:
+
+        def report(row: Report) -> None:
+            append_json(options.out / "log.jsonl", row)
+            progress(row)
+
+        run.train(data(run), options.minutes, report, heldout)
+    record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+    (options.out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dlm.train", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--config", type=Path, help="TOML; small.toml, or fine-tune.toml")
     parser.add_argument("--out", type=Path, required=True, help="directory of the run")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--data", type=Path, help="packed dialogues, or JSONL to fine-tune on")
+    parser.add_argument("--init", type=Path, help="checkpoint whose weights the run begins with")
     parser.add_argument("--minutes", type=float, default=9.0, help="bound of this invocation")
-    arguments = parser.parse_args()
-    config = TrainConfig.load(arguments.config)
-    if config.threads:
-        torch.set_num_threads(config.threads)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    if not (arguments.out / "tokenizer.json").is_file():
-        train_tokenizer(arguments.out, arguments.corpora, config)
-    run = Run(config, arguments.out)
-    resumed = run.resume()
-    print(f"{'resumed' if resumed else 'new'} run in {arguments.out}, step {run.step}", flush=True)
-    # A resumed run draws other dialogues than those it has seen.
-    data = stream(
-        arguments.out,
-        arguments.corpora,
-        config.seed + run.step,
-        config.tokens_per_step,
-        config.max_length,
-        config.share_alike,
+    parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
+    return parser
+
+
+def default_config(init: Path | None) -> Path:
+    """The configuration of a run that names none."""
+    folder = Path(__file__).resolve().parents[2] / "configs" / "train"
+    return folder / ("small.toml" if init is None else "fine-tune.toml")
+
+
+def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, Any, Any]:
+    """A new run with its data.
+
+    Returns:
+        The run; a function from it to its batches; held-out batches; what is told of the data.
+
+    Raises:
+        ValueError: The data are malformed, or the options contradict one another.
+    """
+    file: Path | None = options.data
+    is_packed = file is not None and file.suffix == ".npz"
+    data = packed.read(file) if file is not None and is_packed else None
+    examples = None if is_packed else file
+    if examples is not None:
+        # Whoever made a mistake hears of it at once, and not from another process.
+        read_examples(examples)
+    model = None
+    if options.init is not None:
+        model = load_model(options.init)
+        config = config.shaped(model.config)
+    write_tokenizer(options, config, data)
+    recipe = Recipe(
+        tokenizer=options.out,
+        seed=config.seed,
+        tokens_per_batch=config.tokens_per_step,
+        max_length=config.max_length,
+        corpora=options.corpora,
+        share_alike=config.share_alike,
+        examples=examples,
+        replay=config.replay,
     )
 
-    def report(row: dict[str, float | str]) -> None:
-        append_json(arguments.out / "log.jsonl", row)
-        print(row, flush=True)
+    def placed(run: Run) -> Iterator[Placed]:
+        return stream(recipe, run.place) if data is None else passes(data.train, recipe, run.place)
 
-    run.train(data, arguments.minutes, report)
+    told = data.told if data else {"corpora": options.corpora is not None, **_shares(examples)}
+    return Run(config, options.out, model), placed, held_out(config, recipe, data), told
 
 
-def train_tokenizer(out: Path, corpora: Path | None, config: TrainConfig) -> None:
-    """Learn the vocabulary from generated dialogues and write it into the run's directory."""
-    from dlm.train.dialogues import generate
+def write_tokenizer(
+    options: argparse.Namespace, config: TrainConfig, data: packed.PackedData | None
+) -> None:
+    """Put the run's tokenizer into its directory: the checkpoint's, the data's, or a new one.
 
-    rows = generate(seed=0, corpora=corpora, split="train", share_alike=config.share_alike)
+    Raises:
+        ValueError: The data were packed with another tokenizer than the run has.
+    """
+    file = options.out / "tokenizer.json"
+    if options.init is not None and not file.is_file():
+        Tokenizer.load(options.init).save(options.out)
+    if data is not None:
+        if file.is_file() and file.read_text(encoding="utf-8") != data.tokenizer:
+            raise ValueError(f"{options.data}: packed with another tokenizer than {file}")
+        file.write_text(data.tokenizer, encoding="utf-8")
+    if not file.is_file():
+        learn(
+            options.corpora, config.share_alike, config.vocab_size, config.tokenizer_dialogues
+        ).save(options.out)
 
-    def texts() -> Iterator[str]:
-        for row in itertools.islice(rows, config.tokenizer_dialogues):
-            for message in row["messages"]:
-                yield f" {message['content'] or ''}"
-                for call in message.get("tool_calls") or ():
-                    yield f" {call['name']}"
-                    yield from (f" {key} {value}" for key, value in call["arguments"].items())
-            for tool in row["tools"]:
-                yield f" {tool['name']}"
-                yield f" {tool['description']}"
-                yield from (f" {name}" for name in tool["parameters"].get("properties", {}))
 
-    Tokenizer.train(texts(), config.vocab_size).save(out)
+def held_out(
+    config: TrainConfig, recipe: Recipe, data: packed.PackedData | None
+) -> list[list[Encoded]]:
+    """Batches to evaluate on, the same in every invocation; none where the run asks for none."""
+    if not config.evaluate_minutes:
+        return []
+    rows: Iterator[Encoded]
+    if data is not None:
+        rows = iter(data.heldout)
+    else:
+        from dlm.train.dialogues import generate
+
+        template = Template(Tokenizer.load(recipe.tokenizer))
+        made = generate(seed=HELD_OUT_SEED, corpora=recipe.corpora, split="heldout")
+        rows = (encode_row(template, row) for row in made)
+    some = itertools.islice(rows, config.evaluate_dialogues)
+    rng = np.random.default_rng(HELD_OUT_SEED)
+    return list(batches(some, config.tokens_per_step, config.max_length, rng))
+
+
+def _shares(examples: Path | None) -> dict[str, Any]:
+    from dlm.train.dialogues import SHARES
+
+    return {"shares": SHARES, "examples": examples.name if examples else None}
 
 
 if __name__ == "__main__":

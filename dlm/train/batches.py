@@ -1,19 +1,70 @@
-"""Batches of encoded dialogues, made in a process of their own."""
+"""Batches of encoded dialogues in an order that a resumed run can take up where it stopped.
+
+Data come in chunks, each made anew from its number alone: of the generator, so many dialogues; of a
+file, one pass over it in an order drawn for that pass. A place is a chunk and how many of its
+batches have been used, so that going on means skipping less than a chunk.
+"""
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import queue
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dlm.template import Encoded, Template, Tool, Turn, turn_of
 from dlm.tokenizer import Tokenizer
+from dlm.train.packed import Dialogues
 
 POOL_ROWS = 512
+CHUNK_DIALOGUES = 16_384
+CHUNK_SEEDS = 1_000_003
+"""Between the seeds of two runs' first chunks, so that no two runs share any."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the data a run is: so many batches of a chunk are used."""
+
+    chunk: int = 0
+    batch: int = 0
+
+
+Placed = tuple[Place, list[Encoded]]
+"""A batch, and the place after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What batches are made of, and how large they are.
+
+    Attributes:
+        tokenizer: Directory that holds tokenizer.json.
+        seed: Not negative.
+        tokens_per_batch: Rows times the longest row, at most.
+        max_length: Longer dialogues are left out, tokens.
+        corpora: Directory of the text corpora; None for generated dialogues alone.
+        share_alike: Whether corpora under share-alike licences may be used.
+        examples: A file of dialogues to learn, in the chat format; None for our own alone.
+        replay: Share of our own dialogues beside the examples.
+    """
+
+    tokenizer: Path
+    seed: int
+    tokens_per_batch: int
+    max_length: int
+    corpora: Path | None = None
+    share_alike: bool = False
+    examples: Path | None = None
+    replay: float = 0.0
 
 
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
@@ -36,15 +87,11 @@ def batches(
         max_length: Tokens.
         rng: Orders the batches of each pool.
     """
-    pool: list[Encoded] = []
-    for row in rows:
-        if len(row.ids) > max_length or not row.answers:
-            continue
-        pool.append(row)
-        if len(pool) == POOL_ROWS:
-            yield from _cut(pool, tokens_per_batch, rng)
-            pool = []
-    yield from _cut(pool, tokens_per_batch, rng)
+    # Large batches need a larger pool for their rows to be alike.
+    size = max(POOL_ROWS, tokens_per_batch // 16)
+    kept = (row for row in rows if len(row.ids) <= max_length and row.answers)
+    while pool := list(itertools.islice(kept, size)):
+        yield from _cut(pool, tokens_per_batch, rng)
 
 
 def _cut(
@@ -60,19 +107,70 @@ def _cut(
         yield groups[index]
 
 
-def stream(
-    tokenizer_dir: Path,
-    corpora: Path | None,
-    seed: int,
-    tokens_per_batch: int,
-    max_length: int,
-    share_alike: bool,
-) -> Iterator[list[Encoded]]:
-    """Batches for ever, made ahead by another process; at most 32 wait."""
+def in_order(
+    chunk_of: Callable[[int], Iterable[Encoded]], recipe: Recipe, place: Place
+) -> Iterator[Placed]:
+    """Batches of one chunk after another from a place on, without end.
+
+    Args:
+        chunk_of: The dialogues of a chunk, the same whenever it is asked for.
+        recipe: Sizes and seed.
+        place: Where to begin.
+
+    Raises:
+        ValueError: A chunk has no dialogue that is short enough.
+    """
+    for chunk in itertools.count(place.chunk):
+        rng = np.random.default_rng((recipe.seed, chunk))
+        made = batches(chunk_of(chunk), recipe.tokens_per_batch, recipe.max_length, rng)
+        used = place.batch if chunk == place.chunk else 0
+        number = 0
+        for number, batch in enumerate(made, start=1):
+            if number > used:
+                yield Place(chunk, number), batch
+        if number == 0:
+            raise ValueError(f"no dialogue of at most {recipe.max_length} tokens with an answer")
+
+
+def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Placed]:
+    """Batches of a packed file, pass after pass, each in an order of its own."""
+
+    def one(chunk: int) -> Iterator[Encoded]:
+        order = np.random.default_rng((recipe.seed, chunk, 1)).permutation(len(dialogues))
+        return (dialogues[int(row)] for row in order)
+
+    return in_order(one, recipe, place)
+
+
+def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
+    """Batches of the generator, and of examples where the recipe names a file of them."""
+    from dlm.train.dialogues import generate
+    from dlm.train.examples import mixed, read
+
+    template = Template(Tokenizer.load(recipe.tokenizer))
+    examples = read(recipe.examples) if recipe.examples else None
+
+    def one(chunk: int) -> Iterator[Encoded]:
+        seed = recipe.seed * CHUNK_SEEDS + chunk
+        rows = generate(
+            seed=seed, corpora=recipe.corpora, split="train", share_alike=recipe.share_alike
+        )
+        if examples is not None:
+            rows = mixed(examples, rows, recipe.replay, seed)
+        return (encode_row(template, row) for row in itertools.islice(rows, CHUNK_DIALOGUES))
+
+    return in_order(one, recipe, place)
+
+
+def stream(recipe: Recipe, place: Place) -> Iterator[Placed]:
+    """`generated`, made ahead by another process; at most 32 batches wait.
+
+    Raises:
+        RuntimeError: The process ended, after it said why.
+    """
     context = multiprocessing.get_context("spawn")
-    channel: multiprocessing.Queue[list[Encoded]] = context.Queue(maxsize=32)
-    arguments = (channel, tokenizer_dir, corpora, seed, tokens_per_batch, max_length, share_alike)
-    process = context.Process(target=_produce, args=arguments, daemon=True)
+    channel: multiprocessing.Queue[Placed] = context.Queue(maxsize=32)
+    process = context.Process(target=_produce, args=(channel, recipe, place), daemon=True)
     process.start()
     try:
         while True:
@@ -87,21 +185,43 @@ def stream(
         process.terminate()
 
 
-def _produce(
-    channel: multiprocessing.Queue[list[Encoded]],
-    tokenizer_dir: Path,
-    corpora: Path | None,
-    seed: int,
-    tokens_per_batch: int,
-    max_length: int,
-    share_alike: bool,
-) -> None:
-    from dlm.train.dialogues import generate
+def _produce(channel: multiprocessing.Queue[Placed], recipe: Recipe, place: Place) -> None:
+    for placed in generated(recipe, place):
+        channel.put(placed)
 
-    template = Template(Tokenizer.load(tokenizer_dir))
-    rows = (
-        encode_row(template, row)
-        for row in generate(seed=seed, corpora=corpora, split="train", share_alike=share_alike)
-    )
-    for batch in batches(rows, tokens_per_batch, max_length, np.random.default_rng(seed)):
-        channel.put(batch)
+
+def ahead(items: Iterator[T], depth: int) -> Iterator[T]:
+    """The same items, taken by a thread while the caller works; at most ``depth`` wait.
+
+    What the iterator raises is raised here, after the items before it.
+    """
+    channel: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(maxsize=depth)
+    stopped = threading.Event()
+
+    def put(item: tuple[T] | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                return channel.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def take() -> None:
+        try:
+            for item in items:
+                put((item,))
+                if stopped.is_set():
+                    return
+        except Exception as error:
+            put(error)
+        put(None)
+
+    thread = threading.Thread(target=take, name="dlm-batches", daemon=True)
+    thread.start()
+    try:
+        while (given := channel.get()) is not None:
+            if isinstance(given, BaseException):
+                raise given
+            yield given[0]
+    finally:
+        stopped.set()
+        thread.join()

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from dlm.config import ModelConfig
 from dlm.tokenizer import Mark
+
+_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "block_size",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +36,21 @@ class TrainConfig:
         max_length: Longer dialogues are left out, tokens.
         prompt_weight: Of next-token loss on tokens that are not answers.
         denoising_weight: Of the denoising loss beside the causal one.
-        autocast: Matrix products in bfloat16; only where the machine is fast at it.
+        uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
+            them sharper; for distillation.
+        average: Decay of an average of the weights, which is what is written as the checkpoint;
+            0 writes the weights themselves.
+        autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
+        attention: ``flex`` skips tiles of the mask that nobody looks at; for CUDA.
+        compiled: Whether torch.compile makes kernels of the layers; for CUDA.
+        pad_to: Lengths of batches are multiples of this, so that few shapes are compiled.
+        peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.
         threads: torch threads; 0 leaves torch's choice.
         share_alike: Whether corpora under share-alike licences may be used.
         checkpoint_minutes: Time between two saves.
+        evaluate_minutes: Time between two looks at the loss on held-out dialogues; 0 for none.
+        evaluate_dialogues: How many those are.
+        replay: When examples are taught, share of our own dialogues beside them.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 
@@ -49,12 +72,21 @@ class TrainConfig:
     max_length: int = 768
     prompt_weight: float = 0.3
     denoising_weight: float = 1.0
-    autocast: Literal["off", "bfloat16"] = "off"
+    uncertainty_weight: float = 0.0
+    average: float = 0.0
+    autocast: Literal["off", "bfloat16", "auto"] = "off"
+    attention: Literal["sdpa", "flex"] = "sdpa"
+    compiled: bool = False
+    pad_to: int = 1
+    peak_tflops: float = 0.0
     device: str = "cpu"
     threads: int = 0
     seed: int = 1
     share_alike: bool = False
     checkpoint_minutes: float = 5.0
+    evaluate_minutes: float = 0.0
+    evaluate_dialogues: int = 128
+    replay: float = 0.7
     tokenizer_dialogues: int = 30_000
 
     def __post_init__(self) -> None:
@@ -63,23 +95,34 @@ class TrainConfig:
         Raises:
             ValueError: A value is outside its range.
         """
-        for name in ("ar_share", "cooldown_share"):
+        for name in ("ar_share", "cooldown_share", "average", "replay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 to 1")
-        if self.total_minutes <= 0:
-            raise ValueError(f"total_minutes: got {self.total_minutes}, expected > 0")
+        for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
+        if self.seed < 0:
+            raise ValueError(f"seed: got {self.seed}, expected >= 0")
         # A misspelling would train in float32 and tell nobody.
-        if self.autocast not in ("off", "bfloat16"):
-            raise ValueError(f"autocast: got {self.autocast!r}, expected 'off' or 'bfloat16'")
+        listed = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
+        for name, known in listed.items():
+            if getattr(self, name) not in known:
+                expected = ", ".join(map(repr, known[:-1])) + f" or {known[-1]!r}"
+                raise ValueError(f"{name}: got {getattr(self, name)!r}, expected {expected}")
 
     @classmethod
-    def load(cls, file: Path) -> TrainConfig:
+    def load(cls, file: Path, changes: Sequence[str] = ()) -> TrainConfig:
         """Read a TOML file of these fields.
+
+        Args:
+            file: May leave out any field.
+            changes: Lines of TOML that go before those of the file: ``total_minutes = 3``.
 
         Raises:
             ValueError: A key is unknown, or a value outside its range.
         """
         raw: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        raw |= tomllib.loads("\n".join(changes))
         known = [field.name for field in fields(cls)]
         for key in raw.keys() - set(known):
             near = difflib.get_close_matches(key, known, n=1)
@@ -90,17 +133,15 @@ class TrainConfig:
     def model(self) -> ModelConfig:
         """Dimensions of the model to train."""
         return ModelConfig(
-            vocab_size=self.vocab_size,
-            hidden_size=self.hidden_size,
-            intermediate_size=self.intermediate_size,
-            num_hidden_layers=self.num_hidden_layers,
-            num_attention_heads=self.num_attention_heads,
-            num_key_value_heads=self.num_key_value_heads,
-            head_dim=self.head_dim,
-            block_size=self.block_size,
+            **{name: getattr(self, name) for name in _SIZES},
             mask_token_id=int(Mark.MASK),
             eos_token_id=int(Mark.END),
         )
+
+    def shaped(self, model: ModelConfig) -> TrainConfig:
+        """The same run of a model of these dimensions."""
+        sizes = {name: getattr(model, name) for name in _SIZES}
+        return replace(self, **sizes)
 
     def rate_at(self, step: int, share: float) -> float:
         """Learning rate at a step and a share of the total time: warm up, hold, fall linearly."""

@@ -11,13 +11,15 @@ import lzma
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.train import labelled
+from dlm.train import coffee_rows, intent_tools, labelled
 from dlm.train.grammar import Piece
-from dlm.train.holdout import held_out
+from dlm.train.holdout import held_out, unseen
+from dlm.train.intent_tools import Purpose
 from dlm.train.intents import TOPICS, UNFIT
 from dlm.train.noise import plain
 
@@ -30,7 +32,9 @@ _UTTERANCES = (
     "mycroft_ovos_intents",
     "ohf_intents_expanded",
 )
+_INTENTS_ALONE = ("banking77_train", "rasa_nlu")
 _DIALOGUES = ("home_llm_dialogues", "ohf_intents_dialogues")
+_SHARE_ALIKE_DIALOGUES = "sgd_train"
 _PERSONAS = ("friendly", "professional")
 _NEAR = re.compile(
     r"\b(coffee|latte|tea|drinks?|order|timers?|alarms?|weather|remind\w*|lists?|lights?|time|date)\b",
@@ -49,6 +53,7 @@ class Corpora:
         unfit: Sentences that ask for what no tool of ours does.
         chat: (question, answer) pairs of small talk.
         dialogues: Whole dialogues with tools of their own, in the chat format.
+        purposes: Intents that may be offered as tools.
     """
 
     requests: dict[str, list[list[Piece]]] = field(default_factory=dict)
@@ -56,6 +61,7 @@ class Corpora:
     unfit: list[str] = field(default_factory=list)
     chat: list[tuple[str, str]] = field(default_factory=list)
     dialogues: list[dict[str, Any]] = field(default_factory=list)
+    purposes: dict[str, Purpose] = field(default_factory=dict)
 
     def request(self, tool: str, rng: Random) -> list[Piece] | None:
         """A sentence that asks for a tool; None where there is none."""
@@ -63,22 +69,33 @@ class Corpora:
         return rng.choice(rows) if rows else None
 
 
-def load(directory: Path, split: str) -> Corpora:
+def load(directory: Path, split: str, share_alike: bool = False) -> Corpora:
     """Read the corpora that suit the agents.
 
     Args:
         directory: Where the ``.jsonl.xz`` files are; a missing file is an error.
         split: "train" or "heldout"; a hash of its text puts a row in one of them.
+        share_alike: Whether the schema-guided dialogues may be used, which are share-alike.
 
     Raises:
         FileNotFoundError: a corpus is missing.
     """
     corpora = Corpora()
     wanted = split == "heldout"
-    for name in _UTTERANCES:
-        for row in rows(directory / f"{name}.jsonl.xz"):
-            if held_out(row["text"]) == wanted:
-                _take(corpora, row)
+    labelled_rows: list[dict[str, Any]] = []
+    for name in (*_UTTERANCES, *_INTENTS_ALONE):
+        found_rows = list(rows(directory / f"{name}.jsonl.xz"))
+        if not name.startswith("ohf"):
+            labelled_rows += found_rows
+        if name not in _INTENTS_ALONE:
+            for row in found_rows:
+                if held_out(row["text"]) == wanted:
+                    _take(corpora, row, wanted)
+    corpora.purposes = intent_tools.collect(labelled_rows, split)
+    sold = chain.from_iterable(rows(directory / f"{name}.jsonl.xz") for name in coffee_rows.FILES)
+    corpora.requests["order_drink"] = [
+        order for text, order in coffee_rows.orders(sold) if coffee_rows.held_out(text) == wanted
+    ]
     for row in rows(directory / "qna_chitchat.jsonl.xz"):
         if row["persona"] in _PERSONAS and held_out(row["question"]) == wanted:
             _chat(corpora, row["question"], row["answer"])
@@ -86,7 +103,31 @@ def load(directory: Path, split: str) -> Corpora:
         for row in rows(directory / f"{name}.jsonl.xz"):
             if held_out(row["id"]) == wanted and (found := dialogue(row)) is not None:
                 corpora.dialogues.append(found)
+    if share_alike:
+        corpora.dialogues += services(directory / f"{_SHARE_ALIKE_DIALOGUES}.jsonl.xz", wanted)
     return corpora
+
+
+def services(path: Path, wanted: bool, most: int = 20_000) -> list[dict[str, Any]]:
+    """Beginnings of schema-guided dialogues, of the held-out part or of the rest.
+
+    Args:
+        path: The corpus.
+        wanted: Whether of the held-out part.
+        most: Rows that are looked at.
+    """
+    kept = (row for row in islice(rows(path), most) if held_out(row["id"]) == wanted)
+    return [found for row in kept if (found := beginning(row)) is not None]
+
+
+def beginning(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The longest beginning of a dialogue that `dialogue` takes and that calls a tool."""
+    messages = row["messages"]
+    for end in range(len(messages) - 1, 2, -1):
+        told = messages[end]["role"] == "assistant" and messages[end - 1]["role"] == "tool"
+        if told and (found := dialogue({**row, "messages": messages[: end + 1]})) is not None:
+            return found
+    return None
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -96,7 +137,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _take(corpora: Corpora, row: dict[str, Any]) -> None:
+def _take(corpora: Corpora, row: dict[str, Any], wanted: bool) -> None:
     if _OTHER_NAMES.search(row["text"]) or len(row["text"].split()) > 22:
         return
     intent = row["intent"]
@@ -104,7 +145,8 @@ def _take(corpora: Corpora, row: dict[str, Any]) -> None:
     if topic is not None:
         corpora.talk.setdefault(topic, []).append(row["text"])
     elif intent in UNFIT:
-        if not _NEAR.search(row["text"]):
+        # What is kept unseen as a tool must not be learned as a request to be declined either.
+        if not _NEAR.search(row["text"]) and (wanted or not unseen(intent)):
             corpora.unfit.append(row["text"])
     else:
         found = labelled.request(row)

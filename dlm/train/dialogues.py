@@ -8,17 +8,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.train import catalog, moves, moves_coffee
+from dlm.train import catalog, moves, moves_coffee, strangers
 from dlm.train.corpora import Corpora, as_heard, load
 from dlm.train.grammar import fill
 from dlm.train.holdout import NothingHeldOutError
 from dlm.train.inventions import INVENTIONS
+from dlm.train.noise import Style
 from dlm.train.rename import rename
 from dlm.train.replies import GREETINGS
 from dlm.train.replies import INSTRUCTIONS as OTHER_INSTRUCTIONS
@@ -28,12 +29,13 @@ from dlm.train.values import Values
 from dlm.train.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.32,
-    "coffee": 0.14,
-    "assistant_renamed": 0.22,
-    "coffee_renamed": 0.08,
-    "invented": 0.18,
-    "corpus": 0.06,
+    "assistant": 0.26,
+    "coffee": 0.10,
+    "assistant_renamed": 0.20,
+    "coffee_renamed": 0.06,
+    "invented": 0.10,
+    "corpus": 0.05,
+    "stranger": 0.23,
 }
 """Share of each kind of dialogue; without corpora the last falls away."""
 
@@ -61,11 +63,16 @@ _ALIKE = frozenset([
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the words of a stream of dialogues come from: one split's values and rows."""
+    """Where the words of a stream of dialogues come from: one split's values and rows.
+
+    Attributes:
+        style: How users are transcribed; None draws it for each dialogue.
+    """
 
     values: Values
     corpora: Corpora | None
     split: str
+    style: Style | None = None
 
 
 def generate(
@@ -85,11 +92,22 @@ def generate(
     """
     if split not in ("train", "heldout"):
         raise ValueError(f"split must be train or heldout, got {split!r}")
-    rng = Random(f"{seed}/{split}")
-    rows = load(corpora, split) if corpora is not None else None
+    rows = load(corpora, split, share_alike) if corpora is not None else None
     source = Source(Values(corpora, share_alike), rows, split)
-    kinds = [kind for kind in SHARES if rows is not None or kind != "corpus"]
-    weights = [SHARES[kind] for kind in kinds]
+    yield from stream(Random(f"{seed}/{split}"), source, SHARES)
+
+
+def stream(rng: Random, source: Source, shares: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    """Dialogues of some kinds, without end.
+
+    Args:
+        rng: Source of chance.
+        source: Where words come from.
+        shares: Share of each kind, of those in `SHARES`; without corpora that of "corpus" falls
+            away.
+    """
+    kinds = [kind for kind in shares if source.corpora is not None or kind != "corpus"]
+    weights = [shares[kind] for kind in kinds]
     while True:
         row = _attempt(rng, source, rng.choices(kinds, weights)[0])
         if row is not None:
@@ -99,7 +117,11 @@ def generate(
 def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
     if kind == "corpus":
         return _corpus_row(rng, source)
+    if kind == "stranger":
+        return _stranger(rng, source)
     script = Script(rng, source.values, source.split, source.corpora)
+    if source.style is not None:
+        script.restyle(source.style)
     agent = kind.removesuffix("_renamed")
     try:
         _WRITERS[agent](script)
@@ -137,7 +159,7 @@ def _strangers(script: Script) -> list[str]:
     """Tools of any kind, those that the dialogue used among them."""
     names = [n for n in catalog.SPECS if n not in script.forbidden and n not in script.used]
     script.rng.shuffle(names)
-    return [*script.used, *names]
+    return [*sorted(script.used), *names]
 
 
 def _subset(script: Script, names: list[str]) -> list[str]:
@@ -163,6 +185,15 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
         return None
     found = as_heard(rng.choice(source.corpora.dialogues), rng)
     return None if found is None else {"system": _instructions(rng, ""), **found}
+
+
+def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
+    purposes = source.corpora.purposes if source.corpora else {}
+    written = strangers.write(rng, source.values, source.split, purposes)
+    if written is None:
+        return None
+    tools, messages = written
+    return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
 
 
 def _greet(script: Script, agent: str) -> None:
@@ -204,13 +235,13 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
         return
     if 0.34 <= roll < 0.38 and moves.repeat(script):
         return
-    if 0.38 <= roll < 0.54 and _without_tool(script):
+    if 0.38 <= roll < 0.58 and _without_tool(script):
         return
     tool = wanted(script)
     other = wanted(script)
-    if roll > 0.96 and tool != other and moves.compound(script, tool, other):
+    if roll > 0.92 and tool != other and moves.compound(script, tool, other):
         return
-    if 0.54 <= roll < 0.64 and tool in catalog.BARE:
+    if 0.58 <= roll < 0.67 and tool in catalog.BARE:
         moves.bare_request(script, tool)
     else:
         moves.request(script, tool)
@@ -223,13 +254,13 @@ def _without_tool(script: Script) -> bool:
         return moves.acquaintance(script)
     if roll < 0.08:
         return moves.abilities(script, script.repertoire)
-    if roll < 0.5:
+    if roll < 0.36:
         return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
-    if roll < 0.62:
+    if roll < 0.54:
         return moves.chat(script)
-    if roll < 0.76:
+    if roll < 0.8:
         return moves.unfit(script)
-    if roll < 0.9:
+    if roll < 0.92:
         strange = rng.choice([n for n in INVENTIONS if n not in _ALIKE])
         return moves.decline(script, strange)
     return moves.decline(script, _wanted(script))

@@ -63,6 +63,19 @@ def fill(source: str, rng: Random, fields: dict[str, str]) -> str:
     return tidy("".join(parts))
 
 
+_ORDER_WORDS = """
+give set check add stop remind remove turn put forget get make read tell convert start begin alert
+run show shut wake program help ping remember go jot tick open calculate search find pull
+"""
+_ORDERS = frozenset(_ORDER_WORDS.split())
+
+
+def is_order(source: str) -> bool:
+    """Whether a phrasing is an order: marked as one, or beginning with what is done."""
+    first = source.lstrip("([").replace("|", " ").replace(")", " ").split(" ")[0]
+    return source.startswith("!") or first in _ORDERS
+
+
 def tidy(text: str) -> str:
     """Collapse blanks and close up the punctuation that an empty option left apart."""
     text = " ".join(text.split())

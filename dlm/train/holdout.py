@@ -47,3 +47,8 @@ def pick(rng: Random, options: Sequence[str], split: str) -> str:
     if not found:
         raise NothingHeldOutError(f"none of {len(options)} options is in split {split!r}")
     return rng.choice(found)
+
+
+def unseen(thing: str) -> bool:
+    """Whether a composed tool's thing or a corpus intent is kept for the held-out split alone."""
+    return zlib.crc32(f"unseen {thing}".encode()) % 10 == 0

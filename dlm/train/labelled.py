@@ -34,9 +34,12 @@ _LIST_REMOVE = re.compile(
 _LIST_READ = re.compile(
     r"^.*\b(?:on|read|is|in|hear|see|show|me) (?:my|the|our) (.+?) list(?: please)?$"
 )
-_REMIND = re.compile(r"^(?:please |can you |could you )*remind me to (.+)$")
+_REMIND = re.compile(
+    r"^(?:please |can you |could you |hey |i need you to )*(?:remind me (?:to|about|of|that i "
+    r"(?:have|need) to)|(?:set|make|create|add) (?:a|another) reminder (?:to|about|of)) (.+)$"
+)
 _PLACE = re.compile(
-    r"\b(?:in|at|(?:weather|forecast|report|time) for) (?!me|today|the next|tomorrow|tonight)"
+    r"\b(?:in|at|(?:weather|forecast|report|time) for) (?!me|today|the next|tomorrow|tonight|right)"
     r"([a-z' ]+?)(?: right now| now| please| today| tomorrow| like)?$"
 )
 
@@ -64,7 +67,12 @@ def _timer(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spa
         return None
     length = spans.duration(words)
     name = slots.get("name")
-    if length is None or (name is None and _NAMED.search(text)) or "conversation_command" in slots:
+    if (
+        length is None
+        or "/" in text
+        or (name is None and _NAMED.search(text))
+        or "conversation_command" in slots
+    ):
         return None
     found = {"duration": length}
     if name is not None:
@@ -107,6 +115,8 @@ def _money(text: str, words: list[str], _: dict[str, Any]) -> tuple[str, Spans] 
 def _weather(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     if any(k in slots for k in ("geographic_poi", "spatial_relation", "current_location", "time")):
         return None
+    if re.search(r"\b(today's|tomorrow's|monthly|weekly|uv)\b", text):
+        return None
     named = [slots[k] for k in ("city", "state", "country", "place_name", "location") if k in slots]
     if any(not isinstance(v, str) for v in named) or "timeofday" in slots:
         return None
@@ -129,6 +139,8 @@ def _with_day(
     words: list[str], slots: dict[str, Any], found: Spans, tool: str
 ) -> tuple[str, Spans] | None:
     day = spans.day(words)
+    if day and words[day[0] : day[1]] in (["now"], ["right", "now"], ["currently"]):
+        day = None
     if day and not any(s[0] < day[1] and day[0] < s[1] for s in found.values()):
         found["day"] = day
     taken = {i for start, end in found.values() for i in range(start, end)}
@@ -142,7 +154,7 @@ def _with_day(
 
 def _time(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     if slots.get("offset") or re.search(
-        r"\bwill\b|zone|until|difference|how (many|long|much)", text
+        r"\bwill\b|zone|until|difference|how (many|long|much)|\bdates?\b|coast|on the", text
     ):
         return None
     place = slots.get("location") or slots.get("place_name")
@@ -181,6 +193,11 @@ def _remove(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Sp
     return _listed(text, words, slots, _LIST_REMOVE, "remove_from_list")
 
 
+def _completed(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    # "Mark milk as done" says nothing of a list, and would be a guess.
+    return _remove(text, words, slots) if re.search(r"\b(off|list)\b", text) else None
+
+
 def _listed(
     text: str, words: list[str], slots: dict[str, Any], pattern: re.Pattern[str], tool: str
 ) -> tuple[str, Spans] | None:
@@ -196,7 +213,9 @@ def _listed(
         item, name = match[1], match[2]
         if re.search(r"\b(item|items|everything|list|something)\b", item):
             return None
-    elif name is None and (match := re.search(r"\b(?:my|the) (\w+) list", text)):
+    elif name is None and (
+        match := re.search(r"\b(?!my|the|our|to|on|of|off|a)(\w+) list\b", text)
+    ):
         name = match[1]
     found: Spans = {}
     for slot, value in (("item", item), ("list", name)):
@@ -220,7 +239,7 @@ def _read(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Span
     if (
         match is None
         or len(match[1].split()) > 3
-        or re.search(r"\b(if|put|add|did|how many)\b", text)
+        or re.search(r"\b(if|put|add|did|how many|reminders?)\b", text)
     ):
         return None
     span = spans.find(words, match[1])
@@ -229,14 +248,14 @@ def _read(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Span
 
 def _remind(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     match = _REMIND.match(text)
-    if match is None or _MORE.search(text):
+    if match is None or _MORE.search(text) or "something" in text:
         return None
     start = len(words) - len(match[1].split())
     when = spans.moment(words) or spans.day(words)
     if when is None:
         rest = re.search(r"\d|" + _TIME_WORDS.pattern, match[1])
         return None if rest else ("set_reminder", {"text": (start, len(words))})
-    if when[1] != len(words) or when[0] <= start + 1:
+    if when[1] != len(words) or when[0] <= start + 1 or words[when[0] - 1] == "the":
         return None
     end = when[0] - (words[when[0] - 1] in ("at", "on", "for", "by", "in"))
     return ("set_reminder", {"text": (start, end), "when": when}) if end > start else None
@@ -252,6 +271,8 @@ def _reminders(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str,
 def _stock(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     company = slots.get("business_name")
     if not isinstance(company, str) or not re.search(r"stock|share|price|trading", text):
+        return None
+    if re.search(r"\b(shares of|how many|buy|sell|news|last|yesterday|week|month|year)\b", text):
         return None
     span = spans.find(words, company)
     return ("get_stock_price", {"company": span}) if span else None
@@ -277,6 +298,8 @@ def _device(
 ) -> tuple[str, Spans] | None:
     name = slots.get("name") or slots.get("device_type")
     room = slots.get("area") or slots.get("house_place") or slots.get("floor")
+    if room == "here":
+        return None
     if name is None:
         kinds = _DEVICE.findall(text)
         name = kinds[0] if len(kinds) == 1 else None
@@ -350,8 +373,9 @@ _INTENTS: tuple[tuple[Reader, str], ...] = (
     (_add, "lists_createoradd HassShoppingListAddItem HassListAddItem"),
     (
         _remove,
-        "lists_remove HassListRemoveItem HassShoppingListCompleteItem HassListCompleteItem",
+        "lists_remove HassListRemoveItem",
     ),
+    (_completed, "HassShoppingListCompleteItem HassListCompleteItem"),
     (_read, "shopping_list todo_list lists_query"),
     (_remind, "reminder_update calendar_set ReminderAt Reminder"),
     (_reminders, "reminder GetNextReminders"),

@@ -4,41 +4,88 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dlm.model import Transformer
 from dlm.template import Encoded
+from dlm.train.average import Average
+from dlm.train.batches import Place, Placed, ahead
 from dlm.train.config import TrainConfig
-from dlm.train.objective import ar_step, collate, joint_step
+from dlm.train.machine import fast_bfloat16
+from dlm.train.objective import Copies, Rows, ar_step, collate, joint_step, noisy_copies
 from dlm.weights import save_model
 
 LOG_STEPS = 20
 STATE = "state.pt"
+AHEAD = 4
+HELD_OUT_SEED = 7
+
+Report = dict[str, float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one step needs, on the CPU.
+
+    Attributes:
+        place: Where in the data the run is after it.
+        rows: The dialogues.
+        copies: Their noisy blocks.
+        tokens: Of the dialogues, padding left out.
+    """
+
+    place: Place
+    rows: Rows
+    copies: Copies
+    tokens: int
+
+    def positions(self, phase: str) -> int:
+        """Positions that a forward of that phase computes, padding included."""
+        return self.rows.ids.numel() + (self.copies.ids.numel() if phase == "joint" else 0)
 
 
 class Run:
     """A training run in a directory: weights, optimisers, how far it has come.
 
+    Args:
+        config: Of the run.
+        directory: Made when something is saved.
+        model: To begin with; None for random weights.
+
     Attributes:
         elapsed_s: Training time over all invocations.
         step: Optimiser steps.
+        tokens: Tokens of dialogues seen.
+        place: Where in the data the run is.
     """
 
-    def __init__(self, config: TrainConfig, directory: Path) -> None:
+    def __init__(
+        self, config: TrainConfig, directory: Path, model: Transformer | None = None
+    ) -> None:
         torch.manual_seed(config.seed)
+        if config.autocast == "auto":
+            fast = fast_bfloat16(config.device)
+            config = replace(config, autocast="bfloat16" if fast else "off")
         self.config = config
         self.directory = directory
-        self.model = initialised(Transformer(config.model())).to(config.device)
+        made = initialised(Transformer(config.model())) if model is None else model
+        self.model = made.to(config.device).train().requires_grad_(True)
         self.optimizers = optimizers(self.model, config)
+        self.average = Average(self.model, config.average) if config.average else None
         self.elapsed_s = 0.0
         self.step = 0
+        self.tokens = 0
+        self.place = Place()
+        if config.compiled:
+            self.model.compile(dynamic=True)
 
     @property
     def share(self) -> float:
@@ -59,14 +106,23 @@ class Run:
             "elapsed_s": self.elapsed_s,
             "step": self.step,
             "config": asdict(self.config),
+            "tokens": self.tokens,
+            "place": [self.place.chunk, self.place.batch],
+            "average": self.average.state() if self.average else None,
         }
         partial = self.directory / f"{STATE}.partial"
         torch.save(state, partial)
         partial.replace(self.directory / STATE)
-        save_model(self.model, self.directory)
+        if self.average:
+            with self.average.applied():
+                save_model(self.model, self.directory)
+        else:
+            save_model(self.model, self.directory)
 
     def resume(self) -> bool:
         """Go on from what `save` wrote; returns whether it had.
+
+        A state from before runs counted tokens and places begins new data, and a new average.
 
         Raises:
             RuntimeError: The weights are of another shape than this run's.
@@ -80,61 +136,84 @@ class Run:
             optimizer.load_state_dict(saved)
         self.elapsed_s = state["elapsed_s"]
         self.step = state["step"]
+        self.tokens = state.get("tokens", 0)
+        self.place = Place(*state.get("place", (0, 0)))
+        if self.average:
+            self.average.load(state.get("average"))
         return True
 
     def train(
         self,
-        data: Iterator[list[Encoded]],
+        data: Iterator[Placed],
         minutes: float,
-        report: Callable[[dict[str, float | str]], None],
+        report: Callable[[Report], None],
+        heldout: Sequence[list[Encoded]] = (),
     ) -> None:
         """Train until this invocation's minutes, the whole run's or the data are over; then save.
 
         Args:
-            data: Batches of dialogues.
+            data: Batches of dialogues from `place` on.
             minutes: Bound of this invocation.
             report: Called every `LOG_STEPS` steps with losses and speed.
+            heldout: Batches to evaluate on, every so often.
+
+        Raises:
+            FloatingPointError: A loss is not finite; what was saved before stands.
         """
-        rng = np.random.default_rng(self.config.seed + self.step)
-        began = last_save = time.monotonic()
+        batches = self._batches(data)
+        if torch.device(self.config.device).type == "cuda":
+            batches = ahead(batches, AHEAD)
+        # The first batch waits for the corpora to be read, which is no time of training.
+        batch = next(batches, None)
+        began = last_save = last_look = time.monotonic()
         start_s = self.elapsed_s
-        seen: dict[str, list[float]] = {}
-        tokens, since = 0, began
-        while time.monotonic() - began < minutes * 60 and self.share < 1.0:
-            batch = next(data, None)
-            if batch is None:
-                break
-            for name, value in self._step(batch, rng).items():
-                seen.setdefault(name, []).append(value)
-            tokens += sum(len(row.ids) for row in batch)
+        meter = Meter(self.config, self.model)
+        while batch and time.monotonic() - began < minutes * 60 and self.share < 1.0:
+            meter.add(self._step(batch), batch, self.phase)
             now = time.monotonic()
             self.elapsed_s = start_s + now - began
             if self.step % LOG_STEPS == 0:
-                report(
-                    {
-                        "step": self.step,
-                        "minutes": round(self.elapsed_s / 60, 2),
-                        "phase": self.phase,
-                        "tokens_per_s": round(tokens / (now - since)),
-                        **{name: round(float(np.mean(v)), 4) for name, v in seen.items()},
-                    }
-                )
-                seen, tokens, since = {}, 0, now
+                row: Report = {"step": self.step, "minutes": round(self.elapsed_s / 60, 2)}
+                row |= {"phase": self.phase, **meter.read()}
+                if heldout and now - last_look >= self.config.evaluate_minutes * 60:
+                    row |= self.evaluate(heldout)
+                    last_look = time.monotonic()
+                report(row)
             if now - last_save > self.config.checkpoint_minutes * 60:
                 self.save()
                 last_save = now
+            batch = next(batches, None)
         self.save()
 
-    def _step(self, batch: list[Encoded], rng: np.random.Generator) -> dict[str, float]:
+    def _batches(self, data: Iterator[Placed]) -> Iterator[Batch]:
+        for step, (place, dialogues) in enumerate(data, start=self.step):
+            yield self._batch(place, dialogues, np.random.default_rng((self.config.seed, step)))
+
+    def _batch(self, place: Place, dialogues: list[Encoded], rng: np.random.Generator) -> Batch:
         config = self.config
-        rows = collate(batch, config.prompt_weight)
+        rows = collate(dialogues, config.prompt_weight, config.pad_to)
+        copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
+        return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
+
+    def _losses(self, batch: Batch, phase: str) -> dict[str, Tensor]:
+        config = self.config
         kind = torch.device(config.device).type
         with torch.autocast(kind, torch.bfloat16, enabled=config.autocast == "bfloat16"):
-            ar = self.phase == "ar"
-            losses = ar_step(self.model, rows) if ar else joint_step(self.model, rows, rng)
-        total = losses["causal"]
-        if "denoising" in losses:
-            total = total + config.denoising_weight * losses["denoising"]
+            if phase == "ar":
+                return ar_step(self.model, batch.rows)
+            return joint_step(
+                self.model,
+                batch.rows,
+                batch.copies,
+                sharpen=config.uncertainty_weight > 0,
+                flex=config.attention == "flex",
+            )
+
+    def _step(self, batch: Batch) -> dict[str, Tensor]:
+        config = self.config
+        losses = self._losses(batch, self.phase)
+        weights = {"denoising": config.denoising_weight, "uncertainty": config.uncertainty_weight}
+        total = sum((weights.get(n, 1.0) * loss for n, loss in losses.items()), torch.tensor(0.0))
         total.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimizer in self.optimizers:
@@ -142,8 +221,68 @@ class Run:
                 group["lr"] = config.rate_at(self.step, self.share)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        if self.average:
+            self.average.update()
         self.step += 1
-        return {**{name: loss.item() for name, loss in losses.items()}, "norm": norm.item()}
+        self.tokens += batch.tokens
+        self.place = batch.place
+        return {**{name: loss.detach() for name, loss in losses.items()}, "norm": norm}
+
+    @torch.no_grad()
+    def evaluate(self, heldout: Sequence[list[Encoded]]) -> Report:
+        """Mean losses on held-out batches, with the same noise every time and averaged weights."""
+        seen: dict[str, list[float]] = {}
+        average = self.average.applied() if self.average else nullcontext()
+        with average:
+            for number, dialogues in enumerate(heldout):
+                rng = np.random.default_rng((HELD_OUT_SEED, number))
+                batch = self._batch(self.place, dialogues, rng)
+                for name, loss in self._losses(batch, "joint").items():
+                    seen.setdefault(f"heldout_{name}", []).append(float(loss))
+        return {name: round(float(np.mean(values)), 4) for name, values in seen.items()}
+
+
+class Meter:
+    """Losses and speed between two reports; losses stay on their device until then."""
+
+    def __init__(self, config: TrainConfig, model: Transformer) -> None:
+        self._peak = config.peak_tflops
+        self._parameters = sum(p.numel() for p in model.parameters())
+        self._clear()
+
+    def _clear(self) -> None:
+        self._seen: dict[str, list[Tensor]] = {}
+        self._tokens = self._positions = 0
+        self._since = time.monotonic()
+
+    def add(self, losses: dict[str, Tensor], batch: Batch, phase: str) -> None:
+        """One more step."""
+        for name, value in losses.items():
+            self._seen.setdefault(name, []).append(value)
+        self._tokens += batch.tokens
+        self._positions += batch.positions(phase)
+
+    def read(self) -> Report:
+        """What was seen since the last time.
+
+        Returns:
+            Means of the losses, tokens of dialogues per second, and where the machine's peak is
+            known the share of it that 6 operations per parameter and position are.
+
+        Raises:
+            FloatingPointError: A mean is not finite.
+        """
+        means = {n: round(float(torch.stack(v).mean()), 4) for n, v in self._seen.items()}
+        for name, mean in means.items():
+            if not np.isfinite(mean):
+                raise FloatingPointError(f"{name}: got {mean}")
+        spent_s = time.monotonic() - self._since
+        told: Report = {"tokens_per_s": round(self._tokens / spent_s)}
+        if self._peak:
+            done = 6 * self._parameters * self._positions / spent_s
+            told["utilisation"] = round(done / (self._peak * 1e12), 4)
+        self._clear()
+        return {**told, **means}
 
 
 def initialised(model: Transformer) -> Transformer:
@@ -171,7 +310,7 @@ def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Opti
     ]
 
 
-def append_json(file: Path, row: dict[str, float | str]) -> None:
+def append_json(file: Path, row: Report) -> None:
     """Add a line to a log of JSON lines."""
     with file.open("a", encoding="utf-8") as out:
         out.write(json.dumps(row) + "\n")

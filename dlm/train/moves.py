@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dlm.train import catalog
-from dlm.train.grammar import Piece, fill
+from dlm.train import catalog, orders
+from dlm.train.grammar import Piece, fill, is_order
 from dlm.train.holdout import pick
 from dlm.train.inventions import INVENTIONS
 from dlm.train.phrasings import REFUSALS
@@ -26,6 +26,9 @@ from dlm.train.world import Arguments, capital
 
 CORPUS_SHARE = 0.35
 """How often a request is worded by a corpus row, where there is one."""
+
+COMPOSED_ORDERS = 0.65
+"""How often an order is put together part by part."""
 
 _KEPT: dict[str, tuple[str, ...]] = {
     "add_to_list": ("list",),
@@ -51,7 +54,15 @@ def request(script: Script, tool: str) -> bool:
     row = None
     if script.corpora is not None and script.rng.random() < CORPUS_SHARE:
         row = script.corpora.request(tool, script.rng)
-    values = script.speak(row, row_question(row)) if row else script.ask(tool, catalog.SAY[tool])
+    if row:
+        values = script.speak(row, row_question(row))
+    elif tool == "order_drink" and script.rng.random() < COMPOSED_ORDERS:
+        source = orders.compose(script.rng, script.split)
+        values = script.speak(
+            script.worded(tool, source), source.startswith(("can", "could", "may"))
+        )
+    else:
+        values = script.ask(tool, catalog.SAY[tool])
     script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
     return True
 
@@ -63,8 +74,8 @@ def row_question(row: list[Piece]) -> bool:
 
 def compound(script: Script, first: str, second: str) -> bool:
     """The user asks for two different things in one breath."""
-    orders = [tuple(o for o in catalog.SAY[t] if o.startswith("!")) for t in (first, second)]
-    if not all(orders):
+    orders = [tuple(o for o in catalog.SAY[t] if is_order(o)) for t in (first, second)]
+    if not all(orders) or first == "end_conversation":
         return False
     sources = [pick(script.rng, options, script.split) for options in orders]
     one, two = (script.worded(t, s) for t, s in zip((first, second), sources, strict=True))
@@ -89,7 +100,7 @@ def bare_request(script: Script, tool: str) -> bool:
     """The user asks without a required parameter; the agent asks back; the user gives it."""
     missing = script.rng.choice(list(catalog.BARE[tool]))
     known = script.ask(tool, catalog.BARE[tool][missing])
-    script.say(script.rng.choice(catalog.question(tool, missing)))
+    script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
     given = script.ask(tool, catalog.answers(tool, missing), known)
     values = {k: v for k, v in (known | given).items() if not base(k)[1]}
     call = (tool, ordered(values, catalog.PARAMETERS[tool]))
@@ -212,7 +223,7 @@ def decline(script: Script, tool: str) -> bool:
     script.ask(tool, catalog.SAY[tool])
     script.forbidden.add(tool)
     what = {"what": catalog.CAN[tool]}
-    script.say(capital(fill(script.rng.choice(DECLINES), script.rng, what)))
+    script.say(capital(fill(script.rng.choice(DECLINES), script.rng, what)), "decline")
     script.last = None
     return True
 
@@ -224,7 +235,7 @@ def unfit(script: Script) -> bool:
     text = script.rng.choice(script.corpora.unfit)
     script.speak([Piece(text)], row_question([Piece(text)]))
     plain = [d for d in DECLINES if "{what}" not in d]
-    script.say(capital(fill(script.rng.choice(plain), script.rng, {})))
+    script.say(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
     script.last = None
     return True
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from dlm.train.grammar import Piece
 from dlm.train.said import MONTHS, WEEKDAYS, words_of
+from dlm.train.words import WORDS
 
 _FILLERS = (
     "uh", "um", "er", "like", "you know", "well", "hm", "ah",
@@ -45,6 +47,7 @@ _PROPER = {w: w.title() for w in (*WEEKDAYS, *MONTHS) if w not in ("may", "march
     "quicksilver": "Quicksilver", "siri": "Siri", "ai": "AI",
     "christmas": "Christmas", "halloween": "Halloween",
 }  # fmt: skip
+_VOICELESS = str.maketrans("bdgvzjqcn", "ptkfsskkm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def draw_style(rng: Random) -> Style:
     """A random style: bare transcripts with number words are the most frequent."""
     cased = rng.random() < 0.35
     digits = rng.random() < (0.7 if cased else 0.12)
-    rate = rng.choice((0.0, 0.0, 0.3, 0.6, 1.0))
+    rate = rng.choice((0.0, 0.0, 0.3, 0.6, 1.0, 1.6))
     return Style(cased, digits, rate)
 
 
@@ -131,8 +134,41 @@ def _disturb(rng: Random, words: list[tuple[str, str]], rate: float) -> list[tup
         if 0.045 <= roll < (0.049 if slot else 0.065) and word.lower() in _HOMOPHONES:
             found.extend((w, slot) for w in rng.choice(_HOMOPHONES[word.lower()]).split())
             continue
+        if 0.065 <= roll < (0.072 if slot else 0.082):
+            word = misheard(rng, word)
         found.append((word, slot))
     return found
+
+
+def misheard(rng: Random, word: str) -> str:
+    """A word that sounds like this one, or the word without or with an ending; often itself."""
+    low = word.lower()
+    alike = [w for w in _alike().get(_sound(low), ()) if abs(len(w) - len(low)) <= 2]
+    roll = rng.random()
+    if len(alike) > 1 and roll < 0.7:
+        return rng.choice(alike)
+    if not low.isalpha() or len(low) < 4:
+        return word
+    if low.endswith("s") and not low.endswith("ss"):
+        return word[:-1]
+    return f"{word}s" if roll < 0.85 else word
+
+
+@cache
+def _alike() -> dict[str, list[str]]:
+    """Words of the lists by how they sound."""
+    found: dict[str, list[str]] = {}
+    words = {w.lower() for values in WORDS.values() for value in values for w in value.split()}
+    for word in sorted(words | set(_HOMOPHONES)):
+        if word.isalpha() and len(word) > 2:
+            found.setdefault(_sound(word), []).append(word)
+    return found
+
+
+def _sound(word: str) -> str:
+    """A word without what a recogniser confuses: vowels, voicing, doubled and silent letters."""
+    plain = word.translate(_VOICELESS)
+    return word[:1].translate(_VOICELESS) + re.sub(r"[aeiouhwy]|(.)(?=\1)", "", plain[1:])
 
 
 def _written(words: list[tuple[str, str]], style: Style, question: bool) -> Utterance:

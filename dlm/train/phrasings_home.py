@@ -27,7 +27,7 @@ SAY: dict[str, tuple[str, ...]] = {
     ),
     "remove_from_list": (
         "i already have {item}", "i got the {item}", "!take {item} off", "i bought the {item}",
-        "!clear {item} from the {list} list", "{item} is no longer needed", "!mark {item} as done",
+        "!clear {item} from the {list} list", "{item} is no longer needed",
         "!(remove|take) {item} (from|off) (the|my) list",
         "!(remove|take) {item} (from|off) (the|my) {list} list",
         "!delete {item} from (the|my) list", "!cross {item} off [the list]",
@@ -125,7 +125,7 @@ SAY: dict[str, tuple[str, ...]] = {
         "will i need (boots|gloves|sunglasses) {day} in {place}?",
         "what's the high {day} in {place}?", "how cold does it get {day}?",
         "what are the conditions in {place}?", "!give me the weather", "!tell me the weather",
-        "(sunny|rainy|cold) {day} in {place}?", "what's the weather [like] [today]?",
+        "(sunny|rainy|cold) {day} in {place}?", "what's the weather [like]?",
         "how is the weather [outside]?", "what's the weather in {place}?",
         "what is the weather like in {place} {day}?", "how's the weather in {place} {day}?",
         "weather {place} {day}", "weather in {place}", "what's the weather {day}?",

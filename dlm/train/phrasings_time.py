@@ -20,14 +20,14 @@ SAY: dict[str, tuple[str, ...]] = {
         "in {place} what time is it?", "what's the hour?", "got the time?",
     ),
     "get_date": (
-        "what day is it [today]?", "what is today's date?", "what's the date [today]?",
-        "!tell me (the|today's) date", "which day (is it|do we have) today?", "what date is it?",
+        "what day is it?", "what is today's date?", "what's the date?",
+        "!tell me (the|today's) date", "which day (is it|do we have)?", "what date is it?",
         "today's date", "what day of the week is it?", "do you know what day it is?",
         "what's the date {day}?", "what date is {day}?", "what day is {day}?", "when is {day}?",
         "!tell me the date {day}", "what is the date (of|on) {day}?", "which date is {day}?",
         "what day of the week is {day}?", "on what day is {day}?", "!give me the date for {day}",
         "when is {day} [this year]?", "what day does {day} fall on?", "{day} is what date?",
-        "is it (monday|friday|sunday|wednesday) today?", "date please", "what month is it?",
+        "is it (monday|friday|sunday|wednesday)?", "date please", "what month is it?",
         "what year is it?",
     ),
     "set_timer": (

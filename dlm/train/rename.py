@@ -9,6 +9,7 @@ from dlm.train.holdout import held_out
 from dlm.train.inventions import INVENTIONS
 from dlm.train.rename_words import DESCRIPTIONS, NAMES, PARAMETERS
 from dlm.train.words import WORDS
+from dlm.train.world import capital
 
 _CLOSED: dict[str, list[str]] = {
     "size": WORDS["size"],
@@ -86,8 +87,32 @@ def rename(row: dict[str, Any], rng: Random, split: str) -> dict[str, Any]:
     return {"system": row["system"], "tools": tools, "messages": messages}
 
 
+_FORMS = (
+    "{Words}.", "To {words}.", "Use this to {words}.", "Lets the user {words}.", "Tool: {words}.",
+)  # fmt: skip
+
+_VERBS = (
+    "get fetch retrieve read query check look_up show tell view obtain find",
+    "set create add make new start register put schedule begin",
+    "delete remove cancel stop clear end drop erase kill",
+    "send post submit place push transmit",
+    "control change adjust update modify switch",
+    "search find look_for browse query",
+    "convert change transform translate",
+)
+"""First halves of names that mean the same: a tool known by one may be known by all."""
+
+
+def _wider(verbs: list[str]) -> list[str]:
+    """A tool's verbs, with those of the group that holds most of them."""
+    groups = [group.split() for group in _VERBS]
+    best = max(groups, key=lambda group: len(set(group) & set(verbs)))
+    return [*verbs, *best] if len(set(best) & set(verbs)) >= 2 else verbs
+
+
 def _name(old: str, rng: Random, style: str, split: str, taken: set[str]) -> str:
     verbs, nouns = _halves(old)
+    verbs = _wider(verbs) if rng.random() < 0.5 else verbs
     while True:
         words = f"{rng.choice(verbs)}_{rng.choice(nouns)}".split("_")
         if rng.random() < 0.1:
@@ -150,6 +175,10 @@ def _respecified(
     if rng.random() < 0.7:
         invented = INVENTIONS.get(tool["name"])
         description = rng.choice(invented.descriptions if invented else DESCRIPTIONS[tool["name"]])
+    elif rng.random() < 0.4:
+        verbs, nouns = _halves(tool["name"])
+        words = f"{rng.choice(verbs)} {rng.choice(nouns)}".replace("_", " ")
+        description = rng.choice(_FORMS).format(words=words, Words=capital(words))
     return {
         "name": name,
         "description": description,

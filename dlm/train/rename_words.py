@@ -104,13 +104,13 @@ room: room area location where zone place
 state: state value setting status to action
 query: query text search keywords topic about terms
 drink: drink item beverage product kind what
-size: size cup volume how_big
-roast: roast bean roast_level strength
+size: size cup cup_size how_big
+roast: roast bean roast_level roast_type beans
 milk: milk dairy cream milk_type
-shots: shots espresso shot_count strength
-sweetener: sweetener sugar sweet sweetness
-extras: extras toppings additions addons notes
-quantity: quantity count how_many number amount
+shots: shots espresso shot_count espresso_shots
+sweetener: sweetener sugar sweet sweetness syrup
+extras: extras toppings additions addons topping
+quantity: quantity count how_many number_of_drinks
 to: to target whom person department who
 """
 

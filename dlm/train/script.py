@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from dlm.train.corpora import Corpora
-from dlm.train.grammar import Piece, fill, template
+from dlm.train.grammar import Piece, fill, is_order, template
 from dlm.train.holdout import pick
 from dlm.train.inventions import INVENTIONS, reply, twin
 from dlm.train.noise import Style, draw_style, utter
@@ -22,6 +22,8 @@ _INHERITED = frozenset(("state", "list", "day"))
 _POLITE = (
     "can you", "could you", "could you please", "please", "can you please", "i need you to",
     "would you", "i want you to", "i'd like you to", "will you", "go ahead and", "can you quickly",
+    "would you mind to", "i would like to", "i want to", "let's", "do me a favor and", "now",
+    "could you quickly", "would you please", "can we", "i'd like to", "you should", "then", "just",
 )  # fmt: skip
 _TAILS = (
     "please", "for me", "please", "thanks", "now", "will you", "if you can", "right now",
@@ -54,9 +56,15 @@ class Script:
         self.repertoire: tuple[str, ...] = ()
         self.ended = False
 
-    def say(self, text: str) -> None:
-        """The agent says something."""
-        self.messages.append({"role": "assistant", "content": text})
+    def restyle(self, style: Style) -> None:
+        """Have the user transcribed otherwise from here on."""
+        self.style = style
+        self.drawing.digits = style.digits
+
+    def say(self, text: str, kind: str = "") -> None:
+        """The agent says something; ``kind`` tells evaluations what: "ask" or "decline"."""
+        message = {"role": "assistant", "content": text}
+        self.messages.append({**message, "kind": kind} if kind else message)
         self.last_reply = text
 
     def hear(self, text: str) -> None:
@@ -71,7 +79,7 @@ class Script:
         """
         source = pick(self.rng, options, self.split)
         pieces = self.worded(tool, source, known)
-        if source.startswith("!"):
+        if is_order(source):
             pieces = self._polite(pieces)
         return self.speak(pieces, source.endswith("?"))
 

@@ -21,11 +21,12 @@ _LEAD = ("at", "on", "for", "by", "to", "from", "around", "the")
 _NOW = datetime(2025, 6, 4, 10, 30)
 _TODAY = date(2025, 6, 4)
 _LONGEST = 9
+_NO_WORD = re.compile(r"[^\w'%:.+*/-]|[.:](?!\d)")
 
 
 def tokens(text: str) -> list[str]:
     """A sentence's words in lower case without punctuation."""
-    return [re.sub(r"[^\w'%:.+*/-]|[.:](?!\d)", "", w.lower()) for w in text.split()]
+    return [_NO_WORD.sub("", w) for w in text.lower().split()]
 
 
 def find(words: list[str], value: str) -> Span | None:
@@ -101,6 +102,8 @@ def conversion(words: list[str], money: bool) -> Spans | None:
 def _count(words: list[str], before: int) -> Span | None:
     for start in range(max(0, before - 5), before):
         text = " ".join(words[start:before])
+        if start and words[start - 1] in ("of", "half", "quarter"):
+            return None
         article = words[start] in ("a", "an") and before - start > 1
         if (said.number(text) is not None and not article) or text in ("a", "an"):
             return start, before

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tables import DOCUMENTS, TABLES, filled, render
+from benchmarks.tables import DOCUMENTS, TABLES, drafting, filled, render
 
 
 def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -> None:
@@ -40,3 +40,22 @@ def test_text_around_a_table_is_left_alone(tmp_path: Path) -> None:
     assert "old" not in new
     assert new.endswith("<!-- end -->\nAfter.\n")
     assert filled(new, tmp_path) == new
+
+
+def test_drafts_are_set_beside_their_absence() -> None:
+    rate = {"count": 1, "of": 2, "rate": 0.5}
+    times = {"n": 2, "p50": 400.0, "p95": 600.0, "max": 600.0}
+    names = ("committed_as_it_stood", "revised", "thrown_away", "forwards_discarded")
+    way = {
+        "voice_to_voice_ms": times,
+        "end_of_turn_to_voice_ms": {**times, "n": 0},
+        "false_cutoffs": rate,
+        "drafts": dict.fromkeys(names, rate),
+        "calls": {"4": {"voice_to_voice_ms": times}},
+    }
+    rows = drafting({"figures": {"drafting": {"on": way, "off": {**way, "calls": {}}}}})
+    assert rows[0] == ["", "drafting on", "drafting off"]
+    assert rows[1][1:] == ["400 ms, 600 ms"] * 2
+    assert ["voice to voice, 4 calls at once", "400 ms, 600 ms", ""] in rows
+    assert rows[-1] == ["drafts: forwards discarded", *["50.0% (1 of 2)"] * 2]
+    assert drafting({"figures": {}}) == [[""]]

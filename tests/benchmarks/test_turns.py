@@ -1,7 +1,8 @@
 import pytest
 
 from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.turns import alone, converse, interrupt
+from benchmarks.voice.turns import Run, alone, converse, interrupt, side_by_side
+from tests.benchmarks.test_figures import said
 from tests.fake_realtime import FakeRealtime, tone
 
 LINES = demo_lines("assistant")
@@ -37,3 +38,16 @@ def test_utterances_go_to_their_own_agent():
     assert paused
     assert {utterance.agent for utterance in paused} == {"coffee"}
     assert alone("coffee", ["demo"]) == []
+
+
+def test_ways_to_run_are_set_side_by_side():
+    runs = {
+        "on": Run([said(), None], [{"quicksilver_drafts yes": 3.0}], {2: [said(), said()]}),
+        "off": Run([said(voice_to_voice_ms=700.0)], [], {}),
+    }
+    told = side_by_side(runs)
+    assert told["on"]["voice_to_voice_ms"]["p50"] == 400
+    assert told["off"]["voice_to_voice_ms"]["p50"] == 700
+    assert told["on"]["drafts"]["made"] == 3
+    assert told["on"]["calls"]["2"]["turns"] == 2
+    assert runs["on"].attempts == [None]

@@ -19,10 +19,11 @@ def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
     torch.manual_seed(1)
     config = ModelConfig(tokenizer.vocab_size, 32, 64, 2, 2, 1, 16, block_size=8)
     save_model(Transformer(config), tmp_path, torch.float32)
-    out = tmp_path / "figures.json"
-    command = [sys.executable, "-m", "dlm.evaluate", "--checkpoint", str(tmp_path)]
+    out, failures = tmp_path / "figures.json", tmp_path / "failures.jsonl"
+    command = [sys.executable, "-m", "dlm.evaluate", "--checkpoint", str(tmp_path), "--quick"]
+    options = ["--sets", "own", "--scale", "0.005", "--threads", "1"]
     done = subprocess.run(
-        [*command, "--count", "2", "--threads", "1", "--json", str(out)],
+        [*command, *options, "--json", str(out), "--failures", str(failures)],
         cwd=repo_root,
         capture_output=True,
         text=True,
@@ -30,6 +31,6 @@ def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     figures = json.loads(out.read_text(encoding="utf-8"))
-    assert figures["dialogues"] == 2
-    assert 0.0 <= figures["decision"] <= 1.0
-    assert "decision" in done.stdout
+    assert figures["sets"]["own"]["decision_cases"] == 2
+    assert "own" in done.stdout
+    assert failures.exists()

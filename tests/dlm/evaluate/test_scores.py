@@ -4,43 +4,20 @@ import math
 
 import pytest
 
-from dlm.engine import Finished, Request, Usage
-from dlm.evaluate.scores import score
+from dlm.engine import Finished, Request
+from dlm.evaluate.cases import cases
+from dlm.evaluate.scores import Scores, compare, plain, score
 from dlm.template import Answer, Call
-
-ROW = {
-    "system": "Be brief.",
-    "tools": [
-        {
-            "name": "set_timer",
-            "description": "Start a timer.",
-            "parameters": {"type": "object", "properties": {"duration": {"type": "string"}}},
-        }
-    ],
-    "messages": [
-        {"role": "user", "content": "Set a timer for ten minutes."},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"name": "set_timer", "arguments": {"duration": "ten minutes"}}],
-        },
-        {"role": "tool", "name": "set_timer", "content": "Timer set for 10 minutes."},
-        {"role": "assistant", "content": "Ten minutes: 10 minutes it is."},
-    ],
-}
-RIGHT = Answer("", (Call("set_timer", {"duration": "Ten minutes."}),))
-
-
-def _finished(answer: Answer) -> Finished:
-    return Finished(answer, "stop", Usage(50, 0, 8, 4))
+from tests.dlm.evaluate.rows import RIGHT, ROW, case_of, finished
 
 
 def test_a_right_answer_hits_every_score() -> None:
     answers = iter([RIGHT, Answer("The timer is set for 10 minutes.", ())])
-    scores = score([ROW], lambda _: _finished(next(answers)))
-    for name in ("well_formed", "decision", "tool", "call", "reply"):
+    scores = score(cases([ROW]), lambda _: finished(next(answers)))
+    for name in ("well_formed", "decision", "tool", "call", "call_request", "slots", "reply"):
         assert scores.share(name) == 1.0, name
     assert scores.figures()["tokens_per_forward_calls"] == 2.0
+    assert not scores.failures
 
 
 @pytest.mark.parametrize(
@@ -51,39 +28,81 @@ def test_a_right_answer_hits_every_score() -> None:
         (
             Answer("", (Call("set_timer", {"duration": "a day"}),)),
             "10.",
-            {"tool": 1.0, "call": 0.0},
+            {"tool": 1.0, "call": 0.0, "slots": 1 / 3},
         ),
         (RIGHT, "It is 30 minutes.", {"reply": 0.0}),
         (RIGHT, "It is 10 minutes, or 30.", {"reply": 0.0}),
+        (RIGHT, "It is set, and Paris calls, for 10 minutes.", {"reply": 0.0}),
         (RIGHT, "", {"reply": 0.0}),
     ],
 )
 def test_a_wrong_answer_misses_its_score(call: Answer, reply: str, hits: dict[str, float]) -> None:
     answers = iter([call, Answer(reply, ())])
-    scores = score([ROW], lambda _: _finished(next(answers)))
-    assert {name: scores.share(name) for name in hits} == hits
+    scores = score(cases([ROW]), lambda _: finished(next(answers)))
+    assert {name: scores.share(name) for name in hits} == pytest.approx(hits)
+    assert scores.failures
 
 
 def test_a_malformed_answer_counts_against_all() -> None:
-    scores = score([ROW], lambda _: None)
-    assert scores.share("well_formed") == 0.0
-    assert scores.share("call") == 0.0
-    assert scores.share("reply") == 0.0
+    scores = score(cases([ROW]), lambda _: None)
+    for name in ("well_formed", "call", "reply", "decision"):
+        assert scores.share(name) == 0.0
+    assert scores.failures[0]["got"] is None
 
 
-def test_the_model_sees_what_comes_before_and_only_the_users_words_as_spans() -> None:
+def test_the_request_is_bound_to_spans_unless_told_otherwise() -> None:
     asked: list[Request] = []
 
     def ask(request: Request) -> Finished:
         asked.append(request)
-        return _finished(RIGHT)
+        return finished(RIGHT)
 
-    score([ROW], ask)
-    assert [turn.role for turn in asked[0].turns] == ["system", "user"]
-    assert [turn.role for turn in asked[1].turns] == ["system", "user", "assistant", "tool"]
-    assert asked[0].said == ("Set a timer for ten minutes.",)
-    score([ROW], ask, spans=False)
-    assert asked[-1].said is None
+    score(cases([ROW]), ask)
+    score(cases([ROW]), ask, spans=False)
+    assert [request.said is None for request in asked] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("It's 12 degrees in Paris.", True),
+        ("It's high 14 there.", True),
+        ("It's 13 degrees.", False),
+        ("It's rainy.", False),
+        ("Well, Rome has 12 degrees; Rome it is.", False),
+    ],
+)
+def test_a_reply_may_choose_among_the_numbers_of_a_result(text: str, right: bool) -> None:
+    case = case_of("Rain, 12 degrees, high 14.", "Today in Paris: rain, 12 degrees, high 14.")
+    assert compare(Scores(), case, finished(Answer(text, ()))) is right
+
+
+def test_what_the_user_said_need_not_be_said_again() -> None:
+    case = case_of("7 times 6 is 42.", "7 times 6 is 42.", said="what is 7 times 6")
+    assert compare(Scores(), case, finished(Answer("That's 42.", ())))
+    assert not compare(Scores(), case, finished(Answer("7 times 6.", ())))
+
+
+@pytest.mark.parametrize(("kind", "text", "right"), [
+    ("ask", "How long?", True), ("ask", "Okay.", False), ("decline", "No.", True),
+    ("decline", "", False), ("", "Hello.", True),
+])  # fmt: skip
+def test_answers_without_calls(kind: str, text: str, right: bool) -> None:
+    case = case_of("Something.", kind=kind)
+    assert compare(Scores(), case, finished(Answer(text, ()))) is right
+    assert not compare(Scores(), case, finished(RIGHT))
+
+
+def test_arguments_are_compared_without_what_tools_ignore() -> None:
+    assert plain("The Kitchen,") == plain("kitchen") != plain("chicken")
+    whole = Answer("", (Call("set_device", {"device": "kitchen light"}),))
+    cut = {"device": "light", "room": "the kitchen"}
+    row = {**ROW, "messages": [
+        {"role": "user", "content": "light"},
+        {"role": "assistant", "content": None,
+         "tool_calls": [{"name": "set_device", "arguments": cut}]},
+    ]}  # fmt: skip
+    assert compare(Scores(), next(cases([row])), finished(whole))
 
 
 def test_a_score_without_cases_is_not_a_number() -> None:

@@ -1,14 +1,31 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dlm.template import Encoded
-from dlm.train.batches import POOL_ROWS, batches, encode_row, stream
+from dlm.train import batches as module
+from dlm.train.batches import (
+    POOL_ROWS,
+    Place,
+    Placed,
+    Recipe,
+    ahead,
+    batches,
+    encode_row,
+    generated,
+    in_order,
+    passes,
+    stream,
+)
+from dlm.train.packed import Dialogues
 from tests.dlm.tiny import TIMER, template, tokenizer
 
 
@@ -65,20 +82,97 @@ def test_a_row_of_the_training_data_is_encoded() -> None:
     )
 
 
+def recipe(directory: Path, **changes: Any) -> Recipe:
+    tokenizer().save(directory)
+    return replace(Recipe(directory, 1, 2000, 900), **changes)
+
+
+def told(placed: Iterable[Placed]) -> list[tuple[Place, list[list[int]]]]:
+    return [(place, [row.ids for row in batch]) for place, batch in placed]
+
+
+def test_a_place_is_where_to_go_on(tmp_path: Path) -> None:
+    made = recipe(tmp_path, tokens_per_batch=40, max_length=60)
+
+    def chunk(number: int) -> list[Encoded]:
+        return rows(*np.random.default_rng(number).integers(5, 30, 20).tolist())
+
+    whole = told(itertools.islice(in_order(chunk, made, Place()), 60))
+    assert {place.chunk for place, _ in whole} > {0, 1, 2}
+    for used in (1, 7, 30):
+        rest = told(itertools.islice(in_order(chunk, made, whole[used - 1][0]), 60 - used))
+        assert rest == whole[used:]
+
+
+def test_a_chunk_of_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no dialogue of at most 900 tokens"):
+        next(in_order(lambda _: [], recipe(tmp_path), Place()))
+
+
+def test_each_pass_over_a_file_has_all_of_it_in_another_order(tmp_path: Path) -> None:
+    lengths = list(range(5, 45))
+    data = Dialogues.of(rows(*lengths))
+    made = passes(data, recipe(tmp_path, tokens_per_batch=30), Place())
+    seen: dict[int, list[int]] = {}
+    for place, batch in made:
+        if place.chunk == 3:
+            break
+        seen.setdefault(place.chunk, []).extend(len(row.ids) for row in batch)
+    assert [sorted(found) for found in seen.values()] == [lengths] * 3
+    assert seen[0] != seen[1] != seen[2]
+
+
+def test_generated_batches_go_on_where_they_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK_DIALOGUES", 12)
+    made = recipe(tmp_path)
+    whole = told(itertools.islice(generated(made, Place()), 8))
+    assert whole[-1][0].chunk > 0
+    assert told(itertools.islice(generated(made, whole[4][0]), 3)) == whole[5:]
+    assert told(itertools.islice(generated(replace(made, seed=2), Place()), 8)) != whole
+
+
 def test_batches_are_made_by_another_process(tmp_path: Path) -> None:
-    tokenizer().save(tmp_path)
-    with closing(stream(tmp_path, None, 1, 2000, 900, share_alike=False)) as made:
-        first = [next(made), next(made)]
-    for batch in first:
-        assert batch
-        for row in batch:
-            assert len(row.ids) <= 900
-            assert row.answers
+    made = recipe(tmp_path)
+    expected = told(itertools.islice(generated(made, Place(0, 1)), 2))
+    with closing(stream(made, Place(0, 1))) as batches_made:
+        assert [told([next(batches_made)])[0] for _ in range(2)] == expected
 
 
 def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
+    made = replace(recipe(tmp_path), tokenizer=tmp_path / "nowhere")
     with (
-        closing(stream(tmp_path / "nowhere", None, 1, 2000, 900, share_alike=False)) as made,
+        closing(stream(made, Place())) as batches_made,
         pytest.raises(RuntimeError, match="the data process ended with exit code 1"),
     ):
-        next(made)
+        next(batches_made)
+
+
+def test_items_taken_ahead_are_the_same() -> None:
+    assert list(ahead(iter(range(20)), 3)) == list(range(20))
+
+
+def test_what_is_raised_ahead_is_raised_after_the_items_before_it() -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        raise RuntimeError("no more")
+
+    items = ahead(broken(), 3)
+    assert next(items) == 1
+    with pytest.raises(RuntimeError, match="no more"):
+        next(items)
+
+
+def test_no_more_is_taken_ahead_than_fits_and_leaving_ends_it() -> None:
+    taken = []
+
+    def counted() -> Iterator[int]:
+        for number in itertools.count():
+            taken.append(number)
+            yield number
+
+    items = ahead(counted(), 2)
+    with closing(items):
+        assert next(items) == 0
+    assert len(taken) <= 5

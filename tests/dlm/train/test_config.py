@@ -19,8 +19,24 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
     assert loaded.model().hidden_size == 32
 
 
-def test_the_shipped_file_is_read(repo_root: Path) -> None:
-    assert TrainConfig.load(repo_root / "configs" / "train" / "small.toml").total_minutes > 0
+@pytest.mark.parametrize("name", ["small", "gpu", "fine-tune", "distill"])
+def test_the_shipped_files_are_read(repo_root: Path, name: str) -> None:
+    assert TrainConfig.load(repo_root / "configs" / "train" / f"{name}.toml").total_minutes > 0
+
+
+def test_changes_go_before_the_file(tmp_path: Path) -> None:
+    file = written(tmp_path, "hidden_size = 32\nseed = 5\n")
+    loaded = TrainConfig.load(file, ["seed = 7", "autocast = 'bfloat16'"])
+    assert loaded == TrainConfig(hidden_size=32, seed=7, autocast="bfloat16")
+    with pytest.raises(ValueError, match="unknown key 'sead', did you mean 'seed'"):
+        TrainConfig.load(file, ["sead = 7"])
+
+
+def test_a_run_takes_the_shape_of_a_model() -> None:
+    small = TrainConfig(hidden_size=32, num_hidden_layers=3)
+    assert TrainConfig(seed=4).shaped(small.model()) == TrainConfig(
+        seed=4, hidden_size=32, num_hidden_layers=3
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,7 +47,12 @@ def test_the_shipped_file_is_read(repo_root: Path) -> None:
         ("ar_share = 1.5", "ar_share: got 1.5, expected 0 to 1"),
         ("cooldown_share = -0.1", "cooldown_share: got -0.1"),
         ("total_minutes = 0", "total_minutes: got 0, expected > 0"),
-        ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off' or 'bfloat16'"),
+        ("average = 2", "average: got 2, expected 0 to 1"),
+        ("replay = -1", "replay: got -1, expected 0 to 1"),
+        ("pad_to = 0", "pad_to: got 0, expected > 0"),
+        ("seed = -1", "seed: got -1, expected >= 0"),
+        ("attention = 'flash'", "attention: got 'flash', expected 'sdpa' or 'flex'"),
+        ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off', 'bfloat16' or 'auto'"),
     ],
 )
 def test_what_makes_no_run_is_refused(tmp_path: Path, text: str, told: str) -> None:

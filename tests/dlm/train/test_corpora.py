@@ -1,11 +1,12 @@
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from dlm.train.catalog import PARAMETERS
-from dlm.train.corpora import as_heard, dialogue, load
+from dlm.train.corpora import as_heard, beginning, dialogue, load
 from dlm.train.talk import TALK
 
-ROW = {
+ROW: dict[str, Any] = {
     "tools": [
         {
             "name": "light_turn_on",
@@ -50,6 +51,16 @@ def test_dialogues_take_the_users_own_words() -> None:
 def test_dialogues_whose_values_were_never_said_are_left_out() -> None:
     other = {**ROW, "messages": [{"role": "user", "content": "Lights!"}, *ROW["messages"][1:]]}
     assert dialogue(other) is None
+
+
+def test_a_dialogue_is_cut_before_what_was_never_said() -> None:
+    said = {"role": "user", "content": "Lights!"}
+    call = {"name": "light_turn_on", "arguments": {"device": "Desk Lamp"}}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    never = [said, called, *ROW["messages"][2:]]
+    found = beginning({**ROW, "messages": [*ROW["messages"], *never]})
+    assert found is not None and len(found["messages"]) == len(ROW["messages"])
+    assert beginning({**ROW, "messages": never}) is None
 
 
 def test_what_is_heard_changes_text_and_values_alike() -> None:

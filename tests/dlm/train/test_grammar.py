@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from dlm.train.grammar import Piece, Template, fill, template, tidy
+from dlm.train.grammar import Piece, Template, fill, is_order, template, tidy
 
 
 def readings(source: str) -> set[str]:
@@ -32,3 +32,18 @@ def test_fill_takes_fields_and_closes_up_punctuation() -> None:
     assert fill("{a} , [ ] {b} .", Random(3), {"a": "one", "b": "two"}) == "one, two."
     with pytest.raises(KeyError):
         fill("{missing}", Random(0), {})
+
+
+@pytest.mark.parametrize(
+    ("source", "order"),
+    [
+        ("!{order}", True),
+        ("set a timer", True),
+        ("(turn|switch) {state}", True),
+        ("what time is it?", False),
+        ("{duration} timer", False),
+        ("(is|are) there timers?", False),
+    ],
+)
+def test_orders_are_told_from_the_rest(source: str, order: bool) -> None:
+    assert is_order(source) is order

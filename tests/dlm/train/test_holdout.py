@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from dlm.train.holdout import NothingHeldOutError, held_out, members, pick
+from dlm.train.holdout import NothingHeldOutError, held_out, members, pick, unseen
 
 OPTIONS = tuple(f"option {i}" for i in range(200))
 
@@ -29,3 +29,8 @@ def test_the_hash_is_fixed() -> None:
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(ValueError, match="got 'test'"):
         members(OPTIONS, "test")
+
+
+def test_a_tenth_of_all_things_is_never_seen_in_training() -> None:
+    assert 0.06 < sum(unseen(f"thing {i}") for i in range(2000)) / 2000 < 0.14
+    assert unseen("flight") and not unseen("invoice")

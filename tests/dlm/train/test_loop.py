@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from dlm.template import Encoded
+from dlm.train.batches import Place, Placed
 from dlm.train.config import TrainConfig
 from dlm.train.loop import LOG_STEPS, Run, append_json, initialised, optimizers
 from dlm.weights import load_model
@@ -31,11 +32,15 @@ def config(**changes: Any) -> TrainConfig:
     return TrainConfig(**(sizes | changes))
 
 
-def data(count: int) -> Iterator[list[Encoded]]:
+def dialogues() -> list[Encoded]:
+    return [template().dialogue(turns, TOOLS) for turns in DIALOGUES]
+
+
+def data(count: int, first: int = 0) -> Iterator[Placed]:
     """Batches that differ from one another."""
-    rows = [template().dialogue(turns, TOOLS) for turns in DIALOGUES]
-    pairs = itertools.cycle(itertools.combinations(rows, 2))
-    return (list(pair) for pair in itertools.islice(pairs, count))
+    pairs = itertools.cycle(itertools.combinations(dialogues(), 2))
+    numbered = enumerate((list(pair) for pair in itertools.islice(pairs, count)), start=1)
+    return ((Place(0, number), pair) for number, pair in numbered if number > first)
 
 
 def quiet(row: dict[str, float | str]) -> None:
@@ -69,23 +74,105 @@ def test_a_phase_trains_on_its_losses(tmp_path: Path) -> None:
     assert "denoising" not in seen[0]
 
 
-def test_a_resumed_run_is_one_that_never_stopped(tmp_path: Path) -> None:
-    whole = Run(config(ar_share=1.0), tmp_path / "whole")
+@pytest.mark.parametrize("average", [0.0, 0.9])
+@pytest.mark.parametrize("ar_share", [0.0, 1.0])
+def test_a_resumed_run_is_one_that_never_stopped(
+    tmp_path: Path, ar_share: float, average: float
+) -> None:
+    settings = config(ar_share=ar_share, average=average)
+    whole = Run(settings, tmp_path / "whole")
     whole.train(data(8), 5, quiet)
-    batches = data(8)
-    first = Run(config(ar_share=1.0), tmp_path / "parts")
+    first = Run(settings, tmp_path / "parts")
     assert not first.resume()
-    first.train(itertools.islice(batches, 3), 5, quiet)
-    second = Run(config(ar_share=1.0), tmp_path / "parts")
+    first.train(data(3), 5, quiet)
+    second = Run(settings, tmp_path / "parts")
     assert second.resume()
-    assert (second.step, second.elapsed_s) == (3, first.elapsed_s)
-    second.train(batches, 5, quiet)
+    assert (second.step, second.elapsed_s, second.tokens) == (3, first.elapsed_s, first.tokens)
+    second.train(data(8, first=second.place.batch), 5, quiet)
     assert second.step == whole.step == 8
+    assert second.tokens == whole.tokens
+    assert second.place == whole.place == Place(0, 8)
     assert second.elapsed_s > first.elapsed_s
+    written = [load_model(tmp_path / name).state_dict() for name in ("whole", "parts")]
     for name, weight in whole.model.state_dict().items():
         torch.testing.assert_close(
             second.model.state_dict()[name], weight, atol=1e-5, rtol=1e-4, msg=name
         )
+        torch.testing.assert_close(written[0][name], written[1][name], atol=1e-2, rtol=1e-2)
+
+
+def test_a_state_without_place_tokens_and_average_is_resumed(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    run.train(data(3), 5, quiet)
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    for name in ("place", "tokens", "average"):
+        del state[name]
+    torch.save(state, tmp_path / "state.pt")
+    other = Run(config(average=0.9), tmp_path)
+    assert other.resume()
+    assert (other.step, other.tokens, other.place) == (3, 0, Place())
+    assert other.average is not None
+    with other.average.applied():
+        for mine, theirs in zip(other.model.parameters(), run.model.parameters(), strict=True):
+            assert torch.equal(mine, theirs)
+
+
+def test_what_is_written_is_the_average(tmp_path: Path) -> None:
+    run = Run(config(average=0.9, learning_rate=0.05), tmp_path)
+    run.train(data(6), 5, quiet)
+    written = load_model(tmp_path).embed_tokens.weight
+    assert run.average is not None
+    with run.average.applied():
+        torch.testing.assert_close(written, run.model.embed_tokens.weight, atol=1e-2, rtol=1e-2)
+        average = run.model.embed_tokens.weight.detach().clone()
+    assert not torch.allclose(average, run.model.embed_tokens.weight, atol=1e-2)
+
+
+def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
+    made = model(num_hidden_layers=1)
+    before = made.embed_tokens.weight.detach().clone()
+    run = Run(config(), tmp_path, made)
+    assert torch.equal(run.model.embed_tokens.weight, before)
+    run.train(data(1), 5, quiet)
+    assert not torch.equal(run.model.embed_tokens.weight, before)
+
+
+def test_held_out_losses_are_the_same_for_the_same_weights(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    heldout = [dialogues()[:2], dialogues()[2:]]
+    first = run.evaluate(heldout)
+    assert set(first) == {"heldout_causal", "heldout_denoising"}
+    assert run.evaluate(heldout) == first
+    seen: list[dict[str, Any]] = []
+    run.train(data(2 * LOG_STEPS), 5, seen.append, heldout)
+    assert seen[-1]["heldout_causal"] < first["heldout_causal"]
+    assert seen[-1]["heldout_causal"] == run.evaluate(heldout)["heldout_causal"]
+
+
+def test_held_out_losses_are_told_only_so_often(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    run = Run(config(evaluate_minutes=60.0), tmp_path)
+    run.train(data(LOG_STEPS), 5, seen.append, [dialogues()])
+    assert "heldout_causal" not in seen[0]
+
+
+def test_utilisation_is_told_where_the_peak_is_known(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    run = Run(config(peak_tflops=1e-3, ar_share=1.0), tmp_path)
+    run.train(data(LOG_STEPS), 5, seen.append)
+    parameters = sum(p.numel() for p in run.model.parameters())
+    # Padding is computed, too.
+    least = 6 * parameters * seen[0]["tokens_per_s"] / 1e9
+    assert least <= seen[0]["utilisation"] * 1.01 < 3 * least
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    with torch.no_grad():
+        run.model.norm.weight.fill_(torch.nan)
+    with pytest.raises(FloatingPointError, match="causal: got nan"):
+        run.train(data(LOG_STEPS), 5, quiet)
+    assert not (tmp_path / "state.pt").exists()
 
 
 def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:
@@ -116,7 +203,7 @@ def test_a_run_is_saved_while_it_goes_on_and_as_a_checkpoint(tmp_path: Path) -> 
     run = Run(config(checkpoint_minutes=0.0), tmp_path / "new")
     batches = data(3)
 
-    def watched() -> Iterator[list[Encoded]]:
+    def watched() -> Iterator[Placed]:
         yield next(batches)
         yield next(batches)
         assert (tmp_path / "new" / "state.pt").is_file()
@@ -130,6 +217,10 @@ def test_a_run_is_saved_while_it_goes_on_and_as_a_checkpoint(tmp_path: Path) -> 
     loaded = load_model(tmp_path / "new")
     for name, weight in run.model.state_dict().items():
         torch.testing.assert_close(loaded.state_dict()[name], weight, atol=1e-2, rtol=1e-2)
+
+
+def test_a_run_may_find_out_whether_to_cast(tmp_path: Path) -> None:
+    assert Run(config(autocast="auto"), tmp_path).config.autocast in ("off", "bfloat16")
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dlm.train.loss import CHUNK_ROWS, linear_cross_entropy
+from dlm.train.loss import CHUNK_ROWS, SHARPENING, linear_cross_entropy, uncertainty
 
 
 def problem(rows: int) -> tuple[torch.Tensor, ...]:
@@ -72,3 +72,34 @@ def test_under_autocast_products_are_bfloat16_and_the_loss_float32() -> None:
     assert hidden.grad.dtype is torch.float32
     assert rough.item() != exact.item()
     torch.testing.assert_close(rough, exact, atol=0.0, rtol=0.01)
+
+
+def test_uncertainty_is_the_entropy_of_what_is_right() -> None:
+    hidden, head, _, _ = problem(9)
+    logits = hidden @ head.T
+    best = logits.argmax(dim=-1)
+    targets = torch.where(torch.arange(9) % 3 == 0, (best + 1) % 40, best)
+    each = torch.distributions.Categorical(logits=logits / SHARPENING).entropy()
+    expected = each[torch.arange(9) % 3 != 0].mean()
+    torch.testing.assert_close(uncertainty(hidden, targets, head), expected)
+
+
+def test_where_nothing_is_right_there_is_no_uncertainty() -> None:
+    hidden, head, _, _ = problem(5)
+    head.requires_grad_()
+    wrong = ((hidden @ head.T).argmax(dim=-1) + 1) % 40
+    loss = uncertainty(hidden, wrong, head)
+    loss.backward()
+    assert loss.item() == 0.0
+    assert not head.grad.any()
+
+
+def test_lowering_uncertainty_makes_what_is_right_surer() -> None:
+    hidden, head, _, _ = problem(6)
+    hidden.requires_grad_()
+    best = (hidden @ head.T).argmax(dim=-1)
+    before = torch.softmax(hidden @ head.T, dim=-1).gather(1, best[:, None])
+    uncertainty(hidden, best, head).backward()
+    with torch.no_grad():
+        after = torch.softmax((hidden - 0.05 * hidden.grad) @ head.T, dim=-1)
+    assert (after.gather(1, best[:, None]) > before).all()

@@ -7,10 +7,18 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from dlm.engine import Engine, Event, Failed, Finished, Request
 from dlm.template import Turn
 from dlm.tokenizer import Tokenizer
+from dlm.train.__main__ import main
+from dlm.train.examples import ExampleError
+from dlm.train.export import main as export
+from dlm.train.pack import main as pack
+from dlm.train.packed import Dialogues, PackedData, write
+from dlm.weights import load_model, save_model
+from tests.dlm.tiny import model, tokenizer
 
 CONFIG = """
 vocab_size = 600
@@ -67,6 +75,17 @@ def test_the_log_tells_both_phases(outputs: tuple[Path, list[str]]) -> None:
     assert {row["phase"] for row in rows} == {"ar", "joint"}
 
 
+def test_the_record_tells_what_was_done(outputs: tuple[Path, list[str]]) -> None:
+    directory, _ = outputs
+    record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+    last = json.loads((directory / "log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert record["step"] >= last["step"]
+    assert record["tokens"] > record["step"]
+    assert record["config"]["hidden_size"] == 32
+    assert record["machine"]["torch"] == torch.__version__
+    assert sum(record["data"]["shares"].values()) == pytest.approx(1.0)
+
+
 def test_what_is_written_is_a_checkpoint(outputs: tuple[Path, list[str]]) -> None:
     directory, _ = outputs
     assert Tokenizer.load(directory).vocab_size == 600
@@ -79,3 +98,83 @@ def test_what_is_written_is_a_checkpoint(outputs: tuple[Path, list[str]]) -> Non
     finally:
         engine.close()
     assert isinstance(last, Finished)
+
+
+def lines(command: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    main(command)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_gpu_run_in_small_on_a_packed_file(
+    repo_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands of configs/train/gpu.toml, with all that only its machine has left out."""
+    small = ["vocab_size = 600", "hidden_size = 32", "intermediate_size = 48", "head_dim = 8"]
+    small += ["num_hidden_layers = 1", "num_attention_heads = 4", "num_key_value_heads = 2"]
+    small += ["tokenizer_dialogues = 50", "evaluate_dialogues = 6", "tokens_per_step = 2048"]
+    small += ["total_minutes = 0.1", "evaluate_minutes = 0.01", "pad_to = 32", "peak_tflops = 0.01"]
+    small += ["device = 'cpu'", "attention = 'sdpa'", "compiled = false"]
+    config = ["--config", str(repo_root / "configs" / "train" / "gpu.toml")]
+    config += [word for change in small for word in ("--set", change)]
+    data, out = tmp_path / "data.npz", tmp_path / "run"
+    pack([*config, "--tokens", "9000", "--out", str(data)])
+    command = [*config, "--data", str(data), "--out", str(out)]
+    first = lines([*command, "--minutes", "0.05"], capsys)
+    second = lines([*command, "--minutes", "0.05"], capsys)
+    assert f"new run in {out}, step 0" in first
+    assert any(line.startswith(f"resumed run in {out}, step ") for line in second)
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert {row["phase"] for row in rows} == {"ar", "joint"}
+    assert all(row["utilisation"] > 0 for row in rows)
+    assert any("heldout_denoising" in row for row in rows)
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["data"]["tokens"] >= 9000
+    export([str(out), "--out", str(tmp_path / "shipped"), "--int8", "--shard-mib", "0.02"])
+    assert load_model(tmp_path / "shipped").config.vocab_size == 600
+    assert Tokenizer.load(tmp_path / "shipped").vocab_size == 600
+
+
+def test_data_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "data.npz", PackedData(Dialogues.of([]), Dialogues.of([]), "{}", {}))
+    tokenizer().save(tmp_path / "run")
+    command = ["--data", str(tmp_path / "data.npz"), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="packed with another tokenizer"):
+        main(command)
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Path:
+    save_model(model(), tmp_path / "shipped")
+    tokenizer().save(tmp_path / "shipped")
+    return tmp_path / "shipped"
+
+
+def test_a_checkpoint_learns_examples(
+    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Hi!"}]
+    file, out = tmp_path / "mine.jsonl", tmp_path / "run"
+    file.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    command = ["--init", str(shipped), "--data", str(file), "--out", str(out)]
+    small = ("replay = 0.0", "tokens_per_step = 100", "learning_rate = 5e-3")
+    command += [word for change in small for word in ("--set", change)]
+    told = lines([*command, "--minutes", "0.15"], capsys)
+    assert told[0] == f"new run in {out}, step 0"
+    assert load_model(out).config == load_model(shipped).config
+    text = (out / "tokenizer.json").read_text(encoding="utf-8")
+    assert text == (shipped / "tokenizer.json").read_text(encoding="utf-8")
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["data"]["examples"] == "mine.jsonl"
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert rows[-1]["causal"] < rows[0]["causal"]
+    assert {row["phase"] for row in rows} == {"joint"}
+
+
+def test_a_mistake_in_examples_is_told_before_anything_begins(
+    shipped: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"messages": []}\n', encoding="utf-8")
+    command = ["--init", str(shipped), "--data", str(file), "--out", str(tmp_path / "run")]
+    with pytest.raises(ExampleError, match=r"mine.jsonl:1: messages: "):
+        main(command)

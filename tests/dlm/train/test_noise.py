@@ -2,7 +2,7 @@ import re
 from random import Random
 
 from dlm.train.grammar import Piece
-from dlm.train.noise import Style, draw_style, plain, utter
+from dlm.train.noise import Style, draw_style, misheard, plain, utter
 
 PIECES = [
     Piece("set a timer for "),
@@ -47,3 +47,11 @@ def test_plain_writes_as_a_recogniser_does() -> None:
 
 def test_nothing_said_is_still_a_sound() -> None:
     assert utter(Random(0), [], Style()).text == "um"
+
+
+def test_a_misheard_word_sounds_alike_or_loses_its_ending() -> None:
+    heard = {word: {misheard(Random(i), word) for i in range(60)} for word in ("weather", "lights")}
+    assert "water" in heard["weather"]
+    assert {"light", "lights"} & heard["lights"]
+    assert all(" " not in other for others in heard.values() for other in others)
+    assert {misheard(Random(i), "on") for i in range(60)} == {"on"}

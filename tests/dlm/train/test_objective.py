@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,22 +8,24 @@ import torch
 from torch.nn import functional
 
 from dlm.cache import KVCache
-from dlm.decode import Decoder
+from dlm.decode import Decoder, Plan
 from dlm.effort import Refinement
+from dlm.forwards import Forward, Steps, drive
 from dlm.template import Encoded, Turn
 from dlm.tokenizer import Mark
+from dlm.train.attention import Joint
 from dlm.train.objective import (
     Copies,
     Rows,
     ar_step,
     causal_loss,
     collate,
+    copies_see,
     denoising_loss,
-    joint_mask,
     joint_step,
     noisy_copies,
 )
-from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, vocabulary
 
 BLOCK = 8
 MASK = int(Mark.MASK)
@@ -151,26 +152,39 @@ def test_the_same_seed_is_the_same_noise() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_mask_says_who_sees_whom(seed: int) -> None:
+def test_the_mask_says_what_copies_see(seed: int) -> None:
     rows = made()
     copies = copies_of(rows, seed)
-    length = rows.ids.shape[1]
-    mask = joint_mask(length, copies)
-    width = copies.ids.shape[1]
-    assert mask.shape == (4, 1, length + width, length + width)
+    length, width = rows.ids.shape[1], copies.ids.shape[1]
+    mask = copies_see(length, copies)
+    assert mask.shape == (4, 1, width, length + width)
     for row in range(4):
         block, start = copies.blocks[row].tolist(), copies.starts[row].tolist()
-        for query, key in itertools.product(range(length + width), repeat=2):
-            if query < length:
-                expected = key <= query
-            elif key < length:
-                expected = key < start[query - length]
-            else:
-                expected = block[query - length] == block[key - length]
+        for query, key in itertools.product(range(width), range(length + width)):
+            expected = key < start[query] if key < length else block[query] == block[key - length]
             assert mask[row, 0, query, key].item() == expected
-        # The clean dialogue never sees a copy, and no row of the softmax is empty.
-        assert not mask[row, 0, :length, length:].any()
+        # No row of the softmax is empty.
         assert mask[row, 0].any(dim=-1).all()
+
+
+@pytest.mark.parametrize("multiple", [1, 5, 32])
+def test_lengths_are_multiples_and_what_is_added_is_padding(multiple: int) -> None:
+    plain, rows = made(), collate(encoded(), 0.3, multiple)
+    size = plain.ids.shape[1]
+    assert rows.ids.shape[1] % multiple == 0 <= rows.ids.shape[1] - size < multiple
+    assert torch.equal(rows.ids[:, :size], plain.ids)
+    assert not rows.weights[:, size:].any()
+    copies = noisy_copies(rows, BLOCK, np.random.default_rng(0), multiple)
+    expected = copies_of(plain)
+    width = expected.ids.shape[1]
+    assert copies.ids.shape[1] % multiple == 0 <= copies.ids.shape[1] - width < multiple
+    for name in ("ids", "targets", "positions", "blocks", "starts"):
+        assert torch.equal(getattr(copies, name)[:, :width], getattr(expected, name))
+    assert set(copies.blocks[:, width:].flatten().tolist()) <= {-1}
+    assert set(copies.targets[:, width:].flatten().tolist()) <= {-100}
+    losses = joint_step(model(1), rows, copies)
+    for name, loss in joint_step(model(1), plain, expected).items():
+        torch.testing.assert_close(losses[name], loss, atol=1e-5, rtol=1e-5)
 
 
 def joint_hidden(rows: Rows, copies: Copies, seed: int = 1) -> torch.Tensor:
@@ -179,7 +193,7 @@ def joint_hidden(rows: Rows, copies: Copies, seed: int = 1) -> torch.Tensor:
     return model(seed)(
         torch.cat((rows.ids, copies.ids), dim=1),
         torch.cat((own, copies.positions), dim=1),
-        joint_mask(length, copies),
+        Joint(length, copies_see(length, copies)),
     )
 
 
@@ -202,8 +216,8 @@ def fully_masked(copies: Copies) -> Copies:
 class _Spied(Decoder):
     """Remembers the logits that it saw last."""
 
-    def forward(self, ids: Sequence[int], causal: int, first: int = 0) -> torch.Tensor:
-        self.seen = super().forward(ids, causal, first)
+    def ask(self, wish: Forward) -> Steps[torch.Tensor]:
+        self.seen = yield from super().ask(wish)
         return self.seen
 
 
@@ -222,12 +236,12 @@ def test_training_sees_what_a_draft_sees(known: int) -> None:
         if begin < answer:
             continue
         ids = rows.ids[row].tolist()
-        running = _Spied(trained, KVCache(trained.config, 400), ids[:begin])
-        with torch.inference_mode():
-            for _ in running.prefill():
-                pass
-            for _ in running.draft(ids[begin : start + 1], Refinement(1, 0.5)):
-                pass
+        cache = KVCache(trained.config, 400)
+        running = _Spied(cache, ids[:begin], trained.config.block_size, vocabulary())
+        drive(trained, running.cache, running.ask(Forward(ids[:begin], begin)))
+        running.cache.commit(begin)
+        plan = Plan(Refinement(1, 0.5), True, 99)
+        drive(trained, running.cache, running.draft(ids[begin : start + 1], plan))
         expected = trained.logits(hidden[row, columns][1:])
         expected = expected.masked_fill(running.seen == -torch.inf, -torch.inf)
         torch.testing.assert_close(running.seen, expected, atol=1e-4, rtol=1e-4)
@@ -259,7 +273,7 @@ def test_nothing_masked_is_no_loss() -> None:
     rows = collate([template().dialogue((Turn("user", "x"), Turn("assistant", "")))], 0.0)
     copies = copies_of(rows)
     assert not (copies.targets != -100).any()
-    losses = joint_step(model(1), rows, np.random.default_rng(0))
+    losses = joint_step(model(1), rows, copies_of(rows))
     assert losses["denoising"].item() == 0.0
     assert losses["causal"].item() > 0.0
 
@@ -267,15 +281,15 @@ def test_nothing_masked_is_no_loss() -> None:
 def test_both_phases_have_the_same_causal_loss() -> None:
     rows = made()
     alone = ar_step(model(1), rows)
-    joint = joint_step(model(1), rows, np.random.default_rng(0))
+    joint = joint_step(model(1), rows, copies_of(rows))
     assert set(alone) == {"causal"}
     torch.testing.assert_close(alone["causal"], joint["causal"], atol=1e-5, rtol=1e-5)
 
 
-def test_both_losses_reach_every_weight() -> None:
-    for loss in ("causal", "denoising"):
+def test_all_losses_reach_every_weight() -> None:
+    for loss in ("causal", "denoising", "uncertainty"):
         learner = model(1).requires_grad_(True)
-        joint_step(learner, made(), np.random.default_rng(0))[loss].backward()
+        joint_step(learner, made(), copies_of(made()), sharpen=True)[loss].backward()
         for name, parameter in learner.named_parameters():
             assert parameter.grad is not None, name
             assert parameter.grad.abs().sum() > 0, name

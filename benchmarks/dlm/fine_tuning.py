@@ -1,0 +1,122 @@
+"""Teaching the shipped model a tool: ``python -m benchmarks.dlm.fine_tuning --corpora DIR``.
+
+Before and after `python -m dlm.train --init` on the dialogues of examples/fine_tuning: the new tool
+on phrasings and plants that training never shows, and everything else on the generator's held-out
+dialogues, as they are and with the new tool declared as well. Results:
+benchmarks/results/fine_tuning.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import machine, share, write
+from dlm.engine import SHIPPED, Engine, Request
+from dlm.template import Call, Tool, Turn, turn_of
+from dlm.train.__main__ import main as train
+from dlm.train.dialogues import generate
+from dlm.train.examples import row_of
+from examples.fine_tuning.watering import TOOL, lines
+
+SEED = 97
+SAID_MESSAGES = 3
+HELD_OUT_LINES = 120
+
+Case = tuple[Request, Turn]
+
+
+def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
+    """Every assistant message that follows something, with what stands before it."""
+    for row in rows:
+        turns = [Turn("system", row["system"])] if row.get("system") else []
+        first = len(turns)
+        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        for index, message in enumerate(row["messages"]):
+            turn = turn_of(message)
+            if turn.role == "assistant" and index:
+                said = [t.content for t in turns[first:] if t.role == "user"][-SAID_MESSAGES:]
+                yield Request(tuple(turns), tools, said=tuple(said)), turn
+            turns.append(turn)
+
+
+def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many calls are right in name and arguments, and how many replies call nothing."""
+    right = {"calls": 0, "replies": 0}
+    asked = {"calls": 0, "replies": 0}
+    for request, wanted in cases(rows):
+        kind = "calls" if wanted.calls else "replies"
+        asked[kind] += 1
+        try:
+            calls = engine.answer(request).answer.calls
+        except ValueError:
+            continue
+        right[kind] += plain(calls) == plain(wanted.calls)
+    return {kind: share(right[kind], asked[kind]) for kind in asked}
+
+
+def plain(calls: Iterable[Call]) -> list[tuple[str, dict[str, str]]]:
+    """Calls without what makes no difference: case, outer punctuation."""
+    return [
+        (c.name, {k: str(v).lower().strip(" .,!?") for k, v in c.arguments.items()}) for c in calls
+    ]
+
+
+def rest(corpora: Path | None, count: int, beside: bool) -> list[dict[str, Any]]:
+    """Held-out dialogues of the generator; the new tool is declared in them too if ``beside``."""
+    rows = list(itertools.islice(generate(SEED, corpora, "heldout"), count))
+    return [row | {"tools": [*row["tools"], TOOL]} for row in rows] if beside else rows
+
+
+def judged(checkpoint: Path, corpora: Path | None, count: int) -> dict[str, Any]:
+    """All figures of a checkpoint."""
+    engine = Engine.load(checkpoint)
+    try:
+        return {
+            "new_tool": measure(engine, map(row_of, lines(HELD_OUT_LINES, "heldout"))),
+            "rest": measure(engine, rest(corpora, count, beside=False)),
+            "rest_beside_new_tool": measure(engine, rest(corpora, count, beside=True)),
+        }
+    finally:
+        engine.close()
+
+
+def main() -> None:
+    """Measure, fine-tune, measure, and write the results."""
+    parser = argparse.ArgumentParser(prog="benchmarks.dlm.fine_tuning", description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of training")
+    parser.add_argument("--count", type=int, default=300, help="dialogues of the rest")
+    parser.add_argument("--lines", type=int, default=160, help="dialogues that teach")
+    parser.add_argument("--set", action="append", default=[], help="an option of the training")
+    options = parser.parse_args()
+    began = machine()
+    told: dict[str, Any] = {"lines": options.lines, "minutes": options.minutes}
+    told["before"] = judged(options.checkpoint, options.corpora, options.count)
+    with tempfile.TemporaryDirectory() as directory:
+        data, out = Path(directory) / "watering.jsonl", Path(directory) / "run"
+        text = "".join(json.dumps(line) + "\n" for line in lines(options.lines, "train"))
+        data.write_text(text, encoding="utf-8")
+        command = ["--init", options.checkpoint, "--data", data, "--out", out]
+        command += ["--minutes", options.minutes, "--set", f"total_minutes = {options.minutes}"]
+        command += ["--corpora", options.corpora] if options.corpora else []
+        command += itertools.chain(*(("--set", change) for change in options.set))
+        start = time.monotonic()
+        train([str(word) for word in command])
+        told["training_s"] = round(time.monotonic() - start)
+        told["run"] = json.loads((out / "run.json").read_text(encoding="utf-8"))
+        told["after"] = judged(out, options.corpora, options.count)
+    for when in ("before", "after"):
+        print(when, told[when])
+    print(write("fine_tuning", "benchmarks.dlm.fine_tuning", told, began))
+
+
+if __name__ == "__main__":
+    main()

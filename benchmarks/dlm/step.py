@@ -1,0 +1,113 @@
+"""Milliseconds of one forward on this CPU, by model size: ``python -m benchmarks.dlm.step``.
+
+Random weights, 256 positions in the cache, 1, 8, 16 or 32 new ones, logits included: what a draft
+or a verification costs. In float32, and with the weights of linear layers in 8 bits and activations
+quantised as they come (PyTorch's dynamic quantisation). Results: benchmarks/results/step.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks.report import machine, percentiles, write
+from dlm.cache import KVCache
+from dlm.config import ModelConfig
+from dlm.model import Rows, Transformer
+
+CONTEXT = 256
+WIDTHS = (1, 8, 16, 32)
+REPEATS = 30
+WARM_UPS = 3
+# (vocabulary, width, hidden units, layers, query heads, key-value heads); heads of 64.
+SHAPES = {
+    "6M": (4096, 256, 768, 6, 4, 2),
+    "10M wide": (4096, 384, 1024, 5, 6, 2),
+    "10M deep": (4096, 256, 768, 13, 4, 2),
+    "15M": (8192, 384, 1152, 7, 6, 2),
+    "30M wide": (8192, 512, 1536, 8, 8, 4),
+    "30M deep": (8192, 384, 1152, 15, 6, 2),
+}
+
+
+def model_of(shape: tuple[int, ...]) -> Transformer:
+    """A model of random weights."""
+    vocabulary, width, hidden, layers, heads, kv_heads = shape
+    torch.manual_seed(0)
+    config = ModelConfig(vocabulary, width, hidden, layers, heads, kv_heads, head_dim=64)
+    return Transformer(config).eval().requires_grad_(False)
+
+
+def quantised(model: Transformer) -> Transformer:
+    """The same model with its linear layers in 8 bits; the head is the embedding and stays."""
+    with warnings.catch_warnings():
+        # It is to move to another package one day; what it does here stays.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = torch.ao.quantization.quantize_dynamic(
+            copy.deepcopy(model), {nn.Linear}, dtype=torch.qint8
+        )
+    return made  # type: ignore[no-any-return]
+
+
+def step(model: Transformer, width: int) -> Callable[[], object]:
+    """A forward of so many new positions over a full cache, committing nothing."""
+    cache = KVCache(model.config, CONTEXT + width)
+    ids = torch.randint(16, model.config.vocab_size, (CONTEXT + width,))
+    model.packed(ids[:CONTEXT], [Rows(cache, CONTEXT, CONTEXT)])
+    cache.commit(CONTEXT)
+    new = ids[CONTEXT:]
+    return lambda: model.logits(model.packed(new, [Rows(cache, width, 0)]))
+
+
+def timed(model: Transformer, width: int, repeats: int) -> dict[str, Any]:
+    """Milliseconds of `step`."""
+    with torch.inference_mode():
+        forward = step(model, width)
+        for _ in range(WARM_UPS):
+            forward()
+        spent = []
+        for _ in range(repeats):
+            began = time.perf_counter()
+            forward()
+            spent.append((time.perf_counter() - began) * 1000)
+    return percentiles(spent, digits=1)
+
+
+def measure(repeats: int) -> dict[str, Any]:
+    """All shapes, in float32 and in 8 bits."""
+    told: dict[str, Any] = {"context": CONTEXT, "threads": torch.get_num_threads(), "models": {}}
+    for name, shape in SHAPES.items():
+        model = model_of(shape)
+        row: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
+        for kind, made in (("float32", model), ("int8", quantised(model))):
+            row[kind] = {str(width): timed(made, width, repeats) for width in WIDTHS}
+        told["models"][name] = row
+    return told
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="benchmarks.dlm.step", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--threads", type=int, default=0)
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    began = machine()
+    told = measure(options.repeats)
+    for name, row in told["models"].items():
+        for kind in ("float32", "int8"):
+            cells = " ".join(f"{w}: {row[kind][w]['p50']:6.1f}" for w in row[kind])
+            print(f"{name:10} {row['parameters'] / 1e6:5.1f}M {kind:8} ms at {cells}")
+    print(write("step", "benchmarks.dlm.step", told, began))
+
+
+if __name__ == "__main__":
+    main()

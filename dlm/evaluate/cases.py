@@ -1,0 +1,84 @@
+"""What a checkpoint is asked: one case for each assistant message of a dialogue.
+
+The model sees what comes before the message, true to the script; what it should answer is the
+message. Knows nothing of how answers are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from dlm.engine import Request
+from dlm.template import Tool, Turn, turn_of
+
+SAID_MESSAGES = 3
+
+
+class Kind(StrEnum):
+    """What an answer should be."""
+
+    REQUEST = "request"
+    PARALLEL = "parallel"
+    FOLLOW_UP = "follow_up"
+    ANSWERED = "answered"
+    ASK = "ask"
+    DECLINE = "decline"
+    TALK = "talk"
+    REPLY = "reply"
+
+
+CALLS = frozenset((Kind.REQUEST, Kind.PARALLEL, Kind.FOLLOW_UP, Kind.ANSWERED))
+"""Kinds whose answer is a call: asked outright, several at once, going on from an earlier call, and
+after the agent has asked for what was missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing to answer.
+
+    Attributes:
+        turns: The dialogue so far, system message included.
+        tools: What is offered.
+        wanted: The scripted answer.
+        kind: What that is.
+    """
+
+    turns: tuple[Turn, ...]
+    tools: tuple[Tool, ...]
+    wanted: Turn
+    kind: Kind
+
+    def request(self, spans: bool = True) -> Request:
+        """What the engine is asked; ``spans`` binds string arguments to the user's last words."""
+        said = tuple(t.content for t in self.turns if t.role == "user")[-SAID_MESSAGES:]
+        return Request(self.turns, self.tools, said=said if spans else None)
+
+
+def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
+    """Every case of some dialogues of the training data's form; greetings are none."""
+    for row in rows:
+        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        turns = [Turn("system", row["system"])] if row.get("system") else []
+        asked = False
+        for message in row["messages"]:
+            turn = turn_of(message)
+            if turn.role == "assistant" and any(t.role == "user" for t in turns):
+                kind = _kind(turns, turn, message.get("kind", ""), asked)
+                asked = kind is Kind.ASK
+                yield Case(tuple(turns), tools, turn, kind)
+            turns.append(turn)
+
+
+def _kind(turns: list[Turn], wanted: Turn, told: str, asked: bool) -> Kind:
+    if len(wanted.calls) > 1:
+        return Kind.PARALLEL
+    if wanted.calls:
+        if asked:
+            return Kind.ANSWERED
+        return Kind.FOLLOW_UP if any(t.calls for t in turns) else Kind.REQUEST
+    if turns[-1].role == "tool":
+        return Kind.REPLY
+    return Kind(told) if told else Kind.TALK

@@ -1,0 +1,144 @@
+"""Everything that is measured of a checkpoint or an endpoint, as one dictionary of figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlm.engine import Engine, Finished, Request
+from dlm.evaluate import talk
+from dlm.evaluate.cases import CALLS, Case
+from dlm.evaluate.scores import Ask, score
+from dlm.evaluate.sets import SEED, SETS, Stock, chosen
+from dlm.evaluate.speed import speed
+
+OPENERS = 500
+CHAT_PAIRS = 120
+SPEED_CASES = 12
+FREE_CASES = 150
+
+_IN_SCOPE = ("own", "others", "noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure.
+
+    Attributes:
+        corpora: Directory of the text corpora; sets made of them fall away without.
+        names: Sets.
+        scale: How many cases, as a multiple of the usual.
+        spans: Whether string arguments must be spans of what the user said.
+        extras: Whether talk, speed and the comparison without spans are measured too.
+        seed: Of the cases.
+    """
+
+    corpora: Path | None = None
+    names: tuple[str, ...] = tuple(SETS)
+    scale: float = 1.0
+    spans: bool = True
+    extras: bool = True
+    seed: int = SEED
+
+
+@dataclass(slots=True)
+class Told:
+    """Figures, and what went wrong by set."""
+
+    figures: dict[str, Any] = field(default_factory=dict)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+
+
+def ask_engine(engine: Engine) -> Ask:
+    """An engine's answers; None for a malformed one."""
+
+    def ask(request: Request) -> Finished | None:
+        try:
+            return engine.answer(request)
+        except ValueError:
+            return None
+
+    return ask
+
+
+def evaluate(plan: Plan, ask: Ask, engine: Engine | None, say: Callable[[str], None]) -> Told:
+    """Measure what a plan asks for.
+
+    Args:
+        plan: What to measure.
+        ask: Answers a request.
+        engine: For perplexity and for speed at each effort; None for an endpoint.
+        say: Told of each set when it is done.
+    """
+    began = time.monotonic()
+    stock = Stock.load(plan.corpora, plan.seed)
+    told = Told()
+    sets: dict[str, Any] = {}
+    asked = {name: chosen(name, stock, plan.scale) for name in plan.names}
+    for name in [name for name, cases in asked.items() if cases]:
+        scores = score(asked[name], ask, plan.spans)
+        sets[name] = scores.figures()
+        told.failures += [{"set": name, **failure} for failure in scores.failures]
+        say(f"{name}: {len(asked[name])} cases")
+    told.figures["sets"] = sets
+    told.figures["replies"] = _pooled(sets.values(), "reply")
+    if "out_of_scope" in sets:
+        told.figures["out_of_scope"] = _scope(sets)
+    if plan.extras:
+        _extras(plan, stock, ask, engine, asked, told.figures)
+    told.figures["seconds"] = round(time.monotonic() - began, 1)
+    return told
+
+
+def _extras(
+    plan: Plan,
+    stock: Stock,
+    ask: Ask,
+    engine: Engine | None,
+    asked: dict[str, list[Case]],
+    figures: dict[str, Any],
+) -> None:
+    calls = [c for name in ("own", "others") for c in asked.get(name, ()) if c.kind in CALLS]
+    some = calls[: max(1, round(FREE_CASES * plan.scale))]
+    if some:
+        free = score(some, ask, spans=False)
+        bound = score(some, ask, spans=True)
+        figures["spans"] = {"call": bound.figures()["call"], "call_free": free.figures()["call"]}
+    if stock.heldout is not None:
+        pairs = talk.openers(stock.heldout, max(1, round(OPENERS * plan.scale)), plan.seed)
+        figures["talk"] = talk.small_talk(pairs, ask)
+        if engine is not None:
+            chat = pairs[: max(1, round(CHAT_PAIRS * plan.scale))]
+            figures["talk"]["perplexity"] = talk.perplexity(chat, engine)
+    if engine is not None:
+        mixed = asked.get("own", [])[: max(2, round(SPEED_CASES * plan.scale))]
+        figures["speed"] = speed(mixed, ask)
+
+
+def _pooled(sets: Iterable[dict[str, Any]], name: str) -> dict[str, float | int]:
+    """A score over all sets that have it."""
+    having = [s for s in sets if name in s]
+    cases = sum(s[f"{name}_cases"] for s in having)
+    hits = sum(s[name] * s[f"{name}_cases"] for s in having)
+    return {"grounded": round(hits / cases, 4) if cases else 0.0, "cases": cases}
+
+
+def _scope(sets: dict[str, Any]) -> dict[str, float]:
+    """Recall and precision of declining, and how often a request that can be served is not."""
+    outside = sets["out_of_scope"]
+    recall, count = outside["decision"], outside["decision_cases"]
+    refused = served = 0.0
+    for name in _IN_SCOPE:
+        scores = sets.get(name, {})
+        served += scores.get("called_cases", 0)
+        refused += (1 - scores.get("called", 0)) * scores.get("called_cases", 0)
+    declined = recall * count
+    precision = declined / (declined + refused) if declined + refused else 0.0
+    return {
+        "recall": round(recall, 4),
+        "precision": round(precision, 4),
+        "false_refusals": round(refused / served, 4) if served else 0.0,
+    }

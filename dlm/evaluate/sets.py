@@ -1,0 +1,209 @@
+"""The sets that a checkpoint is tried on; all of them fixed by a seed, none shown in training.
+
+Sizes are numbers of dialogues or sentences at scale 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dlm.evaluate.cases import CALLS, Case, Kind, cases
+from dlm.train import catalog, moves
+from dlm.train.corpora import Corpora, load, services
+from dlm.train.dialogues import Source, stream
+from dlm.train.holdout import NothingHeldOutError
+from dlm.train.noise import Style
+from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
+from dlm.train.script import Script, calls_of
+from dlm.train.values import Values
+
+SEED = 99
+SERVICES = "sgd_dev_test.jsonl.xz"
+SERVICES_READ = 1500
+NOISY = Style(cased=False, digits=False, rate=1.6)
+CLEAN = Style()
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What sets are made of: slot values, the corpora's held-out rows, and chance.
+
+    Attributes:
+        services: Schema-guided dialogues of services that are in no training data.
+    """
+
+    values: Values
+    heldout: Corpora | None
+    services: list[Row]
+    seed: int
+    rng: Random
+
+    @classmethod
+    def load(cls, corpora: Path | None, seed: int = SEED) -> Stock:
+        """Read the corpora, if there are any."""
+        if corpora is None:
+            return cls(Values(), None, [], seed, Random(seed))
+        heldout = load(corpora, "heldout")
+        found = services(corpora / SERVICES, wanted=False, most=SERVICES_READ)
+        return cls(Values(corpora), heldout, found, seed, Random(seed))
+
+
+def _streamed(stock: Stock, shares: dict[str, float], style: Style | None = None) -> Iterator[Case]:
+    source = Source(stock.values, stock.heldout, "heldout", style)
+    return cases(stream(stock.rng, source, shares))
+
+
+def own(stock: Stock) -> Iterator[Case]:
+    """Held-out phrasings of the agents' own tools under their own names."""
+    return _streamed(stock, {"assistant": 0.7, "coffee": 0.3})
+
+
+def renamed(stock: Stock) -> Iterator[Case]:
+    """The same tools under names that training never shows, and tools written for other tasks."""
+    return _streamed(stock, {"assistant_renamed": 0.6, "coffee_renamed": 0.25, "invented": 0.15})
+
+
+def unseen(stock: Stock) -> Iterator[Case]:
+    """Tools for things and purposes that training never shows."""
+    return _streamed(stock, {"stranger": 1.0})
+
+
+def noisy(stock: Stock) -> Iterator[Case]:
+    """Held-out phrasings through a bad recogniser."""
+    found = _streamed(stock, {"assistant": 0.7, "coffee": 0.3}, NOISY)
+    return (case for case in found if case.kind in CALLS)
+
+
+def others(stock: Stock) -> Iterator[Case]:
+    """Sentences of other authors, as many for each tool; coffee orders left out."""
+    return _labelled(stock, lambda tool: tool != "order_drink")
+
+
+def coffee(stock: Stock) -> Iterator[Case]:
+    """Orders that customers wrote in other people's dialogues."""
+    return _labelled(stock, lambda tool: tool == "order_drink")
+
+
+def _labelled(stock: Stock, wanted: Callable[[str], bool]) -> Iterator[Case]:
+    if stock.heldout is None:
+        return
+    requests = {t: list(r) for t, r in sorted(stock.heldout.requests.items()) if wanted(t)}
+    for rows in requests.values():
+        stock.rng.shuffle(rows)
+    while any(requests.values()):
+        for tool, rows in requests.items():
+            if rows:
+                yield from cases([_asked(stock, tool, rows.pop())])
+
+
+def _asked(stock: Stock, tool: str, row: list[Any]) -> Row:
+    script = Script(stock.rng, stock.values, "heldout")
+    script.restyle(CLEAN)
+    given = script.speak(row)
+    calls = calls_of(tool, given, catalog.PARAMETERS[tool])
+    made = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    script.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+    return _offered(script, "coffee" if tool in AGENT_TOOLS["coffee"] else "assistant")
+
+
+def _offered(script: Script, agent: str) -> Row:
+    tools = [catalog.SPECS[name] for name in AGENT_TOOLS[agent] if name not in script.forbidden]
+    return {"system": INSTRUCTIONS[agent], "tools": tools, "messages": script.messages}
+
+
+def _written(stock: Stock, write: Callable[[Script], object], split: str) -> Iterator[Row]:
+    while True:
+        corpora = stock.heldout if split == "heldout" else None
+        script = Script(stock.rng, stock.values, split, corpora)
+        try:
+            write(script)
+        except NothingHeldOutError:
+            continue
+        if script.messages and script.messages[-1]["role"] == "assistant":
+            yield _offered(script, "assistant")
+
+
+def unknown_services(stock: Stock) -> Iterator[Case]:
+    """Calls of other people's services, in dialogues that those people wrote."""
+    rows = stock.rng.sample(stock.services, len(stock.services))
+    return (case for case in cases(rows) if case.kind in CALLS)
+
+
+def parallel(stock: Stock) -> Iterator[Case]:
+    """Two requests in one breath."""
+
+    def write(script: Script) -> None:
+        first, second = script.rng.sample(AGENT_TOOLS["assistant"], 2)
+        moves.compound(script, first, second)
+
+    return (c for c in cases(_written(stock, write, "train")) if c.kind is Kind.PARALLEL)
+
+
+def going_on(stock: Stock) -> Iterator[Case]:
+    """Follow-ups and corrections: wordings of training, with other values."""
+    tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.MORE and t in catalog.FIX]
+
+    def write(script: Script) -> None:
+        moves.request(script, script.rng.choice(tools))
+        script.rng.choice((moves.follow_up, moves.correction))(script)
+
+    found = cases(_written(stock, write, "train"))
+    return (c for c in found if c.kind in CALLS and any(t.calls for t in c.turns))
+
+
+def asking(stock: Stock) -> Iterator[Case]:
+    """Requests that lack what the tool needs, and the answer to the question."""
+    tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.BARE]
+
+    def write(script: Script) -> None:
+        moves.bare_request(script, script.rng.choice(tools))
+
+    found = cases(_written(stock, write, "train"))
+    return (c for c in found if c.kind in (Kind.ASK, Kind.ANSWERED))
+
+
+def out_of_scope(stock: Stock) -> Iterator[Case]:
+    """Requests that no tool serves: sentences of other authors."""
+    for row in _written(stock, moves.unfit, "heldout") if stock.heldout else ():
+        yield from cases([row])
+
+
+SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
+    "own": (own, 420),
+    "renamed": (renamed, 260),
+    "others": (others, 240),
+    "unseen": (unseen, 260),
+    "services": (unknown_services, 100),
+    "noise": (noisy, 200),
+    "coffee": (coffee, 100),
+    "parallel": (parallel, 60),
+    "going_on": (going_on, 100),
+    "asking": (asking, 80),
+    "out_of_scope": (out_of_scope, 150),
+}
+"""Sets by name, and how many cases of each are tried."""
+
+
+def chosen(name: str, stock: Stock, scale: float) -> list[Case]:
+    """The cases of a set.
+
+    Args:
+        name: One of `SETS`.
+        stock: What it is made of.
+        scale: How many cases, as a multiple of the usual.
+
+    Raises:
+        ValueError: no set has this name.
+    """
+    if name not in SETS:
+        raise ValueError(f"set must be one of {', '.join(SETS)}, got {name!r}")
+    made, size = SETS[name]
+    own_chance = replace(stock, rng=Random(f"{stock.seed} {name}"))
+    return list(islice(made(own_chance), max(1, round(size * scale))))

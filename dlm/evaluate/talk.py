@@ -1,0 +1,78 @@
+"""How a checkpoint chats: replies to openers that it never saw, and how likely it finds people's.
+
+Openers and answers are held-out rows of the small-talk corpus.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from random import Random
+
+from dlm.engine import Engine, Finished, Request
+from dlm.evaluate.scores import Ask
+from dlm.template import Tool, Turn
+from dlm.train.corpora import Corpora
+from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+
+_LOOP = 3
+"""As often as three words in a row may not come back."""
+
+
+def openers(corpora: Corpora, count: int, seed: int) -> list[tuple[str, str]]:
+    """Held-out pairs of opener and answer, the openers all different."""
+    pairs = sorted(dict(corpora.chat).items())
+    return Random(f"{seed} talk").sample(pairs, min(count, len(pairs)))
+
+
+def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]:
+    """Answer openers with the assistant's tools at hand.
+
+    Returns:
+        Shares of empty replies, of loops and of replies that call a tool; words per reply, median
+        and 95th percentile; the share of the most frequent reply.
+    """
+    answers = [ask(_opening(opener)) for opener, _ in pairs]
+    texts = [a.answer.content if a else "" for a in answers]
+    called = sum(bool(a and a.answer.calls) for a in answers)
+    lengths = sorted(len(t.split()) for t in texts)
+    count = max(1, len(texts))
+    empty = sum(not text and not _calls(a) for text, a in zip(texts, answers, strict=True))
+    return {
+        "openers": len(texts),
+        "empty": round(empty / count, 4),
+        "loops": round(sum(map(loops, texts)) / count, 4),
+        "called": round(called / count, 4),
+        "words_p50": statistics.median(lengths) if lengths else 0,
+        "words_p95": lengths[len(lengths) * 95 // 100] if lengths else 0,
+        "commonest_reply": round(max(Counter(texts).values(), default=0) / count, 4),
+    }
+
+
+def perplexity(pairs: list[tuple[str, str]], engine: Engine) -> float:
+    """Of people's answers, per word: no tokenizer makes it better."""
+    nats = words = 0.0
+    for opener, answer in pairs:
+        request = _opening(opener)
+        nats -= engine.score(request.turns, request.tools, [answer])[0]
+        words += len(answer.split()) + 1
+    return round(math.exp(nats / words), 2) if words else math.nan
+
+
+def loops(text: str) -> bool:
+    """Whether a reply goes round in circles."""
+    words = re.findall(r"[\w']+", text.lower())
+    runs = Counter(zip(words, words[1:], words[2:], strict=False))
+    return max(runs.values(), default=0) >= _LOOP
+
+
+def _opening(opener: str) -> Request:
+    specs = [TOOLS[name] for name in AGENT_TOOLS["assistant"]]
+    tools = tuple(Tool(s["name"], s["description"], s["parameters"]) for s in specs)
+    return Request((Turn("system", INSTRUCTIONS["assistant"]), Turn("user", opener)), tools)
+
+
+def _calls(finished: Finished | None) -> bool:
+    return bool(finished and finished.answer.calls)

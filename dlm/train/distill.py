@@ -1,0 +1,171 @@
+"""``python -m dlm.train.distill``: fewer forwards for the same answers.
+
+A checkpoint answers dialogues as it would at run time; its own answers are then what it is trained
+to denoise, with a loss on being unsure of what it predicts rightly. Nothing new is to be learned,
+so that the only thing left to gain is certainty: more tokens of a block are right at its first
+draft, and verification accepts more of them.
+
+Source: dParallel (arXiv 2509.26488).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dlm.engine import Engine, Finished, Request
+from dlm.template import Encoded, Template, Tool, Turn, turn_of
+from dlm.tokenizer import Tokenizer
+from dlm.train import packed
+from dlm.train.batches import Recipe, passes
+from dlm.train.config import TrainConfig
+from dlm.train.loop import HELD_OUT_SEED, Run, append_json
+from dlm.train.machine import machine, prepare
+from dlm.train.progress import Progress, Report
+from dlm.weights import load_model
+
+SAID_MESSAGES = 3
+ANSWERS = "answers.npz"
+HELD_OUT_ANSWERS = 100
+
+Case = tuple[Request, Turn]
+"""What to answer, and the answer of the script."""
+
+
+def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
+    """One assistant message of each dialogue, drawn, with what stands before it."""
+    rng = Random(f"{seed}/cases")
+    for row in rows:
+        turns = [Turn("system", row["system"])] if row.get("system") else []
+        first = len(turns)
+        turns += [turn_of(message) for message in row["messages"]]
+        # An agent's greeting answers nothing.
+        found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
+        if found:
+            at = rng.choice(found)
+            said = [t.content for t in turns[:at] if t.role == "user"][-SAID_MESSAGES:]
+            tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+            yield Request(tuple(turns[:at]), tools, said=tuple(said)), turns[at]
+
+
+def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Request, Finished]]:
+    """The checkpoint's own answers; calls that are not those of the script are left out."""
+    for request, wanted in asked:
+        try:
+            finished = engine.answer(request)
+        except ValueError:
+            continue
+        if finished.reason == "stop" and finished.answer.calls == wanted.calls:
+            yield request, finished
+
+
+def encoded(template: Template, request: Request, finished: Finished) -> Encoded:
+    """A dialogue whose only answer with a loss is the checkpoint's own."""
+    own = Turn("assistant", finished.answer.content, finished.answer.calls)
+    whole = template.dialogue([*request.turns, own], request.tools)
+    return Encoded(whole.ids, whole.answers[-1:])
+
+
+def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
+    """Tokens of all answers over the forwards that they took, prompts included."""
+    tokens = forwards = 0
+    for _, finished in answered(engine, asked):
+        tokens += finished.usage.answer_tokens
+        forwards += finished.usage.forwards
+    return tokens / max(1, forwards)
+
+
+def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> packed.PackedData:
+    """Let a checkpoint answer as many dialogues; some held-out ones beside them."""
+    from dlm.train.dialogues import generate
+
+    tokenizer = Tokenizer.load(init)
+    template = Template(tokenizer)
+    engine = Engine.load(init)
+
+    def own(seed: int, split: str, number: int) -> packed.Dialogues:
+        rows = generate(seed=seed, corpora=corpora, split=split, share_alike=config.share_alike)
+        asked = itertools.islice(cases(rows, seed), number)
+        pairs = answered(engine, asked)
+        made = (encoded(template, request, finished) for request, finished in pairs)
+        return packed.Dialogues.of(row for row in made if len(row.ids) <= config.max_length)
+
+    try:
+        train = own(config.seed, "train", count)
+        heldout = own(HELD_OUT_SEED, "heldout", max(1, count // 20))
+    finally:
+        engine.close()
+    told = {"asked": count, "answers": len(train), "corpora": corpora is not None}
+    return packed.PackedData(train, heldout, tokenizer.bpe.to_str(pretty=True), told)
+
+
+def distill(
+    config: TrainConfig, init: Path, out: Path, data: packed.PackedData, minutes: float
+) -> Run:
+    """Train a checkpoint on its own answers; going on where an earlier invocation stopped.
+
+    Raises:
+        ValueError: No answer is left to train on.
+    """
+    model = load_model(init)
+    config = replace(config.shaped(model.config), ar_share=0.0)
+    recipe = Recipe(out, config.seed, config.tokens_per_step, config.max_length)
+    run = Run(config, out, model)
+    run.resume()
+    heldout = [[data.heldout[i]] for i in range(len(data.heldout))]
+    with Progress(config.total_minutes, minutes) as progress:
+
+        def report(row: Report) -> None:
+            append_json(out / "log.jsonl", row)
+            progress(row)
+
+        run.train(passes(data.train, recipe, run.place), minutes, report, heldout)
+    return run
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Answer, train, and say how many tokens a forward brings before and after."""
+    parser = argparse.ArgumentParser(prog="dlm.train.distill", description=__doc__)
+    parser.add_argument("--init", type=Path, required=True, help="the checkpoint")
+    parser.add_argument("--out", type=Path, required=True, help="directory of the run")
+    parser.add_argument("--config", type=Path, default=Path("configs/train/distill.toml"))
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")
+    parser.add_argument("--minutes", type=float, default=9.0, help="bound of this training")
+    parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
+    options = parser.parse_args(arguments)
+    config = TrainConfig.load(options.config, options.set)
+    prepare(config.threads)
+    options.out.mkdir(parents=True, exist_ok=True)
+    Tokenizer.load(options.init).save(options.out)
+    file = options.out / ANSWERS
+    if not file.is_file():
+        packed.write(file, collect(options.init, options.answers, options.corpora, config))
+    data = packed.read(file)
+    print(f"{file}: {len(data.train)} answers, {len(data.train.ids)} tokens", flush=True)
+    run = distill(config, options.init, options.out, data, options.minutes)
+    print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}")
+    for checkpoint in (options.init, options.out):
+        print(f"{checkpoint}: {measured(checkpoint, options.corpora):.2f} tokens per forward")
+
+
+def measured(checkpoint: Path, corpora: Path | None) -> float:
+    """Tokens per forward on held-out dialogues that no answer was collected from."""
+    from dlm.train.dialogues import generate
+
+    rows = generate(seed=HELD_OUT_SEED + 1, corpora=corpora, split="heldout")
+    engine = Engine.load(checkpoint)
+    try:
+        asked = itertools.islice(cases(rows, HELD_OUT_SEED), HELD_OUT_ANSWERS)
+        return tokens_per_forward(engine, asked)
+    finally:
+        engine.close()
+
+
+if __name__ == "__main__":
+    main()

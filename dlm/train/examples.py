@@ -1,0 +1,271 @@
+"""Dialogues to fine-tune on, in the chat JSONL format that OpenAI's fine-tuning takes.
+
+A line is ``{"messages": [...], "tools": [{"type": "function", "function": {...}}]}``. A call is
+``{"id", "type": "function", "function": {"name", "arguments": JSON text}}``; a message of role tool
+names the call that it answers. What is wrong is said with its line, before any training.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dlm.schema import plain, read_value, written
+from dlm.template import Tool
+
+Row = dict[str, Any]
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+MOST_OTHERS = 5
+"""Other tools that are declared beside a dialogue's own, at most."""
+
+
+class ExampleError(ValueError):
+    """A line is not a dialogue that can be learned; the text says which and why."""
+
+
+def read(file: Path) -> list[Row]:
+    """Read and check a file.
+
+    Returns:
+        Dialogues in the training data's form.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ExampleError: A line is wrong, or there is none.
+    """
+    rows = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(row_of(json.loads(line)))
+            except json.JSONDecodeError as error:
+                raise ExampleError(f"{file}:{number}: not JSON: {error}") from error
+            except ValueError as error:
+                raise ExampleError(f"{file}:{number}: {error}") from error
+    if not rows:
+        raise ExampleError(f"{file}: no dialogues")
+    return rows
+
+
+def row_of(line: Any) -> Row:
+    """A line as a dialogue in the training data's form.
+
+    Raises:
+        ValueError: It is wrong; the text says where and what was expected.
+    """
+    if not isinstance(line, dict):
+        raise ValueError(f"got {_kind(line)}, expected an object with messages")
+    for key in line.keys() - {"messages", "tools", "parallel_tool_calls"}:
+        raise ValueError(f"got key {key!r}, expected messages, tools, parallel_tool_calls")
+    if not isinstance(line.get("parallel_tool_calls", True), bool):
+        raise ValueError("parallel_tool_calls: expected true or false")
+    tools = _tools(line.get("tools", []))
+    messages = line.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise ValueError(f"messages: got {_kind(messages)}, expected a list that is not empty")
+    reader = _Messages({t["name"]: t for t in tools}, line.get("parallel_tool_calls", True))
+    read_messages = [reader.message(f"messages[{i}]", m) for i, m in enumerate(messages)]
+    reader.finish()
+    system = " ".join(m["content"] for m in read_messages if m["role"] == "system")
+    return {
+        "system": system,
+        "tools": tools,
+        "messages": [m for m in read_messages if m["role"] != "system"],
+    }
+
+
+def _tools(raw: Any) -> list[Row]:
+    if not isinstance(raw, list):
+        raise ValueError(f"tools: got {_kind(raw)}, expected a list")
+    tools: list[Row] = []
+    for index, tool in enumerate(raw):
+        where = f"tools[{index}]"
+        if not isinstance(tool, dict) or tool.get("type") != "function":
+            raise ValueError(f'{where}: expected {{"type": "function", "function": {{...}}}}')
+        function = _object(f"{where}.function", tool.get("function"))
+        name = _text(f"{where}.function.name", function.get("name"))
+        if any(t["name"] == name for t in tools):
+            raise ValueError(f"{where}.function.name: {name!r} is there twice")
+        parameters = function.get("parameters", {"type": "object", "properties": {}})
+        if _object(f"{where}.function.parameters", parameters).get("type") != "object":
+            raise ValueError(f"{where}.function.parameters: expected a schema of type object")
+        properties = _object(f"{where}.function.parameters", parameters.get("properties", {}))
+        for key, schema in properties.items():
+            try:
+                plain(schema, parameters.get("$defs", {}))
+            except (ValueError, AttributeError, TypeError) as error:
+                raise ValueError(f"{where}.function.parameters.{key}: {error}") from error
+        description = function.get("description", "")
+        if not isinstance(description, str):
+            raise ValueError(f"{where}.function.description: expected a text")
+        tools.append({"name": name, "description": description, "parameters": parameters})
+    return tools
+
+
+class _Messages:
+    """Reads the messages of one dialogue in order, with the calls that wait for a result."""
+
+    def __init__(self, tools: Mapping[str, Row], parallel: bool) -> None:
+        self.tools = tools
+        self.parallel = parallel
+        self.waiting: list[str] = []
+        self.before: str | None = None
+        self.answers = 0
+
+    def message(self, where: str, raw: Any) -> Row:
+        message = _object(where, raw)
+        role = message.get("role")
+        if role not in ROLES:
+            raise ValueError(f"{where}.role: got {role!r}, expected one of {', '.join(ROLES)}")
+        if role != "tool" and self.waiting:
+            raise ValueError(f"{where}: expected the results of calls {', '.join(self.waiting)}")
+        if role == "assistant":
+            read_message = self._assistant(where, message)
+        elif role == "tool":
+            read_message = {"role": "tool", "content": self._result(where, message)}
+        else:
+            content = _content(f"{where}.content", message.get("content"))
+            if role in ("system", "developer"):
+                if self.before not in (None, "system"):
+                    raise ValueError(f"{where}: a {role} message must come first")
+                role = "system"
+            read_message = {"role": role, "content": content}
+        self.before = read_message["role"]
+        return read_message
+
+    def _assistant(self, where: str, message: Row) -> Row:
+        if self.before == "assistant":
+            raise ValueError(f"{where}: two assistant messages in a row")
+        raw = message.get("tool_calls") or []
+        if not isinstance(raw, list):
+            raise ValueError(f"{where}.tool_calls: got {_kind(raw)}, expected a list")
+        given = message.get("content")
+        content = "" if given is None and raw else _content(f"{where}.content", given)
+        if not content and not raw:
+            raise ValueError(f"{where}: expected content or tool_calls")
+        if len(raw) > 1 and not self.parallel:
+            raise ValueError(f"{where}: got {len(raw)} calls though parallel_tool_calls is false")
+        calls = [self._call(f"{where}.tool_calls[{i}]", call) for i, call in enumerate(raw)]
+        self.answers += 1
+        return {"role": "assistant", "content": content, "tool_calls": calls}
+
+    def _call(self, where: str, raw: Any) -> Row:
+        call = _object(where, raw)
+        if call.get("type") != "function":
+            raise ValueError(f"{where}.type: got {call.get('type')!r}, expected 'function'")
+        identity = _text(f"{where}.id", call.get("id"))
+        if identity in self.waiting:
+            raise ValueError(f"{where}.id: {identity!r} is there twice")
+        function = _object(f"{where}.function", call.get("function"))
+        name = _text(f"{where}.function.name", function.get("name"))
+        if name not in self.tools:
+            raise ValueError(
+                f"{where}.function.name: got {name!r}, expected one of {sorted(self.tools)}"
+            )
+        arguments = _arguments(f"{where}.function.arguments", function.get("arguments"))
+        _check(f"{where}.function.arguments", arguments, self.tools[name])
+        self.waiting.append(identity)
+        return {"name": name, "arguments": arguments}
+
+    def _result(self, where: str, message: Row) -> str:
+        identity = _text(f"{where}.tool_call_id", message.get("tool_call_id"))
+        if identity not in self.waiting:
+            raise ValueError(f"{where}.tool_call_id: {identity!r} answers no call before it")
+        self.waiting.remove(identity)
+        return _content(f"{where}.content", message.get("content"))
+
+    def finish(self) -> None:
+        if not self.answers:
+            raise ValueError("messages: expected at least one of role assistant")
+
+
+def _check(where: str, arguments: Row, tool: Row) -> None:
+    known = Tool(tool["name"], tool["description"], tool["parameters"])
+    for key in arguments.keys() - known.properties.keys():
+        raise ValueError(f"{where}: got {key!r}, expected of {list(known.properties)}")
+    for key in sorted(known.required - arguments.keys()):
+        raise ValueError(f"{where}: {key!r} is missing")
+    for key, value in arguments.items():
+        # Said to the model as text and read back, a value must be what it was.
+        try:
+            again = read_value(written(value), known.properties[key])
+        except ValueError as error:
+            raise ValueError(f"{where}.{key}: {error}") from error
+        if again != value:
+            raise ValueError(f"{where}.{key}: got {value!r}, which does not fit its schema")
+
+
+def _arguments(where: str, raw: Any) -> Row:
+    if not isinstance(raw, str):
+        raise ValueError(f"{where}: got {_kind(raw)}, expected the JSON text of an object")
+    try:
+        value = json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where}: not JSON: {error}") from error
+    return _object(where, value)
+
+
+def _content(where: str, raw: Any) -> str:
+    if isinstance(raw, list):
+        raw = " ".join(
+            _text(f"{where}[{i}].text", _object(f"{where}[{i}]", part).get("text"))
+            for i, part in enumerate(raw)
+        )
+    return _text(where, raw)
+
+
+def _text(where: str, raw: Any) -> str:
+    if not isinstance(raw, str) or not raw.strip():
+        raise ValueError(f"{where}: got {_kind(raw)}, expected a text that is not empty")
+    return raw
+
+
+def _object(where: str, raw: Any) -> Row:
+    if not isinstance(raw, dict):
+        raise ValueError(f"{where}: got {_kind(raw)}, expected an object")
+    return raw
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}
+    return names.get(type(value), json.dumps(value)) if value != "" else "an empty text"
+
+
+def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
+    """Examples and our own dialogues in a share, without end.
+
+    Half of either declare some of the others' tools as well, in any order: the model must go on
+    choosing by what is said, not by which tools it sees.
+
+    Args:
+        examples: From `read`.
+        own: Endless.
+        replay: Share of ``own``, from 0 to below 1.
+        seed: The same order for the same seed.
+    """
+    rng = Random(f"{seed}/mixed")
+    taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
+    pending: list[Row] = []
+    while True:
+        if rng.random() < replay:
+            row = next(own)
+            yield beside(row, taught, rng)
+        else:
+            if not pending:
+                pending = rng.sample(list(examples), len(examples))
+            yield beside(pending.pop(), next(own)["tools"], rng)
+
+
+def beside(row: Row, others: Sequence[Row], rng: Random) -> Row:
+    """A dialogue with, every other time, some tools more; its tools in any order then."""
+    names = {tool["name"] for tool in row["tools"]}
+    new = [tool for tool in others if tool["name"] not in names]
+    if not row["tools"] or not new or rng.random() < 0.5:
+        return row
+    tools = [*row["tools"], *rng.sample(new, rng.randint(1, min(MOST_OTHERS, len(new))))]
+    rng.shuffle(tools)
+    return {**row, "tools": tools}

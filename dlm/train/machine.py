@@ -1,0 +1,86 @@
+"""What a run asks of the process that it lives in, and what it tells about its machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_PRODUCT = ((1024, 512), (512, 1024))
+_TRIES = 5
+_BOUNDS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+
+
+def prepare(threads: int) -> None:
+    """Set up the process, before torch has computed anything in it.
+
+    oneDNN keeps about half a megabyte for each shape of matrix product, for a thousand shapes, and
+    torch keeps as much again; batches have new shapes all the time. Within a step few repeat, so
+    that remembering few costs no time.
+
+    Args:
+        threads: Of torch; 0 leaves torch's choice.
+    """
+    for name, value in _BOUNDS.items():
+        os.environ.setdefault(name, value)
+    if threads:
+        torch.set_num_threads(threads)
+
+
+def fast_bfloat16(device: str) -> bool:
+    """Whether a product of matrices is clearly faster in bfloat16 than in float32 there.
+
+    CPUs without instructions for it are many times slower, so one small product tells.
+    """
+    spent = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        left, right = (torch.ones(shape, dtype=dtype, device=device) for shape in _PRODUCT)
+        times = []
+        for _ in range(_TRIES):
+            began = time.perf_counter()
+            # Bringing one number back waits for the device.
+            float((left @ right)[0, 0])
+            times.append(time.perf_counter() - began)
+        spent[dtype] = min(times)
+    return 1.2 * spent[torch.bfloat16] < spent[torch.float32]
+
+
+def machine() -> dict[str, Any]:
+    """Processor or GPU, cores, versions and the commit that is checked out."""
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "gpu": gpu,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "commit": _git("rev-parse", "--short=12", "HEAD"),
+        "changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+    }
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _cpu() -> str:
+    file = Path("/proc/cpuinfo")
+    if file.is_file():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()

@@ -1,0 +1,259 @@
+"""Dialogues about tools that no agent ships: composed ones, and intents of the corpora.
+
+What is to be learned here is reading: which of the tools offered is meant, and which words belong
+to which of its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from dlm.train import composed_tools, intent_tools
+from dlm.train.composed_tools import Stranger
+from dlm.train.grammar import Piece, fill
+from dlm.train.intent_tools import Purpose, Wish
+from dlm.train.noise import Style, draw_style, utter
+from dlm.train.phrasings import REFUSALS
+from dlm.train.replies import DECLINES
+from dlm.train.schemas import Spec
+from dlm.train.values import Values
+from dlm.train.world import Arguments, capital
+
+Tool = Stranger | Wish
+
+_STYLES = ("snake", "snake", "camel", "pascal", "word")
+_ASK = (
+    "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
+    "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
+)  # fmt: skip
+_FIX = ("{no} ", "{no} i meant ", "{no} i said ", "sorry ", "actually ", "make that ", "wait ")
+_GIVE = ("", "", "it's ", "just ", "let's say ", "make it ")
+
+
+class Scene:
+    """One dialogue with strange tools while it is written.
+
+    Args:
+        rng: Source of chance.
+        values: Slot values.
+        split: "train" or "heldout".
+        purposes: Intents of the split; none without corpora.
+    """
+
+    def __init__(
+        self, rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
+    ) -> None:
+        self.rng, self.values, self.split, self.purposes = rng, values, split, purposes
+        self.style: Style = draw_style(rng)
+        self.naming = rng.choice(_STYLES)
+        self.messages: list[dict[str, Any]] = []
+        self.tools: list[Tool] = []
+        self.absent: list[Tool] = []
+        self.meant: dict[str, str] = {}
+        self.rows: dict[str, tuple[str, Any]] = {}
+
+    def offer(self) -> None:
+        """Choose the tools: some of a kind that are easily mistaken, others unlike."""
+        rng = self.rng
+        for _ in range(rng.choice((1, 2, 3, 4, 5, 6, 8))):
+            if self.purposes and rng.random() < 0.45:
+                self._add(self._wish())
+                continue
+            like = rng.choice(self.tools) if self.tools and rng.random() < 0.45 else None
+            like = like if isinstance(like, Stranger) else None
+            self._add(composed_tools.compose(rng, self.split, like, self.naming))
+        rng.shuffle(self.tools)
+        if rng.random() < 0.5:
+            self._withdraw()
+
+    def _wish(self) -> Wish:
+        rng = self.rng
+        purpose = self.purposes[rng.choice(list(self.purposes))]
+        text, slots = rng.choice(purpose.rows)
+        wish = intent_tools.offer(purpose, rng, self.naming, slots)
+        self.rows.setdefault(wish.name, (text, slots))
+        return wish
+
+    def _add(self, tool: Tool) -> None:
+        known = {t.name.lower() for t in self.tools}
+        same = isinstance(tool, Wish) and any(
+            isinstance(t, Wish) and t.topic & tool.topic for t in self.tools
+        )
+        doubled = isinstance(tool, Stranger) and any(
+            isinstance(t, Stranger) and (t.noun, t.action) == (tool.noun, tool.action)
+            for t in self.tools
+        )
+        if tool.name.lower() not in known and not same and not doubled:
+            self.tools.append(tool)
+
+    def _withdraw(self) -> None:
+        """Put one tool aside, to be asked for in vain; its like would be a fair second choice."""
+        if len(self.tools) < 2:
+            return
+        tool = self.tools[-1]
+        noun = tool.noun if isinstance(tool, Stranger) else ""
+        if isinstance(tool, Stranger) and not any(
+            isinstance(t, Stranger) and t.noun == noun for t in self.tools[:-1]
+        ):
+            self.absent.append(self.tools.pop())
+
+    def request(self, tool: Tool) -> bool:
+        """The user asks for a tool, the agent calls it and tells what came of it."""
+        pieces = self._pieces(tool)
+        if pieces:
+            self._call([(tool, self._speak(pieces))])
+        return bool(pieces)
+
+    def _pieces(self, tool: Tool) -> list[Piece]:
+        if isinstance(tool, Stranger):
+            return composed_tools.request(tool, self.rng, self.values, self.style.digits)
+        row = self.rows.pop(tool.name, None) or self.rng.choice(tool.purpose.rows)
+        pieces = intent_tools.asked(tool, *row)
+        held = {p.slot for p in pieces or ()}
+        if pieces is None or not set(tool.spec["parameters"]["required"]) <= held:
+            return []
+        return pieces
+
+    def _speak(self, pieces: list[Piece]) -> Arguments:
+        question = pieces[0].text.strip().split(" ")[0].lower() in _QUESTIONS if pieces else False
+        heard = utter(self.rng, pieces, self.style, question)
+        self.messages.append({"role": "user", "content": heard.text})
+        for piece in pieces:
+            if piece.slot in heard.values:
+                self.meant[heard.values[piece.slot].lower()] = piece.text.lower()
+        return heard.values
+
+    def _call(self, calls: list[tuple[Tool, Arguments]]) -> None:
+        given = [(tool, self._ordered(tool, arguments)) for tool, arguments in calls]
+        made = [{"name": tool.name, "arguments": arguments} for tool, arguments in given]
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+        said = []
+        for tool, arguments in given:
+            text, reply = self._result(tool, arguments)
+            self.messages.append({"role": "tool", "name": tool.name, "content": text})
+            said.append(reply)
+        self.messages.append({"role": "assistant", "content": " ".join(said)})
+
+    def _ordered(self, tool: Tool, arguments: Arguments) -> Arguments:
+        order = tool.spec["parameters"]["properties"]
+        given = {k: arguments[k] for k in order if k in arguments}
+        for key, schema in order.items():
+            if key in given and "enum" in schema:
+                # An option may have been misheard: the call takes the one that was meant.
+                given[key] = self.meant.get(given[key].lower(), given[key].lower())
+        return given
+
+    def _result(self, tool: Tool, arguments: Arguments) -> tuple[str, str]:
+        if isinstance(tool, Wish):
+            return intent_tools.answered(tool, arguments, self.rng)
+        result = composed_tools.answer(tool, arguments, self.rng)
+        if result.error:
+            error = result.fields["error"]
+            return result.text, self.rng.choice((f"Sorry, {error[0].lower()}{error[1:]}", error))
+        return result.text, composed_tools.reply(tool, result, self.rng)
+
+    def bare(self, tool: Stranger) -> bool:
+        """The user leaves out what the tool needs; the agent asks, the user tells."""
+        needed = tool.spec["parameters"]["required"]
+        if len(needed) != 1 or tool.kinds[needed[0]] in ("rating", "value"):
+            return False
+        key = needed[0]
+        kind = tool.kinds[key]
+        whole = composed_tools.request(tool, self.rng, self.values, self.style.digits)
+        at = next((i for i, p in enumerate(whole) if p.slot == key), None)
+        if at is None or at == 0 or whole[at - 1].slot:
+            return False
+        head = whole[at - 1].text.rsplit(None, 1)
+        if len(head) != 2 or head[1] not in ("to", "with", "for", "at"):
+            return False
+        pieces = [*whole[: at - 1], Piece(head[0]), *whole[at + 1 :]]
+        known = self._speak(pieces)
+        words = key.replace("_", " ") if self.rng.random() < 0.6 else kind.split("_")[-1]
+        text = self.rng.choice(_ASK).format(key=words)
+        self.messages.append({"role": "assistant", "content": text, "kind": "ask"})
+        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        told = self._speak([Piece(self.rng.choice(_GIVE)), *value])
+        self._call([(tool, known | told)])
+        return True
+
+    def correct(self, tool: Stranger) -> bool:
+        """The user corrects one argument of the last call, which is made again."""
+        last = next((m for m in reversed(self.messages) if m.get("tool_calls")), None)
+        if last is None or [c["name"] for c in last["tool_calls"]] != [tool.name]:
+            return False
+        before = last["tool_calls"][0]["arguments"]
+        if not before:
+            return False
+        key = self.rng.choice(list(before))
+        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        lead = self.rng.choice(_FIX).replace("{no}", self.rng.choice(REFUSALS))
+        self._call([(tool, before | self._speak([Piece(lead), *value]))])
+        return True
+
+    def decline(self, tool: Tool) -> None:
+        """The user asks for a tool that is not offered."""
+        self._speak(self._pieces(tool) or [Piece(tool.ability)])
+        what = {"what": tool.ability}
+        text = capital(fill(self.rng.choice(DECLINES), self.rng, what))
+        self.messages.append({"role": "assistant", "content": text, "kind": "decline"})
+
+    def both(self, first: Tool, second: Tool) -> bool:
+        """Two requests in one breath."""
+        one, two = self._pieces(first), self._pieces(second)
+        if not one or not two or not _plain_order(one) or not _plain_order(two):
+            return False
+        marked = [Piece(p.text, p.slot and f"{p.slot}'") for p in two]
+        joint = self.rng.choice((" and ", " and then ", " and also ", " then "))
+        heard = self._speak([*one, Piece(joint), *marked])
+        given = {k: v for k, v in heard.items() if not k.endswith("'")}
+        other = {k[:-1]: v for k, v in heard.items() if k.endswith("'")}
+        self._call([(first, given), (second, other)])
+        return True
+
+
+_QUESTIONS = frozenset((
+    "what", "what's", "how", "who", "when", "where", "why", "which", "is", "are", "do", "does",
+    "did", "can", "could", "will", "would", "should", "any", "was", "were", "has",
+))  # fmt: skip
+
+
+def _plain_order(pieces: list[Piece]) -> bool:
+    text = "".join(p.text for p in pieces).strip()
+    return "?" not in text and text.split(" ")[0].lower() not in _QUESTIONS and len(text) < 70
+
+
+def write(
+    rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
+) -> tuple[list[Spec], list[dict[str, Any]]] | None:
+    """A dialogue's tools and messages; None where a draw does not fit.
+
+    Args:
+        rng: Source of chance.
+        values: Slot values.
+        split: "train" or "heldout".
+        purposes: Intents of the split.
+    """
+    scene = Scene(rng, values, split, purposes)
+    scene.offer()
+    for _ in range(rng.choice((1, 1, 2, 2, 3)) if split == "train" else 1):
+        _turn(scene)
+    if not scene.messages:
+        return None
+    return [t.spec for t in scene.tools], scene.messages
+
+
+def _turn(scene: Scene) -> None:
+    rng = scene.rng
+    tool, other = rng.choice(scene.tools), rng.choice(scene.tools)
+    roll = rng.random()
+    if scene.absent and roll < 0.3:
+        scene.decline(scene.absent[0])
+        return
+    if roll < 0.45 and isinstance(tool, Stranger) and scene.bare(tool):
+        return
+    if roll > 0.93 and tool is not other and scene.both(tool, other):
+        return
+    if scene.request(tool) and rng.random() < 0.15 and isinstance(tool, Stranger):
+        scene.correct(tool)

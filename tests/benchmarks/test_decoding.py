@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from benchmarks.dlm import decoding
+from benchmarks.dlm.decoding import WAYS, Answered, Case, figures, measure, rounds
+from dlm.checkpoint import Checkpoint
+from dlm.template import Turn
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_every_way_is_measured_and_what_is_verified_agrees() -> None:
+    asked = [
+        Case((turns[0],), TOOLS, "calls" if turns[1].calls else "replies") for turns in DIALOGUES
+    ]
+    told = measure(Checkpoint("taught", taught(), template()), asked)
+    for kind in ("replies", "calls"):
+        assert set(told[kind]) == set(WAYS)
+        for name, way in WAYS.items():
+            if way.verified:
+                assert told[kind][name]["agreement"]["rate"] == 1.0
+        assert told[kind]["token_by_token"]["tokens_per_forward"] == 1.0
+        assert told[kind]["token_by_token"]["speed"] == 1.0
+        assert told[kind]["self_verification"]["tokens_per_forward"] > 1.5
+
+
+def test_rates_are_of_all_answers_together() -> None:
+    alone = [Answered([1, 2, 3, 4], 4, 2.0), Answered([1, 2], 2, 1.0)]
+    told = figures([Answered([1, 2, 3, 4], 2, 1.0), Answered([1, 9], 1, 0.5)], alone, alone)
+    assert told["tokens_per_forward"] == 2.0
+    assert told["tokens_per_s"] == 4.0
+    assert told["speed"] == 2.0
+    assert told["agreement"] == {"count": 1, "of": 2, "rate": 0.5}
+
+
+def test_a_round_is_measured_for_every_batch() -> None:
+    told = list(rounds(Checkpoint("random", model(0), template()), prompt_tokens=20, repeats=5))
+    assert [one["batch"] for one in told] == list(decoding.BATCHES)
+    assert all(one["round_ms"]["n"] == 4 for one in told)
+
+
+def test_an_argument_is_what_the_user_said() -> None:
+    turns = tuple(Turn("user", str(number)) for number in range(5))
+    assert Case(turns, TOOLS, "calls").rules.said == ("2", "3", "4")

@@ -1,0 +1,56 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dlm.evaluate.cases import CALLS, Kind
+from dlm.evaluate.sets import SETS, Stock, chosen
+
+CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
+WITHOUT_CORPORA = ("own", "renamed", "unseen", "noise", "parallel", "going_on", "asking")
+
+
+@pytest.fixture(scope="module")
+def stock() -> Stock:
+    return Stock.load(None)
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[Stock]:
+    if not (CORPORA / "slot_values.jsonl.xz").exists():
+        pytest.skip(f"no text corpora in {CORPORA}")
+    yield Stock.load(CORPORA)
+
+
+@pytest.mark.parametrize("name", WITHOUT_CORPORA)
+def test_a_set_is_the_same_each_time_and_as_large_as_asked(name: str, stock: Stock) -> None:
+    first, again = chosen(name, stock, 0.1), chosen(name, stock, 0.1)
+    assert first == again
+    assert len(first) == round(SETS[name][1] * 0.1)
+
+
+def test_sets_without_corpora_are_empty(stock: Stock) -> None:
+    assert {name for name in SETS if not chosen(name, stock, 0.02)} == set(SETS) - set(
+        WITHOUT_CORPORA
+    )
+
+
+def test_sets_hold_what_they_are_named_for(stock: Stock) -> None:
+    assert all(c.kind is Kind.PARALLEL for c in chosen("parallel", stock, 0.2))
+    assert all(c.kind in CALLS for c in chosen("noise", stock, 0.1))
+    assert {c.kind for c in chosen("asking", stock, 0.2)} == {Kind.ASK, Kind.ANSWERED}
+    assert all(any(t.calls for t in c.turns) for c in chosen("going_on", stock, 0.1))
+
+
+def test_other_peoples_sentences_ask_for_many_tools(full: Stock) -> None:
+    found = chosen("others", full, 0.3)
+    assert len({c.wanted.calls[0].name for c in found}) > 10
+    assert all(len(c.tools) == 20 for c in found)
+    orders = chosen("coffee", full, 0.3)
+    assert {c.wanted.calls[0].name for c in orders} == {"order_drink"}
+    assert all(c.kind is Kind.DECLINE for c in chosen("out_of_scope", full, 0.1))
+
+
+def test_an_unknown_set_is_refused(stock: Stock) -> None:
+    with pytest.raises(ValueError, match="got 'mine'"):
+        chosen("mine", stock, 1.0)

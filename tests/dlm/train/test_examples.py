@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from dlm.train.examples import ExampleError, Row, beside, mixed, read, row_of
+
+SEATS = {
+    "type": "function",
+    "function": {
+        "name": "book_seats",
+        "description": "Book seats.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "show": {"type": "string"},
+                "count": {"type": "integer"},
+                "row": {"type": "string", "enum": ["front", "back"]},
+            },
+            "required": ["show"],
+        },
+    },
+}
+
+
+def call(identity: str = "c1", **changes: Any) -> dict[str, Any]:
+    function = {"name": "book_seats", "arguments": '{"show": "hamlet", "count": 2}'} | changes
+    return {"id": identity, "type": "function", "function": function}
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    return {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "two seats for hamlet"},
+            {"role": "assistant", "content": None, "tool_calls": [call()]},
+            {"role": "tool", "tool_call_id": "c1", "content": "Booked."},
+            {"role": "assistant", "content": "Booked."},
+        ],
+        "tools": [SEATS],
+    } | changes
+
+
+def test_a_dialogue_is_read() -> None:
+    function = SEATS["function"]
+    assert row_of(line()) == {
+        "system": "Be brief.",
+        "tools": [function],
+        "messages": [
+            {"role": "user", "content": "two seats for hamlet"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"name": "book_seats", "arguments": {"show": "hamlet", "count": 2}}],
+            },
+            {"role": "tool", "content": "Booked."},
+            {"role": "assistant", "content": "Booked.", "tool_calls": []},
+        ],
+    }
+
+
+def test_calls_may_be_parallel_and_answered_in_any_order() -> None:
+    messages = [
+        {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": "two shows"},
+        {"role": "assistant", "content": "Yes.", "tool_calls": [call("a"), call("b")]},
+        {"role": "tool", "tool_call_id": "b", "content": "One."},
+        {"role": "tool", "tool_call_id": "a", "content": "Two."},
+    ]
+    row = row_of({"messages": messages, "tools": [SEATS], "parallel_tool_calls": True})
+    assert row["system"] == "Be brief."
+    assert len(row["messages"][1]["tool_calls"]) == 2
+
+
+def test_a_dialogue_may_have_no_tools_and_no_instructions() -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
+    assert row_of({"messages": messages})["tools"] == []
+
+
+def edited(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    made = copy.deepcopy(line())
+    edit(made)
+    return made
+
+
+def function_of(made: dict[str, Any]) -> dict[str, Any]:
+    return made["messages"][2]["tool_calls"][0]["function"]  # type: ignore[no-any-return]
+
+
+WRONG: list[tuple[Any, str]] = [
+    ([1], r"got a list, expected an object with messages"),
+    (line(message=[]), r"got key 'message', expected messages"),
+    (line(parallel_tool_calls="no"), r"parallel_tool_calls: expected true or false"),
+    (line(messages=None), r"messages: got nothing, expected a list"),
+    (line(messages=[]), r"messages: got a list, expected a list that is not empty"),
+    (line(messages=["hi"]), r"messages\[0\]: got a text, expected an object"),
+    (line(tools={}), r"tools: got an object, expected a list"),
+    (line(tools=[SEATS["function"]]), r'tools\[0\]: expected \{"type": "function"'),
+    (line(tools=[{"type": "function"}]), r"tools\[0\].function: got nothing, expected an object"),
+    (line(tools=[SEATS, SEATS]), r"tools\[1\].function.name: 'book_seats' is there twice"),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(name="")),
+        r"tools\[0\].function.name: got an empty text",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(parameters={"type": "array"})),
+        r"tools\[0\].function.parameters: expected a schema of type object",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"]["parameters"]["properties"].update(show=3)),
+        r"tools\[0\].function.parameters.show: ",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(description=3)),
+        r"tools\[0\].function.description: expected a text",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(role="bot")),
+        r"messages\[1\].role: got 'bot', expected one of system, developer, user, assistant, tool",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(content="")),
+        r"messages\[1\].content: got an empty text, expected a text that is not empty",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(content=[{"type": "image"}])),
+        r"messages\[1\].content\[0\].text: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"].insert(2, {"role": "system", "content": "x"})),
+        r"messages\[2\]: a system message must come first",
+    ),
+    (
+        edited(lambda m: m["messages"].append({"role": "assistant", "content": "x"})),
+        r"messages\[5\]: two assistant messages in a row",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(content="", tool_calls=[])),
+        r"messages\[4\].content: got an empty text",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(content=None)),
+        r"messages\[4\].content: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"][2].update(tool_calls={"id": 1})),
+        r"messages\[2\].tool_calls: got an object, expected a list",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"][0].update(type="tool")),
+        r"messages\[2\].tool_calls\[0\].type: got 'tool', expected 'function'",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"][0].pop("id")),
+        r"messages\[2\].tool_calls\[0\].id: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"].append(call())),
+        r"messages\[2\].tool_calls\[1\].id: 'c1' is there twice",
+    ),
+    (
+        {
+            **edited(lambda m: m["messages"][2]["tool_calls"].append(call("c2"))),
+            "parallel_tool_calls": False,
+        },
+        r"messages\[2\]: got 2 calls though parallel_tool_calls is false",
+    ),
+    (
+        edited(lambda m: function_of(m).update(name="book")),
+        r"tool_calls\[0\].function.name: got 'book', expected one of \['book_seats'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments={"show": "x"})),
+        r"function.arguments: got an object, expected the JSON text of an object",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments="{show}")),
+        r"function.arguments: not JSON: ",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments="[1]")),
+        r"function.arguments: got a list, expected an object",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "seat": 1}')),
+        r"function.arguments: got 'seat', expected of \['show', 'count', 'row'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"count": 1}')),
+        r"function.arguments: 'show' is missing",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "count": "two"}')),
+        r"function.arguments.count: got '?\"?two",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "row": "side"}')),
+        r"function.arguments.row: got 'side', expected one of \['front', 'back'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": 3}')),
+        r"function.arguments.show: got 3, which does not fit its schema",
+    ),
+    (
+        edited(lambda m: m["messages"][3].update(tool_call_id="c9")),
+        r"messages\[3\].tool_call_id: 'c9' answers no call before it",
+    ),
+    (
+        edited(lambda m: m["messages"][3].pop("tool_call_id")),
+        r"messages\[3\].tool_call_id: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"].pop(3)),
+        r"messages\[3\]: expected the results of calls c1",
+    ),
+    (line(messages=[{"role": "user", "content": "hi"}]), r"at least one of role assistant"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told"), WRONG)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, wrong: Any, told: str) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text(f"{json.dumps(line())}\n\n{json.dumps(wrong)}\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match=rf"mine.jsonl:3: .*{told}"):
+        read(file)
+
+
+def test_a_line_that_is_no_json_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text(f"{json.dumps(line())}\n{{'messages'\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match=r"mine.jsonl:2: not JSON: Expecting property name"):
+        read(file)
+
+
+def test_an_empty_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match="no dialogues"):
+        read(file)
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "other.jsonl")
+
+
+def test_the_example_in_the_documentation_is_right(repo_root: Path) -> None:
+    text = (repo_root / "docs" / "fine-tuning.md").read_text(encoding="utf-8")
+    row = row_of(json.loads(text.split("```json")[1].split("```")[0]))
+    assert row["messages"][1]["tool_calls"][0]["arguments"]["plants"] == "roses"
+
+
+def tool(name: str) -> Row:
+    return {"name": name, "description": "", "parameters": {"type": "object", "properties": {}}}
+
+
+def own() -> Iterator[Row]:
+    for number in itertools.count():
+        yield {"system": "", "tools": [tool("get_time"), tool("stop")], "messages": [number]}
+
+
+@pytest.mark.parametrize("replay", [0.0, 0.5, 0.9])
+def test_our_own_dialogues_have_their_share(replay: float) -> None:
+    examples = [row_of(line()) | {"messages": [f"mine {i}"]} for i in range(10)]
+    rows = list(itertools.islice(mixed(examples, own(), replay, 1), 2000))
+    mine = [row for row in rows if isinstance(row["messages"][0], str)]
+    assert len(mine) / 2000 == pytest.approx(1 - replay, abs=0.04)
+    # All are seen before one is seen again.
+    assert sorted(row["messages"][0] for row in mine[:10]) == [f"mine {i}" for i in range(10)]
+    again = list(itertools.islice(mixed(examples, own(), replay, 1), 50))
+    assert again == rows[:50] != list(itertools.islice(mixed(examples, own(), replay, 2), 50))
+    with_others = sum(len(row["tools"]) > 1 for row in mine) / len(mine)
+    assert with_others == pytest.approx(0.5, abs=0.12)
+    if replay:
+        ours = [row for row in rows if isinstance(row["messages"][0], int)]
+        taught = sum("book_seats" in [t["name"] for t in row["tools"]] for row in ours)
+        assert taught / len(ours) == pytest.approx(0.5, abs=0.06)
+
+
+def test_tools_are_declared_once_and_the_row_is_not_changed() -> None:
+    row = next(own())
+    before = copy.deepcopy(row)
+    others = [tool("get_time"), *(tool(f"other_{i}") for i in range(9))]
+    for seed in range(40):
+        names = [t["name"] for t in beside(row, others, Random(seed))["tools"]]
+        assert len(set(names)) == len(names) <= 7
+        assert {"get_time", "stop"} <= set(names)
+    assert row == before
+
+
+def test_a_dialogue_without_tools_gets_none() -> None:
+    row = {"system": "", "tools": [], "messages": []}
+    assert all(beside(row, [tool("a")], Random(seed)) == row for seed in range(9))

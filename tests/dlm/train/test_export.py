@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from dlm.train.export import export, main, quantised, shards, write
+from dlm.weights import load_model, save_model
+from tests.dlm.tiny import model, tokenizer
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    save_model(model(), tmp_path / "run")
+    tokenizer().save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.glob("*.safetensors"))
+
+
+def test_shards_hold_the_same_weights(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    files = export(run, out, int8=False, limit=25_000)
+    assert len(files) > 2
+    assert all(file.stat().st_size < 25_000 + 4096 for file in files)
+    assert not (out / "model.safetensors").exists()
+    index = json.loads((out / "model.safetensors.index.json").read_text(encoding="utf-8"))
+    assert set(index["weight_map"].values()) == {file.name for file in files}
+    whole = load_model(run).state_dict()
+    for name, weight in load_model(out).state_dict().items():
+        assert torch.equal(weight, whole[name])
+
+
+def test_one_file_needs_no_index(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out", int8=False, limit=25_000)
+    files = export(run, tmp_path / "out", int8=False, limit=10**9)
+    assert [file.name for file in files] == ["model.safetensors"]
+    assert not (tmp_path / "out" / "model.safetensors.index.json").exists()
+    load_model(tmp_path / "out")
+
+
+def test_eight_bits_are_half_as_large_and_nearly_the_same(run: Path, tmp_path: Path) -> None:
+    main([str(run), "--out", str(tmp_path / "out"), "--int8"])
+    assert size(tmp_path / "out") < 0.65 * size(run)
+    whole = load_model(run).state_dict()
+    for name, weight in load_model(tmp_path / "out").state_dict().items():
+        if weight.dim() == 2:
+            bound = whole[name].abs().amax(dim=1, keepdim=True) / 127 * 0.51
+            assert ((weight - whole[name]).abs() <= bound).all()
+        else:
+            assert torch.equal(weight, whole[name])
+
+
+def test_rows_keep_their_own_scale_and_zeros_stay() -> None:
+    given = torch.tensor([[1000.0, -500.0], [0.001, 0.002], [0.0, 0.0]])
+    made = quantised({"a": given, "norm": torch.ones(3)})
+    assert made["a"].dtype == torch.int8
+    torch.testing.assert_close(made["a"].float() * made["a_scale"], given, rtol=0.01, atol=0.0)
+    assert set(made) == {"a", "a_scale", "norm"}
+
+
+def test_a_weight_that_fits_no_file_is_told() -> None:
+    with pytest.raises(ValueError, match="big: got 400 bytes, expected at most 300"):
+        shards({"big": torch.zeros(100)}, 300)
+
+
+def test_groups_are_filled_in_order() -> None:
+    made = shards({name: torch.zeros(25) for name in "abcde"}, 250)
+    assert [list(group) for group in made] == [["a", "b"], ["c", "d"], ["e"]]
+
+
+def test_old_weights_go(tmp_path: Path) -> None:
+    tensors = {name: torch.zeros(25) for name in "abc"}
+    assert len(write(tensors, tmp_path, 100)) == 3
+    assert len(write(tensors, tmp_path, 200)) == 2
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2

@@ -1,0 +1,48 @@
+from random import Random
+from typing import Any
+
+from dlm.train.holdout import held_out, unseen
+from dlm.train.intent_tools import answered, asked, collect, offer
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "text": f"play something by singer {i} on the radio",
+        "intent": "play_radio",
+        "slots": {"artist_name": f"singer {i}"},
+    }
+    for i in range(40)
+]
+
+
+def test_rows_become_a_purpose_with_spans() -> None:
+    (purpose,) = collect(ROWS, "train").values()
+    assert purpose.verbs[0] == "play"
+    assert len(purpose.rows) == sum(not held_out(r["text"]) for r in ROWS)
+    assert all(slots == {"artist_name": (3, 5)} for _, slots in purpose.rows)
+
+
+def test_unseen_intents_are_in_the_held_out_split_alone() -> None:
+    name = next(f"intent_{i}" for i in range(99) if unseen(f"intent_{i}"))
+    rows = [{"text": f"do thing {i}", "intent": name, "slots": {}} for i in range(20)]
+    assert not collect(rows, "train")
+    assert list(collect(rows, "heldout")) == [name]
+    assert not collect(ROWS, "heldout")
+
+
+def test_a_slot_that_is_not_said_refuses_the_row() -> None:
+    wrong = [{**row, "slots": {"artist_name": "abba"}} for row in ROWS]
+    assert not collect(wrong, "train")
+
+
+def test_an_offered_purpose_asks_and_answers() -> None:
+    (purpose,) = collect(ROWS, "train").values()
+    rng = Random(1)
+    for _ in range(50):
+        text, slots = rng.choice(purpose.rows)
+        wish = offer(purpose, rng, "snake", slots)
+        pieces = asked(wish, text, slots) or []
+        said = {p.slot: p.text for p in pieces if p.slot}
+        assert set(wish.spec["parameters"]["required"]) <= set(said)
+        assert set(said) == set(wish.keys.values())
+        result, reply = answered(wish, said, rng)
+        assert result and reply and "{" not in reply

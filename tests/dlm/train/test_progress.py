@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import io
+
+from dlm.train.progress import Progress
+
+ROW: dict[str, float | str] = {
+    "step": 40,
+    "minutes": 12.5,
+    "phase": "joint",
+    "tokens_per_s": 12_345,
+    "causal": 0.5,
+    "heldout_causal": 0.75,
+}
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_reports_are_lines_where_nobody_watches() -> None:
+    out = io.StringIO()
+    with Progress(60, 9, out) as progress:
+        progress(ROW)
+        progress(ROW)
+    assert out.getvalue() == f"{ROW}\n" * 2
+
+
+def test_a_line_tells_where_the_run_is() -> None:
+    line = Progress(60, 100).line(ROW)
+    assert line.startswith("joint step 40 · 12.5 of 60 min · 47.5 min left · 12,345 tokens/s · ")
+    assert line.endswith("causal 0.500 · heldout causal 0.750")
+    assert "9.0 min left" in Progress(60, 9).line(ROW)
+    assert "0.0 min left" in Progress(10, 9).line(ROW)
+    assert "tokens/s (41% of peak)" in Progress(60, 9).line({**ROW, "utilisation": 0.414})
+
+
+def test_a_terminal_gets_a_live_line_that_remembers_what_is_told_seldom() -> None:
+    out = Terminal()
+    with Progress(60, 9, out) as progress:
+        progress(ROW)
+        progress({**{k: v for k, v in ROW.items() if k != "heldout_causal"}, "step": 60})
+    last = out.getvalue().split("joint step 60")[-1]
+    assert "0.750" in last
