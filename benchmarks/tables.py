@@ -15,7 +15,11 @@ from typing import Any
 
 from benchmarks.report import RESULTS, ROOT
 
-DOCUMENTS = ("README.md", "docs/model-card.md")
+DOCUMENTS = ("README.md", "docs/model-card.md", "docs/turn-taking.md")
+TIMES = {
+    "voice_to_voice_ms": "voice to voice",
+    "end_of_turn_to_voice_ms": "end-of-turn decision to first audible sample",
+}
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -37,6 +41,25 @@ def latency(told: dict[str, Any]) -> list[list[str]]:
     if silence["n"]:
         cells = [str(silence["n"]), _ms(silence["p50"]), _ms(silence["p95"])]
         rows.append(["barge-in: first sample of speech to silence", *cells])
+    return rows
+
+
+def drafting(told: dict[str, Any]) -> list[list[str]]:
+    """With drafts and without, and several calls at once, of turns.json."""
+    ways: dict[str, dict[str, Any]] = told["figures"].get("drafting", {})
+    rows = [["", *(f"drafting {name}" for name in ways)]]
+    if not ways:
+        return rows
+    for key, name in TIMES.items():
+        rows.append([f"{name}, p50, p95", *(_pair(way[key]) for way in ways.values())])
+    rows.append(["false cutoffs", *(_rate(way["false_cutoffs"]) for way in ways.values())])
+    for calls in next(iter(ways.values()))["calls"]:
+        held = [way["calls"].get(calls, {}) for way in ways.values()]
+        times = [_pair(some.get("voice_to_voice_ms")) for some in held]
+        rows.append([f"voice to voice, {calls} calls at once", *times])
+    for key in ("committed_as_it_stood", "revised", "thrown_away", "forwards_discarded"):
+        cells = [_rate(way["drafts"][key]) for way in ways.values()]
+        rows.append([f"drafts: {key.replace('_', ' ')}", *cells])
     return rows
 
 
@@ -72,30 +95,126 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
 
 
 def quality(told: dict[str, Any]) -> list[list[str]]:
-    """The shipped model on held-out dialogues, of quality.json."""
+    """The shipped model on what training never showed, of quality.json."""
     names = {
-        "decision": "call or talk, right",
-        "tool": "tool name exact",
-        "call": "tool name and arguments exact",
-        "reply": "reply has the result's numbers and no other",
-        "well_formed": "answer well formed",
-        "tokens_per_forward_calls": "tokens per forward, calls",
-        "tokens_per_forward_replies": "tokens per forward, replies",
+        "own": "own tools, held-out phrasings",
+        "others": "own tools, sentences of other authors",
+        "noise": "own tools, through a bad recogniser",
+        "renamed": "own tools under unseen names",
+        "unseen": "tools for things that training never named",
+        "services": "services of other people's dialogues",
+        "coffee": "orders of other people's coffee dialogues",
+        "parallel": "several calls in one turn",
+        "going_on": "follow-ups and corrections",
     }
-    spans, free = told["figures"]["spans"], told["figures"]["free"]
-    rows = [["", "cases", "arguments are spans of what was said", "arguments free"]]
+    figures = told["figures"]
+    rows = [["", "cases", "tool right", "tool and arguments right"]]
     for name, label in names.items():
-        form = "{:.2f}" if name.startswith("tokens") else "{:.1%}"
-        cells = [form.format(figures[name]) for figures in (spans, free)]
-        rows.append([label, str(spans.get(f"{name}_cases", "")), *cells])
+        scores = figures["sets"].get(name)
+        if scores:
+            cells = [f"{scores[key]:.1%}" for key in ("tool", "call")]
+            rows.append([label, str(scores["call_cases"]), *cells])
+    for label, cases, share in _other_shares(figures):
+        rows.append([label, str(cases), "", f"{share:.1%}"])
+    instant = figures["speed"]["instant"]
+    for kind in ("calls", "replies"):
+        form = f"{instant[f'tokens_per_forward_{kind}']:.2f}"
+        rows.append([f"tokens per forward, {kind}", "", "", form])
+    return rows
+
+
+def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
+    """Shares that are not of calls: label, cases, share."""
+    sets, replies = figures["sets"], figures["replies"]
+    found = [
+        ("replies that tell the value and nothing made up", replies["cases"], replies["grounded"])
+    ]
+    if "coffee" in sets:
+        coffee = sets["coffee"]
+        found.append(("slots of those coffee orders", coffee["call_cases"], coffee["slots"]))
+    if "asking" in sets:
+        found.append(
+            ("asked back for what is missing", sets["asking"]["ask_cases"], sets["asking"]["ask"])
+        )
+    if "out_of_scope" in figures:
+        scope, cases = figures["out_of_scope"], sets["out_of_scope"]["decision_cases"]
+        found.append(("out of scope, declined", cases, scope["recall"]))
+        served = sum(sets[n]["call_cases"] for n in ("own", "others", "noise") if n in sets)
+        found.append(("in scope, declined all the same", served, scope["false_refusals"]))
+    if "heard" in figures:
+        real = figures["heard"]
+        found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))
+        found.append(("slots of recorded orders", real["orders"], real["orders_slots_heard"]))
+    if "talk" in figures:
+        talk = figures["talk"]
+        found.append(
+            ("small talk: empty or looping replies", talk["openers"], talk["empty"] + talk["loops"])
+        )
+    return found
+
+
+def decoding(told: dict[str, Any]) -> list[list[str]]:
+    """Ways of decoding with the same weights, of decoding.json."""
+    kinds = {"replies": "replies", "calls": "tool calls"}
+    heads = ("tokens per forward", "times as fast", "same answer")
+    rows = [["", *(f"{label}: {head}" for label in kinds.values() for head in heads)]]
+    figures = told["figures"]
+    for way in figures["replies"]:
+        cells = []
+        for kind in kinds:
+            one = figures[kind][way]
+            speed = f"{one['speed']:.2f}"
+            cells += [f"{one['tokens_per_forward']:.2f}", speed, _rate(one["agreement"])]
+        rows.append([way.replace("_", " "), *cells])
+    return rows
+
+
+def endings(told: dict[str, Any]) -> list[list[str]]:
+    """Each profile's dead air and false cutoffs, of endpointing.json."""
+    groups = ("in domain", "in domain, with pauses")
+    heads = [f"{name}: {what}" for name in groups for what in ("dead air p50, p95", "cut off")]
+    rows = [["profile", *heads]]
+    profiles = told["figures"]["profiles"]
+    for rule in profiles[groups[0]]:
+        cells = [profiles[name][rule] for name in groups]
+        timed = [
+            (f"{_ms(c['dead_air_ms']['p50'])}, {_ms(c['dead_air_ms']['p95'])}", c["false_cutoffs"])
+            for c in cells
+        ]
+        rows.append([rule, *[cell for air, cut in timed for cell in (air, _rate(cut))]])
+    return rows
+
+
+def dead_air(told: dict[str, Any]) -> list[list[str]]:
+    """The least mean dead air within a share of turns cut off, of endpointing.json."""
+    found = told["figures"]["least_dead_air_within_false_cutoffs"]
+    budgets = list(next(iter(found.values())))
+    rows = [["mean (median) dead air", *[f"at most {budget} cut off" for budget in budgets]]]
+    for rule, at in found.items():
+        cells = [f"{_ms(p['mean_ms'])} ({_ms(p['p50_ms'])})" if p else "" for p in at.values()]
+        rows.append([rule, *cells])
+    return rows
+
+
+def interruptions(told: dict[str, Any]) -> list[list[str]]:
+    """What stops the agent, of interruptions.json."""
+    rows = [["heard while the agent speaks", "stopped it", "sound held after p50, p95"]]
+    for kind, group in told["figures"].items():
+        held = group["held_after_ms"]
+        rows.append([kind, _rate(group["stopped"]), f"{_ms(held['p50'])}, {_ms(held['p95'])}"])
     return rows
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "latency": ("turns", latency),
+    "endings": ("endpointing", endings),
+    "dead_air": ("endpointing", dead_air),
+    "interruptions": ("interruptions", interruptions),
+    "drafting": ("turns", drafting),
     "understanding": ("turns", understanding),
     "footprint": ("footprint", footprint),
     "quality": ("quality", quality),
+    "decoding": ("decoding", decoding),
 }
 
 
@@ -120,6 +239,10 @@ def filled(text: str, results: Path = RESULTS) -> str:
 
 def _ms(value: float | None) -> str:
     return "" if value is None else f"{value:.0f} ms"
+
+
+def _pair(timing: dict[str, Any] | None) -> str:
+    return f"{_ms(timing['p50'])}, {_ms(timing['p95'])}" if timing and timing["n"] else ""
 
 
 def _rate(share: dict[str, Any]) -> str:

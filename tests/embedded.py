@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from voice.config import Config, load_config
-
-EMBEDDED = ("asr.engine=sphinx", "tts.engine=espeak", "tools.database=:memory:")
+from voice.demo_server import EMBEDDED
 
 
 def embedded_config(*overrides: str) -> Config:

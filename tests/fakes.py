@@ -11,6 +11,7 @@ from typing import Any
 from voice.config import AgentConfig
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
+from voice.tools import SessionScope
 from voice.turns import SessionOptions
 from voice.types import Message, Role, Samples
 
@@ -36,6 +37,7 @@ class FakeSession:
     run_error: Exception | None = None
     closed: str | None = None
     session_id: str = "sess_fake"
+    scope: SessionScope = field(default_factory=lambda: SessionScope("sess_fake"))
 
     def __post_init__(self) -> None:
         self.messages: dict[str, Message] = {}
@@ -124,7 +126,12 @@ class FakeParts:
     prepare: Callable[[FakeSession], None] | None = None
     sessions: list[FakeSession] = field(default_factory=list)
     synthesizer: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="espeak"))
+    model: None = None
     closed: bool = False
+    agents: dict[str, FakeParts] = field(default_factory=dict)
+
+    def for_agent(self, name: str) -> FakeParts:
+        return self.agents[name]
 
     def session(self, options: SessionOptions | None = None) -> FakeSession:
         session = FakeSession(options or OPTIONS)

@@ -43,7 +43,7 @@ class Script:
             `StopSpeaking`.
     """
 
-    def __init__(self, heard: str = "", **options: object) -> None:
+    def __init__(self, heard: str = "", draft_words: int = 0, **options: object) -> None:
         numbers = itertools.count(1)
         base = SessionOptions(instructions="Be brief.", agent_tools=tuple(TOOLS))
         self.conversation = Conversation(
@@ -51,6 +51,7 @@ class Script:
             TOOLS,
             ids=lambda prefix: f"{prefix}{next(numbers)}",
             max_tool_calls=3,
+            draft_words=draft_words,
         )
         self.heard = heard
         self.commands: list[Command] = []

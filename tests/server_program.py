@@ -9,11 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-EMBEDDED = (
-    *("--set", "asr.engine=sphinx"),
-    *("--set", "tts.engine=espeak"),
-    *("--set", "tools.database=:memory:"),
-)
+from voice.demo_server import EMBEDDED, as_arguments
 
 
 @asynccontextmanager
@@ -33,7 +29,7 @@ async def program(
         sys.executable,
         "-m",
         "voice.serve",
-        *EMBEDDED,
+        *as_arguments(EMBEDDED),
         "--port",
         "0",
         *arguments,

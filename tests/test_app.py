@@ -236,3 +236,22 @@ async def test_metrics_follow_the_conversation(server: Server) -> None:
     assert answer.headers["content-type"].startswith("text/plain")
     assert 'quicksilver_turn_mark_seconds_sum{mark="first_audio"} 0.25' in answer.text
     assert "quicksilver_live_sessions 1.0" in answer.text
+
+
+async def test_no_conversation_lasts_for_ever() -> None:
+    async with running(longest_session_s=0.1) as server, connect(server.url) as socket:
+        await receive(socket)
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+        assert socket.close_code == 1008
+        assert server.parts.sessions[0].closed is not None
+
+
+async def test_a_client_may_ask_for_transcripts_alone(server: Server) -> None:
+    async with connect(f"{server.url}?intent=transcription") as socket:
+        created = await receive(socket)
+        assert created["session"]["object"] == "realtime.transcription_session"
+        assert not server.parts.sessions[0].options.create_response
+    body = {"session": {"type": "transcription"}}
+    minted = (await server.http.post("/v1/realtime/client_secrets", json=body)).json()
+    assert minted["session"]["type"] == "transcription"

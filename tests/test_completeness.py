@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.completeness import Completeness, reads_complete
+from voice.completeness import Completeness, is_short_answer, reads_complete
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,8 @@ def test_complete(text: str) -> None:
         "what's the weather in", "remind me to", "can you", "turn on", "turn on the",
         "i'd like a large", "i would like", "convert five miles", "what is twelve times", "um",
         "what is", "my number is five five five", "5 5 5", "it's spelled j o h n",
-        "anna at example dot", "switch off the living", "two hours and thirty",
+        "anna at example dot", "anna at gmail", "it is anna dot miller",
+        "switch off the living", "two hours and thirty",
         "what do you want to", "i want", "turn on the kitchen", "turn off the living room",
         "set a timer", "add milk to the shopping", "what is on my shopping", "what", "what time",
         "how old", "i would also like", "how do you say",
@@ -47,7 +48,8 @@ def test_incomplete(text: str) -> None:
     [
         "", "  ", "?!", "remind me to call mom", "a large latte", "can i have a latte",
         "i'd like a mocha", "set an alarm for seven oh five", "anna",
-        "the meeting was moved",
+        "the meeting was moved", "anna dot miller at example dot com",
+        "five five five one two three four five six seven",
     ],
 )  # fmt: skip
 def test_neither(text: str) -> None:
@@ -57,3 +59,11 @@ def test_neither(text: str) -> None:
 def test_case_and_punctuation_do_not_matter() -> None:
     assert reads_complete("Set a timer, for TEN minutes!") is Completeness.COMPLETE
     assert reads_complete("What’s the") is Completeness.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [("Yeah.", True), ("no thanks", True), ("Stop!", True), ("stop the timer", False), ("", False)],
+)
+def test_a_short_answer_is_the_whole_text(text: str, short: bool) -> None:
+    assert is_short_answer(text) is short

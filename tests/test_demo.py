@@ -9,12 +9,11 @@ from rich.console import Console
 
 from tests.fake_realtime import FakeRealtime
 from voice import demo
-from voice.demo_server import ServerProcess
+from voice.demo_server import EMBEDDED, ServerProcess, as_arguments
 from voice.recordings import CONVERSATIONS, Line
 from voice.turn_report import ToolUse, Turn
 from voice.virtual_audio import AUDIBLE_ABOVE
 
-EMBEDDED = ["--set", "asr.engine=sphinx", "--set", "tts.engine=espeak"]
 TIME = Line("assistant-6-time", "what time is it", "get_time")
 LIGHT = Line("assistant-7-light", "turn on the kitchen light", "set_device")
 
@@ -123,7 +122,7 @@ def channels(file) -> np.ndarray:
 @pytest.mark.parametrize("agent", sorted(CONVERSATIONS))
 def test_the_demo_through_the_real_server(agent, tmp_path, capsys):
     file = tmp_path / "talk.wav"
-    status = demo.main([agent, *EMBEDDED, "--wav", str(file)])
+    status = demo.main([agent, *as_arguments(EMBEDDED), "--wav", str(file)])
     printed = capsys.readouterr().out
     turns = len(CONVERSATIONS[agent])
     assert f"{turns} of {turns} turns called the expected tool" in printed, printed

@@ -112,3 +112,13 @@ def test_what_the_user_said_last_comes_newest_first() -> None:
     for number in range(4):
         dialogue.add(f"u{number}", _user(f"text {number}"))
     assert dialogue.user_texts(2) == ("text 3", "text 2")
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    dialogue = Dialogue()
+    dialogue.add("u", Message(Role.USER, "hello"))
+    other = dialogue.copy()
+    other.add("a", Message(Role.AGENT, "hi"))
+    other.say("u", "good morning")
+    assert [entry.message.content for entry in dialogue] == ["hello"]
+    assert [entry.message.content for entry in other] == ["good morning", "hi"]

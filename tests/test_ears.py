@@ -20,6 +20,7 @@ from voice.types import (
     EndReason,
     Pause,
     Samples,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     Transcript,
@@ -125,7 +126,8 @@ class _Rig:
                 await self.changed.wait()
 
     def kinds(self) -> list[type]:
-        return [type(event) for event in self.heard if not isinstance(event, Transcript)]
+        told = [event for event in self.heard if not isinstance(event, Transcript | SpeechLasted)]
+        return [type(event) for event in told]
 
 
 @asynccontextmanager
@@ -287,3 +289,31 @@ async def test_a_client_may_fix_the_silence_that_ends_a_turn() -> None:
             rig.hear(_loud(1.2), _silent(0.5))
             await rig.settle()
             assert (TurnEnded in rig.kinds()) is ends
+
+
+@pytest.mark.parametrize(("opinion", "ends"), [(0.9, True), (0.0001, False), (None, False)])
+async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
+    opinion: float | None, ends: bool
+) -> None:
+    asked = []
+
+    async def judge(words: str) -> float | None:
+        asked.append(words)
+        return opinion
+
+    async with _rig() as rig:
+        rig.ears.opinion = judge
+        rig.hear(_loud(1.2), _silent(0.1))
+        await rig.settle()
+        rig.hear(_silent(0.3))
+        await rig.settle()
+        assert asked == ["word word"]
+        assert (TurnEnded in rig.kinds()) is ends
+
+
+async def test_what_was_understood_at_a_pause_is_told_before_the_turn_ends() -> None:
+    async with _rig() as rig:
+        rig.hear(_loud(1.2), _silent(0.1))
+        await rig.settle()
+        told = [event for event in rig.heard if isinstance(event, Transcript)]
+        assert (told[-1].text, told[-1].final) == ("word word", False)

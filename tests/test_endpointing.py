@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from voice.audio import Framer
 from voice.config import EndpointingConfig, VadConfig
 from voice.endpointing import Endpointer
+from voice.turn_end import Cues
 from voice.types import (
     FRAME_SAMPLES,
     AudioFrame,
     EndpointEvent,
     EndReason,
     Pause,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     TurnEnded,
@@ -32,17 +34,23 @@ SILENT = np.zeros(FRAME_SAMPLES, np.int16)
 
 
 class Player:
-    """Feeds an endpointer speech and silence by the millisecond."""
+    """Feeds an endpointer speech and silence by the millisecond.
+
+    Attributes:
+        lasted: The `SpeechLasted` among the events; the others are in ``events``.
+    """
 
     def __init__(self, endpointer: Endpointer | None = None) -> None:
         self.endpointer = endpointer or Endpointer(EndpointingConfig())
         self.events: list[EndpointEvent] = []
+        self.lasted: list[EndpointEvent] = []
         self._at = 0
 
     def play(self, ms: int, probability: float, transcript: str = "hello my") -> Player:
         for _ in range(ms // 20):
             frame = AudioFrame(SILENT, self._at)
-            self.events += self.endpointer.accept(frame, probability, transcript)
+            for event in self.endpointer.accept(frame, probability, Cues(transcript)):
+                (self.lasted if isinstance(event, SpeechLasted) else self.events).append(event)
             self._at += FRAME_SAMPLES
         return self
 
@@ -86,15 +94,50 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 @pytest.mark.parametrize(
     ("transcript", "silence_ms"),
     [
-        ("set a timer for ten minutes", 320),
-        ("a large latte", 600),
+        ("set a timer for ten minutes", 240),
+        ("a large latte", 520),
         ("add milk and", 1200),
         ("five five five", 1200),
-        ("", 900),
+        ("", 820),
     ],
 )
 def test_the_silence_depends_on_the_words(transcript: str, silence_ms: int) -> None:
     assert decided_after_ms(transcript) == silence_ms
+
+
+def test_enough_speech_is_told_once_a_turn_pauses_left_out() -> None:
+    player = Player().speech(600).silence(300, "and").speech(280)
+    assert player.lasted == []
+    player.speech(40).silence(300, "and").speech(2000)
+    assert player.lasted == [SpeechLasted(1)]
+    player.silence(2000).speech(1000)
+    assert player.lasted == [SpeechLasted(1), SpeechLasted(2)]
+
+
+def test_each_silence_can_be_fixed() -> None:
+    config = EndpointingConfig(
+        complete_silence_ms=300,
+        silence_ms=500,
+        incomplete_silence_ms=1000,
+        no_transcript_silence_ms=800,
+    )
+    for text, ms in (("what time is it", 300), ("a latte", 500), ("add milk and", 1000), ("", 800)):
+        assert decided_after_ms(text, Endpointer(config)) == ms
+
+
+def test_a_profile_is_chosen() -> None:
+    waits = [
+        decided_after_ms("a large latte", Endpointer(EndpointingConfig(profile=profile)))
+        for profile in ("eager", "balanced", "patient")
+    ]
+    assert waits == [340, 520, 960]
+
+
+def test_an_opinion_that_comes_late_still_decides() -> None:
+    player = Player().speech(1000).silence(400, "a latte with oat milk")
+    cues = Cues("a latte with oat milk", opinion=0.9)
+    player.events += player.endpointer.accept(AudioFrame(SILENT, 1400 * 16), 0.0, cues)
+    assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
 
 
 def test_a_fixed_silence_ignores_the_words() -> None:
@@ -205,7 +248,7 @@ def heard(audio: np.ndarray, engine: str, transcript: str) -> list[EndpointEvent
     return [
         event
         for frame in framer.push(audio)
-        for event in endpointer.accept(frame, vad.probability(frame), transcript)
+        for event in endpointer.accept(frame, vad.probability(frame), Cues(transcript))
     ]
 
 

@@ -18,16 +18,41 @@ STOREYS: list[dict[str, set[str]]] = [
     {"ground": {"types", "errors", "options", "config", "events", "audio"}},
     {"around": {"store", "metrics", "security"}},
     {
-        "ears": {"vad", "completeness", "endpointing", "asr"},
-        "mind": {"dialogue", "drafting", "grounding", "llm", "tools"},
+        "ears": {"vad", "completeness", "prosody", "turn_end", "backchannel", "endpointing", "asr"},
+        "mind": {"dialogue", "grounding", "llm", "tools"},
         "mouth": {"sentences", "normalize", "tts", "playout"},
     },
-    {"conversation": {"turns", "reply", "replying", "conversation"}},
-    {"pipeline": {"ears", "mouth", "marks", "parts", "pipeline"}},
+    {
+        "conversation": {
+            "turns",
+            "reply",
+            "replying",
+            "waiting",
+            "drafting",
+            "doubt",
+            "user_turn",
+            "conversation",
+        }
+    },
+    {
+        "pipeline": {
+            "ahead",
+            "ears",
+            "errands",
+            "generating",
+            "load",
+            "marks",
+            "mouth",
+            "parts",
+            "pipeline",
+            "synthesis",
+        }
+    },
     {
         "transports": {"transports", "realtime"},
         "clients": {
             "client",
+            "echo",
             "playback",
             "recordings",
             "screen",
@@ -36,14 +61,24 @@ STOREYS: list[dict[str, set[str]]] = [
             "virtual_audio",
         },
     },
-    {"doors": {"app", "serve", "local", "demo"}},
+    {"doors": {"app", "connections", "serve", "local", "demo"}},
 ]
 
 # What the engine runs on where nothing else is installed, at import and inside functions.
 ENGINE_IMPORTS = {"torch", "numpy", "tokenizers", "transformers", "safetensors"}
-ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance"}
+ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub"}
 # The engine's own door.
-SERVING = {"dlm.server", "dlm.serve"}
+SERVING = ("dlm.server", "dlm.serve")
+# Programs for the command line draw with rich and matplotlib and ask servers with httpx, all
+# imported when used.
+PROGRAM_LAZY_IMPORTS = {"rich", "httpx", "matplotlib"}
+PROGRAMS = (
+    "dlm.chat",
+    "dlm.bench",
+    "dlm.train.curves",
+    "dlm.train.progress",
+    "dlm.evaluate.report",
+)
 
 
 def modules() -> dict[str, Path]:
@@ -114,7 +149,7 @@ def test_a_module_of_voice_knows_only_what_is_below(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [name for name in MODULES if not name.startswith("voice") and name not in SERVING]
+    "module", [name for name in MODULES if not name.startswith(("voice", *SERVING))]
 )
 def test_the_engine_needs_little(module: str) -> None:
     holds_triton = module.startswith("kernels.") and module not in {"kernels.ops"}
@@ -123,6 +158,8 @@ def test_the_engine_needs_little(module: str) -> None:
         if name in PACKAGES or name in sys.stdlib_module_names:
             continue
         allowed = ENGINE_IMPORTS if at_import and not holds_triton else ENGINE_LAZY_IMPORTS
+        if module.startswith(PROGRAMS) and not at_import:
+            allowed = allowed | PROGRAM_LAZY_IMPORTS
         assert name in allowed, f"{module} imports {imported}{'' if at_import else ' (lazily)'}"
 
 

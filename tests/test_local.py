@@ -7,7 +7,9 @@ import pytest
 from rich.console import Console
 
 from voice import events
-from voice.local import ECHO_TAIL_S, LocalConversation, main
+from voice.echo import can_cancel
+from voice.errors import DeviceError
+from voice.local import ECHO_TAIL_S, LocalConversation, canceller_of, main
 from voice.playback import PlaybackQueue
 from voice.screen import Screen
 from voice.types import ToolCall, ToolResult
@@ -169,3 +171,33 @@ def test_a_mistake_is_one_line_on_standard_error(capsys):
     assert printed.err.startswith("error: ")
     assert "did you mean 'echo'" in printed.err
     assert printed.err.count("\n") == 1
+
+
+async def test_the_sound_is_held_and_goes_on():
+    local = Local(headset=True)
+    local.queue.push("r1", np.full(100, 9, np.int16))
+    await local.happen(STARTED, events.ReplyHeld("r1"))
+    local.queue.pull(20, 0.0)
+    assert local.queue.pull(20, 0.0).tolist() == [0] * 20
+    local = Local(headset=True)
+    local.queue.push("r1", np.full(100, 9, np.int16))
+    await local.happen(STARTED, events.ReplyHeld("r1"), events.ReplyReleased("r1"))
+    assert local.queue.pull(20, 0.0).tolist() == [9] * 20
+
+
+def test_a_canceller_is_used_where_it_can_be(monkeypatch):
+    card = SimpleNamespace(queue=PlaybackQueue(24_000), input_rate_hz=16_000, echo_delay_s=0.1)
+    assert canceller_of("headset", card) is None
+    assert canceller_of("half_duplex", card) is None
+    monkeypatch.setattr("voice.local.can_cancel", lambda: False)
+    assert canceller_of("auto", card) is None
+    with pytest.raises(DeviceError, match=r"quicksilver-voice\[local\]"):
+        canceller_of("cancel", card)
+
+
+@pytest.mark.skipif(not can_cancel(), reason="the extra 'local' is not installed")
+@pytest.mark.parametrize("echo", ["auto", "cancel"])
+def test_the_canceller_gives_sixteen_kilohertz(echo):
+    card = SimpleNamespace(queue=PlaybackQueue(24_000), input_rate_hz=48_000, echo_delay_s=0.1)
+    canceller = canceller_of(echo, card)
+    assert len(canceller.clean(np.zeros(48_000, np.int16))) in range(15_000, 16_001)

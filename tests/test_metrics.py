@@ -7,6 +7,7 @@ import pytest
 from voice.config import MetricsConfig
 from voice.errors import ConfigError
 from voice.events import (
+    DraftsUsed,
     Failure,
     FinalTranscript,
     ReplyEnded,
@@ -120,3 +121,17 @@ def test_lines_hold_words_when_asked(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_a_wrong_option(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"metrics\.json_lines"):
         Metrics(MetricsConfig(json_lines=str(tmp_path)))
+
+
+def test_drafts_are_counted_with_what_they_cost() -> None:
+    metrics = Metrics(MetricsConfig())
+    with metrics.session("s") as session:
+        session.observe(DraftsUsed(1, "stood", made=3, skipped=1, forwards=9, discarded=5))
+        session.observe(DraftsUsed(2, "", made=0, skipped=2, forwards=0, discarded=0))
+    sample = metrics.registry.get_sample_value
+    assert sample("quicksilver_drafts_total", {"made": "yes"}) == 3
+    assert sample("quicksilver_drafts_total", {"made": "no"}) == 3
+    assert sample("quicksilver_draft_forwards_total", {"used": "yes"}) == 4
+    assert sample("quicksilver_draft_forwards_total", {"used": "no"}) == 5
+    assert sample("quicksilver_draft_outcomes_total", {"outcome": "stood"}) == 1
+    assert 'outcome=""' not in metrics.render().decode()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from voice.errors import ModelError, ProtocolError
-from voice.events import ReplyAudio, ReplyHeard, SessionEvent
+from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
 from voice.mouth import Mouth, Told
 from voice.normalize import spoken
 from voice.tts.espeak import EspeakSynthesizer
@@ -185,3 +185,56 @@ async def test_replies_are_remembered_within_bounds() -> None:
         with pytest.raises(ProtocolError):
             rig.mouth.truncate("r0", 0)
         assert rig.mouth.truncate("r19", 0) == ""
+
+
+async def test_what_was_prepared_is_said_without_being_made_again() -> None:
+    made: list[str] = []
+
+    class Counting(EspeakSynthesizer):
+        def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
+            made.append(segment.text)
+            return super().synthesize(segment, speed)
+
+    async with _rig(Counting("en-us", 50)) as rig:
+        await asyncio.sleep(0)
+        rig.mouth.prepare(Segment(1, 0, "No.", "No."), 1.0)
+        for _ in range(2):
+            rig.mouth.prepare(Segment(1, 0, TEXT, spoken(TEXT)), 1.0)
+        await asyncio.wait_for(_until(lambda: TEXT in made), 20)
+        assert not rig.events
+        rig.say("r1", TEXT)
+        rig.mouth.end("r1")
+        await rig.wait_for(AudioSent)
+        assert made == ["No.", TEXT]
+        assert rig.audio_ms("r1") > 1500
+
+
+async def test_what_was_prepared_for_other_words_is_not_said() -> None:
+    async with _rig() as rig:
+        await asyncio.sleep(0)
+        rig.mouth.prepare(Segment(1, 0, TEXT, spoken(TEXT)), 1.0)
+        rig.say("r1", "Yes.")
+        rig.mouth.end("r1")
+        await rig.wait_for(AudioSent)
+        assert rig.audio_ms("r1") < 1500
+        rig.mouth.drop_prepared()
+
+
+async def test_what_is_held_is_not_heard_until_it_goes_on() -> None:
+    async with _rig() as rig:
+        rig.say("r1", TEXT)
+        rig.mouth.end("r1")
+        await rig.wait_for(AudioSent)
+        rig.now_ms = rig.audio_ms("r1") / 2
+        rig.mouth.hold("r1")
+        rig.now_ms += 60_000
+        rig.mouth.release("r1")
+        assert [e for e in rig.events if isinstance(e, ReplyHeld | ReplyReleased)] == [
+            ReplyHeld("r1"),
+            ReplyReleased("r1"),
+        ]
+        rig.mouth.stop("r1")
+        stopped = rig.told[-1]
+        assert isinstance(stopped, SpeakingStopped)
+        assert 0 < len(stopped.heard) < len(TEXT)
+        rig.mouth.hold("never")

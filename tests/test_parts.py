@@ -26,6 +26,18 @@ def test_each_session_has_a_detector_of_its_own(embedded_parts: Parts) -> None:
     assert embedded_parts.vad() is not embedded_parts.vad()
 
 
+def test_another_agent_shares_all_but_its_recogniser(embedded_parts: Parts) -> None:
+    coffee = embedded_parts.for_agent("coffee")
+    assert coffee.agent.name == "coffee"
+    assert coffee.model is embedded_parts.model
+    assert coffee.toolbox is embedded_parts.toolbox
+    assert coffee.recognizer is not embedded_parts.recognizer
+    assert "coffee" in coffee.describe()[0]
+    assert "order_drink" in coffee.options().agent_tools
+    with pytest.raises(ConfigError, match="butler"):
+        embedded_parts.for_agent("butler")
+
+
 def test_an_unknown_agent_is_named() -> None:
     with pytest.raises(ConfigError, match="butler"):
         Parts.load(embedded_config("agent=butler"))

@@ -60,6 +60,9 @@ class _Words:
         finally:
             self.left += 1
 
+    async def end_of_message(self, prompt: Prompt) -> float | None:
+        return None
+
     def warm_up(self, prompt: Prompt) -> None:
         pass
 
@@ -163,15 +166,14 @@ async def test_a_typed_message_is_answered(embedded_parts: Parts) -> None:
         assert (await rig.next(ReplyEnded)).status is ReplyStatus.COMPLETED
 
 
-async def test_the_second_turn_reuses_the_first_ones_keys_and_values(
-    embedded_parts: Parts,
-) -> None:
+async def test_typed_turns_follow_one_another(embedded_parts: Parts) -> None:
     async with _running(embedded_parts) as rig:
         for number in range(2):
             rig.session.add_item(f"u{number}", Message(Role.USER, "what time is it"), None)
             rig.session.create_response()
-            await rig.next(ReplyEnded)
-        assert len(rig.of(Denoising)) >= 2
+            assert (await rig.next(ReplyEnded)).status is ReplyStatus.COMPLETED
+        assert len(rig.of(ReplyToolCall)) == 2
+        assert rig.of(Denoising)
 
 
 async def test_speaking_over_the_agent_silences_it_and_keeps_the_heard_words(
@@ -289,7 +291,7 @@ async def test_a_tool_that_hangs_is_answered_for(embedded_parts: Parts) -> None:
     toolbox = embedded_parts.toolbox
     patch = pytest.MonkeyPatch()
     patch.setattr(toolbox, "_call", hang)
-    patch.setattr(toolbox, "_timeout_s", 0.05)
+    patch.setattr(toolbox._runs, "_timeout_s", 0.05)
     try:
         async with _running(parts) as rig:
             rig.session.create_response()
@@ -337,7 +339,7 @@ async def test_cancelling_leaves_the_model(embedded_parts: Parts) -> None:
 async def test_a_timer_rings_in_an_open_conversation(embedded_parts: Parts) -> None:
     async with _running(embedded_parts) as rig:
         call = ToolCall("ring", "set_timer", {"duration": "one second", "name": "tea"})
-        await rig.session._run_tool("none", call)
+        await embedded_parts.toolbox.run(call, rig.session.scope)
         assert (await rig.next(ReplyText)).delta == "Your tea timer is done."
 
 

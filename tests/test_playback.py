@@ -97,3 +97,26 @@ def test_two_threads_lose_nothing(queue: PlaybackQueue):
     assert not puller.is_alive()
     heard = np.concatenate(pulled)
     assert np.array_equal(heard[heard > 0], sent)
+
+
+def test_held_sound_fades_keeps_its_place_and_goes_on():
+    queue = PlaybackQueue(1000)
+    queue.push("a", np.full(100, 1000, np.int16))
+    assert queue.pull(20, 0.0).tolist() == [1000] * 20
+    queue.hold()
+    fading = queue.pull(20, 0.02)
+    assert fading[:5].tolist() == sorted(fading[:5].tolist(), reverse=True)
+    assert fading[4:].tolist() == [0] * 16
+    assert queue.pull(20, 0.04).tolist() == [0] * 20
+    assert queue.heard(0.06).played_ms == 25
+    queue.release()
+    assert queue.pull(100, 0.06).tolist() == [1000] * 75 + [0] * 25
+
+
+def test_what_is_flushed_while_held_does_not_hold_the_next_reply():
+    queue = PlaybackQueue(1000)
+    queue.push("a", np.full(100, 1000, np.int16))
+    queue.hold()
+    assert queue.flush().played_ms == 0
+    queue.push("b", np.full(10, 1000, np.int16))
+    assert queue.pull(10, 0.0).tolist() == [1000] * 10

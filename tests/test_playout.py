@@ -203,3 +203,17 @@ def test_the_estimate_plays_what_it_has_and_waits_for_more() -> None:
     estimate.sent(now_ms=6010, duration_ms=300)
     assert estimate.position_ms(6100) == 300
     assert estimate.position_ms(9000) == 800
+
+
+def test_the_estimate_stands_still_while_playback_is_held() -> None:
+    estimate = PlayoutEstimate()
+    estimate.sent(0, 1000)
+    estimate.hold(300)
+    estimate.hold(350)
+    assert estimate.position_ms(800) == 300
+    estimate.sent(800, 500)
+    assert estimate.position_ms(900) == 300
+    estimate.release(1300)
+    assert estimate.position_ms(1300) == 300
+    assert estimate.position_ms(1500) == 500
+    assert estimate.position_ms(9999) == 1500

@@ -1,15 +1,21 @@
+import base64
+
 import pytest
 
 from voice.config import ServerConfig
 from voice.errors import ConfigError
 from voice.security import (
+    AUDIO_BYTES_PER_S,
     MAX_EPHEMERAL_KEYS,
     AccessDenied,
     AccessPolicy,
     EphemeralKeys,
+    Intake,
+    Meter,
     SessionSlots,
     chosen_subprotocol,
     is_loopback,
+    same_secret,
 )
 
 KEY = "the-key-of-this-server"
@@ -166,3 +172,42 @@ def test_the_subprotocol_with_the_key_is_never_selected() -> None:
 )
 def test_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
+
+
+def test_basic_shows_a_key_as_its_password() -> None:
+    token = base64.b64encode(f"anyone:{KEY}".encode()).decode()
+    assert KEYED.check(headers(authorization=f"Basic {token}")).main_key
+    for bad in ("", "!!", base64.b64encode(b"\xff").decode(), base64.b64encode(b"no").decode()):
+        assert code_of(KEYED, headers(authorization=f"Basic {bad}")) == "missing_api_key"
+
+
+def test_secrets_are_the_same_or_not() -> None:
+    assert same_secret("a secret", "a secret")
+    assert not same_secret("a secret", "another, of another length")
+    assert not same_secret("é", "e")
+
+
+def test_a_meter_allows_a_burst_and_then_its_rate() -> None:
+    now = [0.0]
+    meter = Meter(2, 4, clock=lambda: now[0])
+    assert [meter.take() for _ in range(5)] == [True] * 4 + [False]
+    now[0] = 0.5
+    assert [meter.take(), meter.take()] == [True, False]
+    now[0] = 100.0
+    assert [meter.take(4), meter.take(0.1)] == [True, False]
+
+
+def test_a_client_may_send_a_minute_of_audio_at_once_and_then_in_time() -> None:
+    now = [0.0]
+    config = ServerConfig(max_audio_speed=2, max_messages_per_s=1000)
+    intake = Intake(config, clock=lambda: now[0])
+    assert intake.excess(60 * AUDIO_BYTES_PER_S) is None
+    assert intake.excess(1) == "audio comes faster than it can be spoken"
+    for _ in range(10):
+        now[0] += 1
+        assert intake.excess(2 * AUDIO_BYTES_PER_S) is None
+
+
+def test_a_client_may_send_so_many_messages() -> None:
+    intake = Intake(ServerConfig(max_messages_per_s=1), clock=lambda: 0.0)
+    assert [intake.excess(1) for _ in range(11)] == [None] * 10 + ["too many messages"]

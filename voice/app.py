@@ -6,11 +6,13 @@ models are loaded by the caller and shared by all conversations.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field
 from starlette.applications import Starlette
@@ -22,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from voice.app_api import ApiGate, api_routes
 from voice.config import Config, secret
 from voice.errors import ProtocolError
 from voice.metrics import CONTENT_TYPE, Metrics
@@ -29,8 +32,16 @@ from voice.realtime.client_events import parse_json
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, preview
 from voice.realtime.wire import WireModel, validated
-from voice.security import AccessDenied, AccessPolicy, Grant, SessionSlots, chosen_subprotocol
-from voice.transports.realtime import TRY_AGAIN_LATER, RealtimeConnection
+from voice.security import (
+    AccessDenied,
+    AccessPolicy,
+    Grant,
+    Intake,
+    SessionSlots,
+    chosen_subprotocol,
+)
+from voice.transports.realtime import POLICY, TRY_AGAIN_LATER, RealtimeConnection
+from voice.transports.telephone import Telephone
 
 if TYPE_CHECKING:
     from voice.pipeline import Parts
@@ -70,14 +81,15 @@ def build_app(parts: Parts, config: Config) -> Starlette:
         config: All options; the key is read from the environment now.
 
     Raises:
-        ConfigError: The address is not loopback and there is no key, or the file for metrics
-            cannot be opened.
+        ConfigError: The address is not loopback and there is no key, the file for metrics cannot
+            be opened, or a telephone line is not protected.
     """
     doors = Doors(parts, config)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
+        async with doors.telephone.listening():
+            yield
         doors.metrics.close()
         await parts.close()
 
@@ -86,8 +98,16 @@ def build_app(parts: Parts, config: Config) -> Starlette:
             WebSocketRoute("/v1/realtime", doors.realtime),
             Route("/v1/realtime/client_secrets", doors.guarded(doors.mint), methods=["POST"]),
             Route("/v1/models", doors.guarded(doors.models)),
+            *api_routes(
+                parts.model,
+                (MODEL_NAME,),
+                config.server,
+                ApiGate(doors.policy, doors.metrics),
+                doors.metrics,
+            ),
             Route("/metrics", doors.guarded(doors.scrape)),
             Route("/healthz", doors.health),
+            *doors.telephone.routes(),
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
         middleware=[Middleware(_Threshold, policy=doors.policy)],
@@ -111,8 +131,12 @@ class Doors:
         self._config = config
         self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
         self._slots = SessionSlots(config.server.max_sessions)
-        self.policy = AccessPolicy(config.server, secret(config.server.api_key_env))
+        public = urlsplit(config.telephony.public_url).hostname
+        hosts = (*config.server.allowed_hosts, *([public] if public else []))
+        server = config.server.model_copy(update={"allowed_hosts": hosts})
+        self.policy = AccessPolicy(server, secret(config.server.api_key_env))
         self.metrics = Metrics(config.metrics, parts.agent.tools)
+        self.telephone = Telephone(parts, config, self.policy, self._slots, self.metrics)
 
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
@@ -155,16 +179,33 @@ class Doors:
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         session = self._parts.session()
         protocol = RealtimeProtocol(session, self._names)
+        if socket.query_params.get("intent") == "transcription":
+            protocol.configure({"type": "transcription"})
         if grant.session:
             protocol.configure(dict(grant.session))
         if extensions:
             protocol.enable_extensions(extensions)
         with self.metrics.session(protocol.session_id) as measured:
             _log.info("session %s begins", protocol.session_id)
-            await RealtimeConnection(
-                socket, session, protocol, measured.observe, self._config.server.send_timeout_s
-            ).run()
+            await self._hold(
+                RealtimeConnection(
+                    socket,
+                    session,
+                    protocol,
+                    measured.observe,
+                    self._config.server.send_timeout_s,
+                    Intake(self._config.server),
+                ),
+                socket,
+            )
             _log.info("session %s ends", protocol.session_id)
+
+    async def _hold(self, connection: RealtimeConnection, socket: WebSocket) -> None:
+        try:
+            async with asyncio.timeout(self._config.server.longest_session_s):
+                await connection.run()
+        except TimeoutError:
+            await socket.close(POLICY, "the longest session is over")
 
     async def mint(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""

@@ -35,6 +35,8 @@ _ROOM = (
     r"|basement|attic|front|back|guest|laundry|dining|ceiling|all)"
 )
 
+_TOP_LEVEL = r"(?:com|org|net|edu|gov|info|io|uk|us|de|fr|es|it|eu|ca|au|in)"
+
 _POLITE = r"(?:please |can you |could you |would you |will you )*"
 
 _DANGLING = _entries(
@@ -82,6 +84,9 @@ _INCOMPLETE = tuple(
         rf"^(?:is|are) the {_ROOM}$",
         rf"\b(?:turn|switch) (?:on|off) (?:the |my |all )*{_ROOM}$",
         rf"^{_POLITE}(?:add|put) (?!me\b).+ (?:to|on) (?:the|my) (?!.*list$)\w+(?: do)?$",
+        # An address of mail or web without its last part.
+        r"\bat (?:gmail|yahoo|hotmail|outlook|icloud|proton)$",
+        rf"\bdot (?!{_TOP_LEVEL}$)\w+$",
         r"\b(?:on|off|from|to) (?:the|my) (?:shopping|grocery|to do|packing|wish|christmas)$",
     )
 )
@@ -90,6 +95,8 @@ _CLOSED_BY_PREPOSITION = re.compile(
     r"|^(?:is|are) .+ on$|\b(?:set|speaking|talking|listening) to$|\b(?:trading|stock|is it) at$"
     r"|^lights on$|^\w+(?: \w+)? lights on$|^what .+ (?:in|for|about|of|with)$|\bthat'll be$"
 )
+TELEPHONE_DIGITS = 10
+"""As many make a whole number; fewer may go on."""
 _DIGIT_GROUP = re.compile(rf"(?:^| )({_DIGIT}(?: {_DIGIT})+)$")
 _CLOCK = re.compile(r"\b(?:at|for|to) \w+ oh \w+$")
 
@@ -137,7 +144,7 @@ def reads_complete(text: str) -> Completeness:
         INCOMPLETE when it ends in mid-phrase, digits or spelling; COMPLETE for a short answer, or a
         question or request that has its object; else NEUTRAL. Empty text is NEUTRAL.
     """
-    words = re.findall(r"[\w']+", text.lower().replace("’", "'"))
+    words = _words(text)
     if not words:
         return Completeness.NEUTRAL
     plain = " ".join(words)
@@ -150,6 +157,15 @@ def reads_complete(text: str) -> Completeness:
     return Completeness.NEUTRAL
 
 
+def is_short_answer(text: str) -> bool:
+    """Whether the text is an answer or a command of a word or two that wants nothing more."""
+    return " ".join(_words(text)) in _SHORT_ANSWERS
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w']+", text.lower().replace("’", "'"))
+
+
 def _is_incomplete(plain: str, last_word: str) -> bool:
     if _CLOSED_BY_PREPOSITION.search(plain):
         return False
@@ -158,4 +174,6 @@ def _is_incomplete(plain: str, last_word: str) -> bool:
     if any(pattern.search(plain) for pattern in _INCOMPLETE):
         return True
     digits = _DIGIT_GROUP.search(plain)
-    return digits is not None and not _CLOCK.search(plain)
+    if digits is None or _CLOCK.search(plain):
+        return False
+    return len(digits[1].split()) < TELEPHONE_DIGITS

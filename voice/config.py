@@ -13,31 +13,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from voice.config_server import ServerConfig
+from voice.config_telephony import TelephonyConfig
 from voice.options import Section, find_file, read_options
 
 CONFIGS_DIR = Path(__file__).resolve().parent.parent / "configs"
-
-
-class ServerConfig(Section):
-    """The HTTP and WebSocket server."""
-
-    host: str = "127.0.0.1"
-    """Address to listen on."""
-    port: int = Field(default=7860, ge=0, le=65535)
-    """TCP port; 0 takes a free one."""
-    api_key_env: str = "QUICKSILVER_API_KEY"
-    """Environment variable that holds the key clients must send; unset leaves a loopback server
-    open."""
-    allowed_origins: tuple[str, ...] = ()
-    """Browser origins allowed besides the server's own."""
-    allowed_hosts: tuple[str, ...] = ()
-    """Names in the Host header allowed besides loopback names and addresses."""
-    max_sessions: int = Field(default=8, ge=1)
-    """Conversations served at once; one more is refused with close code 1013."""
-    max_message_bytes: int = Field(default=2 * 1024 * 1024, ge=1024)
-    """Largest WebSocket message accepted."""
-    send_timeout_s: float = Field(default=10.0, gt=0)
-    """Longest wait for a client that does not read, before it is dropped."""
 
 
 class VadConfig(Section):
@@ -62,14 +42,19 @@ class EndpointingConfig(Section):
     """Audio before the detected start that the recogniser also gets."""
     pause_ms: int = Field(default=60, ge=20)
     """Silence after which the final decode starts, without ending the turn."""
-    complete_silence_ms: int = Field(default=320, ge=20)
-    """Silence that ends the turn when the transcript reads complete."""
-    silence_ms: int = Field(default=600, ge=20)
-    """Silence that ends the turn when the transcript says neither."""
-    incomplete_silence_ms: int = Field(default=1200, ge=20)
-    """Silence that ends the turn when the transcript reads unfinished ("and", "to the", digits)."""
-    no_transcript_silence_ms: int = Field(default=900, ge=20)
-    """Silence that ends the turn while no word has been recognised yet."""
+    profile: Literal["eager", "balanced", "patient"] = "balanced"
+    """How soon a pause is taken for the end of the turn, by the words, the language model's
+    expectation and the voice: docs/turn-taking.md has each one's latency and false cutoffs."""
+    complete_silence_ms: int = Field(default=0, ge=0)
+    """Silence that ends the turn when the transcript reads complete; 0 leaves it to the profile."""
+    silence_ms: int = Field(default=0, ge=0)
+    """The same when the transcript says neither."""
+    incomplete_silence_ms: int = Field(default=0, ge=0)
+    """The same when the transcript reads unfinished ("and", "to the", digits)."""
+    no_transcript_silence_ms: int = Field(default=0, ge=0)
+    """The same while no word has been recognised yet."""
+    barge_in_ms: int = Field(default=900, ge=20)
+    """Speech this long stops the agent, whatever its words; shorter, they decide."""
     longest_turn_s: float = Field(default=30.0, gt=0)
     """A turn is ended after this long, speech or not."""
 
@@ -80,12 +65,13 @@ class EndpointingConfig(Section):
                 f"got start_ms {self.start_ms}; expected at most"
                 f" start_window_ms ({self.start_window_ms}), or no turn ever begins"
             )
-        shortest_ms = min(
+        fixed_ms = (
             self.complete_silence_ms,
             self.silence_ms,
             self.incomplete_silence_ms,
             self.no_transcript_silence_ms,
         )
+        shortest_ms = min((ms for ms in fixed_ms if ms), default=self.pause_ms)
         if self.pause_ms > shortest_ms:
             raise ValueError(
                 f"got pause_ms {self.pause_ms}; expected at most the shortest silence that ends"
@@ -169,8 +155,8 @@ class LlmConfig(Section):
     """Directory in the Hugging Face layout; empty means the one that ships."""
     device: str = "auto"
     """torch device; auto takes CUDA when there is one."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """auto takes what is fast on the device."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
+    """auto takes what is fast on the device; int8 rounds the matrices on a CPU."""
     threads: int = Field(default=0, ge=0)
     """torch threads; 0 means one per core, at most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
@@ -217,14 +203,41 @@ class TurnConfig(Section):
 
     interrupt: bool = True
     """Whether the user's speech stops the agent's."""
-    idle_timeout_s: float = Field(default=0.0, ge=0)
-    """After this long with nobody speaking the agent asks whether anyone is there; 0 never."""
+    idle_timeout_s: float = Field(default=15.0, ge=0)
+    """After this long with nobody speaking the agent asks whether anyone is there, and after as
+    long again it says goodbye; 0 never, as in `python -m voice.local`."""
     tool_timeout_s: float = Field(default=5.0, gt=0)
-    """Longest a tool may take."""
+    """Longest that an answer waits for a tool; one that only reads is given up then."""
+    tool_finish_s: float = Field(default=60.0, gt=0)
+    """Longest that a tool with side effects goes on behind `tool_timeout_s`; what it did is told
+    when it is done."""
+    filler_after_ms: int = Field(default=700, ge=0)
+    """A tool that takes longer is bridged by "One moment."; 0 never."""
     max_tool_calls: int = Field(default=6, ge=1)
     """Tool calls in one turn; then the agent must answer in words."""
     max_history_messages: int = Field(default=24, ge=2)
     """Messages of the dialogue that the model still sees."""
+
+
+class DraftingConfig(Section):
+    """Replies that are worked out while the user still speaks."""
+
+    enabled: bool = True
+    """Whether a reply is drafted on the words heard so far; else nothing is asked before the turn
+    is over."""
+    remote: bool = False
+    """Whether a remote model is asked for drafts as well: each is a request to be paid for."""
+    min_words: int = Field(default=2, ge=1)
+    """Words from which on drafts are made while the user speaks; at a pause any will do."""
+    tools: bool = True
+    """Whether tools that only read run inside a draft."""
+    speech: bool = True
+    """Whether the first segment of a draft is synthesised ahead."""
+    max_requests: int = Field(default=3, ge=1)
+    """Unfinished requests to the model, over all conversations, at which no draft is begun; while
+    the user speaks one is begun only when there is none."""
+    max_lag_ms: float = Field(default=40.0, gt=0)
+    """Lateness of the event loop above which no draft is begun: the machine is busy."""
 
 
 class ToolsConfig(Section):
@@ -264,9 +277,10 @@ class LocalConfig(Section):
     """Name or number of the microphone; empty means the system's default."""
     output_device: str = ""
     """Name or number of the loudspeaker; empty means the system's default."""
-    echo: Literal["half_duplex", "headset"] = "half_duplex"
-    """half_duplex does not listen while the agent speaks; headset does, so that it can be
-    interrupted."""
+    echo: Literal["auto", "cancel", "half_duplex", "headset"] = "auto"
+    """cancel takes the loudspeaker's sound out of the microphone's; half_duplex does not listen
+    while the agent speaks, so that it cannot be interrupted; headset listens as if there were no
+    loudspeaker; auto cancels where the canceller is installed, else is half_duplex."""
 
 
 class MetricsConfig(Section):
@@ -297,12 +311,16 @@ class Config(Section):
     """Speech synthesis."""
     turn: TurnConfig = TurnConfig()
     """How turns are taken and tools are run."""
+    drafting: DraftingConfig = DraftingConfig()
+    """Replies that are worked out while the user still speaks."""
     tools: ToolsConfig = ToolsConfig()
     """What the tools work with."""
     local: LocalConfig = LocalConfig()
     """`python -m voice.local`."""
     metrics: MetricsConfig = MetricsConfig()
     """What is measured and kept."""
+    telephony: TelephonyConfig = TelephonyConfig()
+    """Telephone lines; docs/telephony.md says how each is connected."""
 
 
 class AgentConfig(Section):

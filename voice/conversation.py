@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from voice.dialogue import Dialogue
+from voice.doubt import Doubt
+from voice.drafting import Rehearsal, Wording
 from voice.errors import ProtocolError
 from voice.events import (
     Failure,
@@ -25,34 +26,32 @@ from voice.events import (
 from voice.replying import Replying
 from voice.turns import (
     Announce,
-    AudioPlayed,
-    AudioSent,
     Command,
+    Draft,
     Emit,
     EndRequested,
     IdleElapsed,
     Input,
-    ModelAnswered,
-    ModelFailed,
-    ModelSaid,
     RecognitionFailed,
     SessionOptions,
     SpeakingStopped,
-    SpeechFailed,
-    ToolAnswered,
+    ToolFinished,
 )
 from voice.types import (
-    SAMPLE_RATE_HZ,
     EndReason,
     Message,
     Pause,
     Role,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     ToolSpec,
     Transcript,
     TurnEnded,
+    samples_of_ms,
 )
+from voice.user_turn import UserTurn
+from voice.waiting import calls_off
 
 NOT_UNDERSTOOD = "Sorry, I did not catch that."
 NOT_HEARD = "Sorry, I could not hear that."
@@ -60,14 +59,8 @@ STILL_THERE = "Are you still there?"
 GOODBYE = "Goodbye."
 # Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
 APOLOGISE_FROM_S = 0.6
-
-
-@dataclass(slots=True)
-class _UserTurn:
-    item_id: str
-    start_sample: int
-    end_sample: int | None = None
-    transcript: Transcript | None = None
+REOPEN_MS = 700
+"""Who goes on so soon after the end of the turn had not ended it."""
 
 
 class Conversation:
@@ -79,6 +72,7 @@ class Conversation:
         ids: Makes an id from a prefix, never the same twice.
         max_tool_calls: In one reply; then the model must answer in words.
         max_history: Messages that the model sees.
+        draft_words: Stable words from which on drafts are asked for; 0 asks for none.
     """
 
     def __init__(
@@ -88,14 +82,19 @@ class Conversation:
         ids: Callable[[str], str],
         max_tool_calls: int = 6,
         max_history: int = 24,
+        draft_words: int = 0,
     ) -> None:
         self.options = options
         self.dialogue = Dialogue()
         self._ids = ids
+        self._tools = tools
+        self._limits = max_tool_calls, max_history
+        self._draft_words = draft_words
         self._agent = Replying(self.dialogue, tools, ids, max_tool_calls, max_history)
-        self._turns: dict[int, _UserTurn] = {}
+        self._turns: dict[int, UserTurn] = {}
         self._speaking: int | None = None
         self._last_turn = 0
+        self._decided: TurnEnded | None = None
         self._waiting: deque[str] = deque(maxlen=16)
         self._idle_count = 0
 
@@ -141,24 +140,19 @@ class Conversation:
         """
         return self._agent.cancel(reply_id)
 
+    def heard(self, item_id: str, text: str) -> None:
+        """Keep of a reply what its client has played."""
+        self._agent.heard(item_id, text)
+
     def _dispatch(self, event: Input) -> list[Command]:
         match event:
             case SpeechStarted() | TurnEnded() | Transcript() | RecognitionFailed():
                 return self._hear(event)
-            case ModelSaid():
-                return self._agent.model_said(event)
-            case ModelAnswered():
-                return self._agent.model_answered(event)
-            case ModelFailed():
-                return self._agent.model_failed(event)
-            case ToolAnswered():
-                return self._agent.tool_answered(event)
-            case SpeechFailed():
-                return self._agent.speech_failed(event)
-            case AudioSent(reply_id):
-                return self._agent.audio_sent(reply_id)
-            case AudioPlayed(reply_id):
-                return self._agent.audio_played(reply_id)
+            case SpeechLasted(turn_id):
+                return self._lasted(turn_id)
+            case ToolFinished(result):
+                if self._agent.calls.finished(result):
+                    self._waiting.append(result.content.removeprefix("Error: "))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
             case Announce(text):
@@ -169,7 +163,9 @@ class Conversation:
             case IdleElapsed():
                 return self._idle()
             case Pause() | SpeechResumed():
-                pass
+                return self._pause(event)
+            case _:
+                return self._agent.feed(event)
         return []
 
     def _hear(
@@ -185,26 +181,103 @@ class Conversation:
             case RecognitionFailed():
                 return self._recognition_failed(event)
 
+    def _open(self, turn_id: int, start_sample: int) -> UserTurn:
+        turn = UserTurn(self._ids("item"), start_sample, Wording(self._draft_words))
+        self._turns[turn_id] = turn
+        self._last_turn = turn_id
+        return turn
+
     def _speech_started(self, event: SpeechStarted) -> list[Command]:
-        item_id = self._ids("item")
-        self._turns[event.turn_id] = _UserTurn(item_id, event.start_sample)
-        self._speaking = self._last_turn = event.turn_id
+        turn = self._open(event.turn_id, event.start_sample)
+        reopens = self._reopens(event)
+        self._speaking = event.turn_id
         self._idle_count = 0
+        if not self.options.interrupt_response:
+            return [self._started(event.turn_id, turn)]
+        sounding = self._agent.sounding
+        asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
+        replies = tuple(reply.reply_id for reply in sounding)
+        doubt = Doubt(replies, asked, event.start_sample)
+        if sounding and self.options.holds and not reopens:
+            turn.doubt = doubt
+            return doubt.hold()
+        turn.cut = None if self._agent.silent else doubt
         # A client flushes on this event, so it goes out before anything that takes longer.
-        out: list[Command] = [Emit(UserSpeechStarted(event.turn_id, item_id, event.start_sample))]
-        if self.options.interrupt_response:
-            out += self._agent.interrupt("turn_detected")
-        return out
+        told = self._started(event.turn_id, turn)
+        return [told, *self._agent.interrupt("turn_detected", withdraw=reopens)]
+
+    def _started(self, turn_id: int, turn: UserTurn) -> Command:
+        return Emit(UserSpeechStarted(turn_id, turn.item_id, turn.start_sample))
+
+    def _reopens(self, event: SpeechStarted) -> bool:
+        """Whether the user only goes on with the turn that the agent is answering."""
+        ended, current = self._decided, self._agent.current
+        answers = [*self._agent.sounding, *([current] if current else [])]
+        if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
+            return False
+        return event.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)
+
+    def _pause(self, event: Pause | SpeechResumed) -> list[Command]:
+        turn = self._turns.get(event.turn_id)
+        if turn is None:
+            return []
+        turn.paused = isinstance(event, Pause)
+        if isinstance(event, Pause):
+            turn.end_sample = event.end_sample
+            return []
+        turn.end_sample = None
+        return turn.doubt.hold() if turn.doubt else []
+
+    def _lasted(self, turn_id: int) -> list[Command]:
+        turn = self._turns.get(turn_id)
+        if turn is None or turn.doubt is None:
+            return []
+        turn.doubt.lasted = True
+        return self._prove(turn_id) if turn.doubt.outlasted else []
+
+    def _prove(self, turn_id: int) -> list[Command]:
+        """The user means to interrupt: what had only been held is stopped."""
+        turn = self._turns.get(turn_id)
+        if turn is None or turn.doubt is None:
+            return []
+        turn.doubt = None
+        return [self._started(turn_id, turn), *self._agent.interrupt("turn_detected")]
+
+    def _weigh(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
+        """At a pause: stop the agent, or let it go on as long as the pause lasts."""
+        assert turn.doubt is not None
+        if turn.doubt.proven(text, turn.end_sample or turn.start_sample):
+            return self._prove(turn_id)
+        return turn.doubt.release()
+
+    def forget_turn(self) -> list[Command]:
+        """The client has dropped what was heard of the turn that is under way."""
+        turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
+        self._speaking = None
+        return turn.doubt.release() if turn and turn.doubt else []
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
         turn = self._turns.get(event.turn_id)
         if turn is None:
             # A manual turn has no detected start.
-            turn = self._turns[event.turn_id] = _UserTurn(self._ids("item"), event.end_sample)
-            self._last_turn = event.turn_id
-        turn.end_sample = event.end_sample
+            turn = self._open(event.turn_id, event.end_sample)
+        turn.ended, turn.end_sample = event, event.end_sample
         if self._speaking == event.turn_id:
             self._speaking = None
+        return self._settle(event.turn_id, turn) if turn.doubt else self._commit(event, turn)
+
+    def _settle(self, turn_id: int, turn: UserTurn) -> list[Command]:
+        """Once a turn in doubt has ended and been recognised, it is a turn or nothing."""
+        if turn.ended is None or turn.transcript is None:
+            return []
+        out = self._weigh(turn_id, turn, turn.transcript.text)
+        if turn.doubt is None:
+            return out + self._commit(turn.ended, turn)
+        del self._turns[turn_id]
+        return out
+
+    def _commit(self, event: TurnEnded, turn: UserTurn) -> list[Command]:
+        self._decided = event
         previous = self.dialogue.last_id
         self.dialogue.add(turn.item_id, Message(Role.USER))
         out: list[Command] = []
@@ -217,25 +290,57 @@ class Conversation:
         turn = self._turns.get(event.turn_id)
         if turn is None:
             return []
-        if not event.final:
-            return [Emit(InterimTranscript(event.turn_id, turn.item_id, event.text))]
-        turn.transcript = event
-        return self._take_turn(event.turn_id, turn)
+        if event.final:
+            turn.transcript = event
+            take = self._settle if turn.doubt else self._take_turn
+            return take(event.turn_id, turn)
+        if turn.doubt and not turn.paused:
+            turn.doubt.text = event.text
+            return self._prove(event.turn_id) if turn.doubt.outlasted else []
+        weighed = self._weigh(event.turn_id, turn, event.text) if turn.doubt else []
+        if turn.doubt or not event.text:
+            return weighed
+        told: list[Command] = []
+        if event.text != turn.told:
+            turn.told = event.text
+            told.append(Emit(InterimTranscript(event.turn_id, turn.item_id, event.text)))
+        return weighed + told + self._draft(event.turn_id, turn, event.text)
 
-    def _take_turn(self, turn_id: int, turn: _UserTurn) -> list[Command]:
+    def _draft(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
+        options = self.options
+        if self._agent.current or not (options.turn_detection and options.create_response):
+            return []
+        words = turn.wording.take(text, turn.paused)
+        return [Draft(turn_id, words, turn.paused)] if words else []
+
+    def rehearse(self, draft: Draft) -> tuple[Rehearsal, list[Command]]:
+        """The reply that would follow a draft's words, on a copy of the dialogue.
+
+        Returns:
+            The reply in the making, and the commands that it begins with.
+        """
+        dialogue = self.dialogue.copy()
+        dialogue.add(f"draft_{draft.turn_id}", Message(Role.USER, draft.words))
+        rehearsal = Rehearsal(dialogue, self._tools, *self._limits)
+        return rehearsal, rehearsal.begin(draft.turn_id, self.options)
+
+    def _take_turn(self, turn_id: int, turn: UserTurn) -> list[Command]:
         """Go on once the turn has both ended and been recognised."""
-        if turn.end_sample is None or turn.transcript is None:
+        if turn.ended is None or turn.transcript is None:
             return []
         del self._turns[turn_id]
-        heard = turn.transcript
-        seconds = max(0, turn.end_sample - turn.start_sample) / SAMPLE_RATE_HZ
+        heard, seconds = turn.transcript, turn.seconds
         out: list[Command] = [
             Emit(FinalTranscript(turn_id, turn.item_id, heard.text, heard.confidence, seconds))
         ]
-        if heard.text:
+        if turn.cut and not turn.cut.proven(heard.text, turn.ended.end_sample):
+            if self._answers_by_itself():
+                out += self._agent.go_on(turn_id, self.options)
+        elif heard.text:
             self.dialogue.say(turn.item_id, heard.text)
             if self._answers_by_itself():
-                out += self._agent.start(turn_id, self.options)
+                stopped = calls_off(heard.text) and self._agent.stop_tools(turn_id, self.options)
+                out += stopped or self._agent.start(turn_id, self.options)
         elif self._answers_by_itself() and seconds >= APOLOGISE_FROM_S:
             out += self._say(NOT_UNDERSTOOD)
         return out
@@ -250,6 +355,8 @@ class Conversation:
             return []
         if self._speaking == event.turn_id:
             self._speaking = None
+        if turn.doubt:
+            return turn.doubt.release()
         out: list[Command] = [
             Emit(TranscriptFailed(event.turn_id, turn.item_id, event.message)),
             Emit(Failure(event.turn_id, "asr", event.message)),

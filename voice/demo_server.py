@@ -9,7 +9,7 @@ import asyncio
 import socket
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -17,6 +17,8 @@ import httpx
 
 from voice.errors import VoiceError
 
+EMBEDDED = ("asr.engine=sphinx", "tts.engine=espeak", 'tools.database=":memory:"')
+"""Settings under which nothing is downloaded and nothing is kept."""
 START_TIMEOUT_S = 900.0
 """Long enough to fetch models over a slow line the first time."""
 STOP_TIMEOUT_S = 10.0
@@ -37,9 +39,19 @@ class ServerProcess:
     started_s: float
 
     @property
+    def metrics_url(self) -> str:
+        """Where Prometheus's series are."""
+        return f"http://{self.host}:{self.port}/metrics"
+
+    @property
     def realtime_url(self) -> str:
         """Where its Realtime clients connect."""
         return f"ws://{self.host}:{self.port}/v1/realtime"
+
+
+def as_arguments(settings: Iterable[str]) -> list[str]:
+    """Settings, each ``section.key=value``, as arguments of a command."""
+    return [part for setting in settings for part in ("--set", setting)]
 
 
 @asynccontextmanager

@@ -34,6 +34,12 @@ class Dialogue:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def copy(self) -> Dialogue:
+        """Another dialogue with the same entries."""
+        other = Dialogue()
+        other._entries = list(self._entries)
+        return other
+
     @property
     def last_id(self) -> str | None:
         """Id of the last entry, or None when there is none."""

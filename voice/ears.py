@@ -2,7 +2,8 @@
 
 Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
 thread, in the order of the audio. The final decode of a turn starts at its first silent frames, so
-that it overlaps the silence that decides whether the turn is over.
+that it overlaps the silence that decides whether the turn is over; so does what else is asked about
+a pause: how the voice sounded before it, and whether the language model expects more.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from voice.audio import Framer, StreamResampler
 from voice.config import EndpointingConfig
 from voice.endpointing import Endpointer
 from voice.errors import ModelError, ProtocolError
+from voice.prosody import WINDOW_MS, Prosody, measure
+from voice.turn_end import Cues
 from voice.turns import RecognitionFailed, SessionOptions
 from voice.types import (
     FRAME_SAMPLES,
@@ -33,6 +38,7 @@ from voice.types import (
     Transcript,
     TurnEnded,
     ms_of_samples,
+    samples_of_ms,
 )
 from voice.vad import Vad
 
@@ -47,6 +53,9 @@ _log = logging.getLogger(__name__)
 
 Heard = EndpointEvent | Transcript | RecognitionFailed
 
+Opinion = Callable[[str], Awaitable[float | None]]
+"""The words of a turn → the probability that they are all of it, or None when nobody can say."""
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -59,6 +68,8 @@ class _Turn:
         decodes: Final decodes asked for; only the newest one's outcome counts.
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: What the newest one brought.
+        sounded: The audio before the pause, until it has been measured.
+        prosody: How it sounded.
         ended: Whether the turn is over.
     """
 
@@ -69,6 +80,8 @@ class _Turn:
     decodes: int = 0
     decoded: int = 0
     final: Transcript | None = None
+    sounded: Samples | None = None
+    prosody: Prosody | None = None
     ended: bool = False
     stream: RecognizerStream | None = None
 
@@ -83,6 +96,9 @@ class Ears:
         executor: Runs the recogniser.
         tell: Called on the event loop with what was heard, in order.
         decoded: Called with a turn's id whenever a final decode of it is complete.
+
+    Attributes:
+        opinion: Asked about the words of every pause; None asks nobody.
     """
 
     def __init__(
@@ -100,14 +116,18 @@ class Ears:
         self._executor = executor
         self._tell = tell
         self._decoded = decoded
+        self.opinion: Opinion | None = None
         self._framer = Framer()
         self._resamplers: dict[int, StreamResampler] = {}
         pre_roll = self._endpointer.pre_roll_samples + config.start_window_ms * 16
         self._before: deque[AudioFrame] = deque(maxlen=pre_roll // FRAME_SAMPLES + 1)
+        self._recent: deque[AudioFrame] = deque(
+            maxlen=samples_of_ms(WINDOW_MS + config.pause_ms) // FRAME_SAMPLES
+        )
         self._buffer: deque[AudioFrame] = deque(maxlen=BUFFERED_S * SAMPLE_RATE_HZ // FRAME_SAMPLES)
         self._detects = True
         self._turn: _Turn | None = None
-        self._text = ""
+        self._cues = Cues()
         self._work: deque[_Turn] = deque()
         self._wake = asyncio.Event()
 
@@ -151,10 +171,14 @@ class Ears:
         self._buffer.clear()
         self._before.clear()
         self._turn = None
-        self._text = ""
+        self._cues = Cues()
 
     async def run(self) -> None:
         """Feed the recogniser, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recognise_all(group))
+
+    async def _recognise_all(self, group: asyncio.TaskGroup) -> None:
         loop = asyncio.get_running_loop()
         while True:
             while self._work:
@@ -170,6 +194,8 @@ class Ears:
                     continue
                 for transcript in heard:
                     self._understand(turn, transcript)
+                if turn is self._turn and turn.final is not None and self.opinion is not None:
+                    group.create_task(self._ask(self.opinion, turn, turn.final))
             self._wake.clear()
             if not self._work:
                 await self._wake.wait()
@@ -188,7 +214,8 @@ class Ears:
             return
         probability = self._vad.probability(frame)
         self._before.append(frame)
-        events = self._endpointer.accept(frame, probability, self._text)
+        self._recent.append(frame)
+        events = self._endpointer.accept(frame, probability, self._cues)
         turn = self._turn
         if turn is not None:
             (turn.held if turn.paused else turn.waiting).append(frame)
@@ -203,8 +230,8 @@ class Ears:
                 first = start_sample - self._endpointer.pre_roll_samples
                 frames = [frame for frame in self._before if frame.start_sample >= first]
                 self._open(turn_id, deque(frames))
-            case Pause():
-                self._pause()
+            case Pause(_, end_sample):
+                self._pause(end_sample)
             case SpeechResumed():
                 self._resume()
             case TurnEnded():
@@ -213,13 +240,15 @@ class Ears:
         self._tell(event)
 
     def _open(self, turn_id: int, frames: deque[AudioFrame]) -> None:
-        self._text = ""
+        self._cues = Cues()
         self._turn = _Turn(turn_id, waiting=deque(frames))
         self._request(self._turn)
 
-    def _pause(self) -> None:
+    def _pause(self, end_sample: int) -> None:
         turn = self._turn
         if turn is not None:
+            before = [f.samples for f in self._recent if f.end_sample <= end_sample]
+            turn.sounded = np.concatenate(before) if before else None
             turn.paused = True
             turn.decodes += 1
             self._request(turn)
@@ -228,14 +257,16 @@ class Ears:
         turn = self._turn
         if turn is not None:
             turn.paused = False
-            turn.final = None
+            turn.final = turn.prosody = None
+            # What was thought of the pause does not hold for the next one.
+            self._cues = Cues(self._cues.text, self._cues.sure)
             turn.waiting.extend(turn.held)
             turn.held.clear()
             self._request(turn)
 
     def _end(self, event: TurnEnded) -> None:
         turn, self._turn = self._turn, None
-        self._text = ""
+        self._cues = Cues()
         self._buffer.clear()
         self._tell(event)
         if turn is None:
@@ -256,7 +287,7 @@ class Ears:
         if self._turn is turn:
             self._turn = None
             self._endpointer.reset()
-            self._text = ""
+            self._cues = Cues()
 
     def _recognise(self, turn: _Turn) -> list[Transcript]:
         """In a thread: give the recogniser what waits. Only this thread touches the stream."""
@@ -269,14 +300,16 @@ class Ears:
                 heard.append(interim)
         if turn.decoded < turn.decodes:
             turn.decoded = turn.decodes
+            if turn.sounded is not None:
+                turn.prosody, turn.sounded = measure(turn.sounded), None
             heard.append(turn.stream.finish())
         return heard
 
     def _understand(self, turn: _Turn, transcript: Transcript) -> None:
         """Back on the loop: tell what was recognised, unless speech has gone on since."""
         if not transcript.final:
-            if self._turn is turn and transcript.text != self._text:
-                self._text = transcript.text
+            if self._turn is turn and transcript.text != self._cues.text:
+                self._cues = Cues(transcript.text, transcript.confidence)
                 self._tell(transcript)
             return
         if turn.decoded < turn.decodes or not (turn.ended or turn.paused):
@@ -286,4 +319,12 @@ class Ears:
             self._tell(transcript)
         elif self._turn is turn:
             turn.final = transcript
-            self._text = transcript.text
+            # Even without words: that it has none is known now.
+            self._tell(replace(transcript, final=False))
+            self._cues = Cues(transcript.text.strip(), transcript.confidence, prosody=turn.prosody)
+
+    async def _ask(self, opinion: Opinion, turn: _Turn, final: Transcript) -> None:
+        """Let somebody judge whether a pause is the end; too late an answer counts for nothing."""
+        probability = await opinion(final.text) if final.text.strip() else None
+        if self._turn is turn and turn.final is final:
+            self._cues = replace(self._cues, opinion=probability)

@@ -1,9 +1,9 @@
 """When a turn begins, pauses and ends: a pure state machine over speech probabilities.
 
 Time is the samples of the frames it is given; it reads no clock and hears no audio, so a recording
-always gives the same events. The silence that ends a turn depends on how the newest transcript
-reads. What to do about the events is the caller's matter; so is the audio before the start
-(`pre_roll_samples`).
+always gives the same events. The silence that ends a turn depends on what is known about the pause
+(`voice.turn_end`). What to do about the events is the caller's matter; so is the audio before the
+start (`pre_roll_samples`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from enum import Enum, auto
 
 from voice.completeness import Completeness, reads_complete
 from voice.config import EndpointingConfig
+from voice.turn_end import Cues, Profile, needed_silence_ms
 from voice.types import (
     FRAME_MS,
     AudioFrame,
     EndpointEvent,
     EndReason,
     Pause,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     TurnEnded,
+    ms_of_samples,
     samples_of_ms,
 )
-
-__all__ = ["Completeness", "Endpointer", "reads_complete"]
 
 RESUME_MS = 60
 """Unbroken speech that ends a pause; a shorter click or plosive leaves the silence running."""
@@ -38,13 +39,13 @@ class _State(Enum):
 
 
 class Endpointer:
-    """Turns frames, their speech probabilities and the transcript so far into endpoint events.
+    """Turns frames, their speech probabilities and what is known of a pause into endpoint events.
 
     Attributes:
         threshold: Probability at and above which a frame counts as speech; may be changed at any
             time.
-        silence_ms: A fixed silence that ends the turn whatever the transcript reads, or None for
-            the adaptive one; may be changed at any time.
+        silence_ms: A fixed silence that ends the turn whatever was said, or None for the adaptive
+            one; may be changed at any time.
     """
 
     def __init__(
@@ -79,14 +80,15 @@ class Endpointer:
         self._start_sample = 0
         self._end_sample = 0
         self._run_start: int | None = None
+        self._speech_ms = 0
 
-    def accept(self, frame: AudioFrame, probability: float, transcript: str) -> list[EndpointEvent]:
+    def accept(self, frame: AudioFrame, probability: float, cues: Cues) -> list[EndpointEvent]:
         """Take the next frame.
 
         Args:
             frame: The frame that follows the one before.
             probability: That the frame holds speech, in [0, 1].
-            transcript: The open turn's newest transcript; "" while there is none.
+            cues: What is known by now of the open turn's words and of how they sounded.
 
         Returns:
             The events that this frame brings, in order.
@@ -101,7 +103,7 @@ class Endpointer:
             return self._end(EndReason.LONGEST_TURN)
         if self._state is _State.SPEAKING:
             return self._follow_speech(speech)
-        return self._follow_pause(frame, speech, transcript)
+        return self._follow_pause(frame, speech, cues)
 
     def force_end(self, reason: EndReason, start_sample: int | None = None) -> list[EndpointEvent]:
         """End the open turn now.
@@ -130,16 +132,16 @@ class Endpointer:
     def _follow_speech(self, speech: bool) -> list[EndpointEvent]:
         if speech:
             self._end_sample = self._now
-            return []
+            before, self._speech_ms = self._speech_ms, self._speech_ms + FRAME_MS
+            lasted = before < self._config.barge_in_ms <= self._speech_ms
+            return [SpeechLasted(self._turn_id)] if lasted else []
         if self._now - self._end_sample < samples_of_ms(self._config.pause_ms):
             return []
         self._state = _State.PAUSED
         self._run_start = None
         return [Pause(self._turn_id, self._end_sample)]
 
-    def _follow_pause(
-        self, frame: AudioFrame, speech: bool, transcript: str
-    ) -> list[EndpointEvent]:
+    def _follow_pause(self, frame: AudioFrame, speech: bool, cues: Cues) -> list[EndpointEvent]:
         if speech:
             if self._run_start is None:
                 self._run_start = frame.start_sample
@@ -149,26 +151,31 @@ class Endpointer:
             self._end_sample = self._now
             return [SpeechResumed(self._turn_id, self._run_start)]
         self._run_start = None
-        if self._now - self._end_sample < samples_of_ms(self._needed_silence_ms(transcript)):
+        if self._now - self._end_sample < samples_of_ms(self._needed_silence_ms(cues)):
             return []
         return self._end(EndReason.SILENCE)
 
-    def _needed_silence_ms(self, transcript: str) -> int:
+    def _needed_silence_ms(self, cues: Cues) -> float:
         if self.silence_ms is not None:
             return self.silence_ms
-        if not transcript.strip():
-            return self._config.no_transcript_silence_ms
-        return {
-            Completeness.COMPLETE: self._config.complete_silence_ms,
-            Completeness.NEUTRAL: self._config.silence_ms,
-            Completeness.INCOMPLETE: self._config.incomplete_silence_ms,
-        }[reads_complete(transcript)]
+        if not cues.text:
+            fixed = self._config.no_transcript_silence_ms
+        else:
+            fixed = {
+                Completeness.COMPLETE: self._config.complete_silence_ms,
+                Completeness.NEUTRAL: self._config.silence_ms,
+                Completeness.INCOMPLETE: self._config.incomplete_silence_ms,
+            }[reads_complete(cues.text)]
+        return fixed or max(
+            self._config.pause_ms, needed_silence_ms(cues, Profile(self._config.profile))
+        )
 
     def _begin(self, start_sample: int) -> SpeechStarted:
         self._turn_id += 1
         self._state = _State.SPEAKING
         self._start_sample = start_sample
         self._end_sample = self._now
+        self._speech_ms = round(ms_of_samples(self._now - start_sample))
         return SpeechStarted(self._turn_id, start_sample)
 
     def _end(self, reason: EndReason) -> list[EndpointEvent]:

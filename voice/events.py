@@ -144,6 +144,20 @@ class Denoising:
     step: int
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyHeld:
+    """The user may be speaking: the reply's sound is to pause at once, and nothing is dropped."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyReleased:
+    """It was nothing: the reply's sound goes on where it paused."""
+
+    reply_id: str
+
+
 class ReplyStatus(StrEnum):
     """How a reply ended."""
 
@@ -198,6 +212,26 @@ class TurnMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftsUsed:
+    """What became of a turn's drafts.
+
+    Attributes:
+        outcome: stood, revised or discarded; empty where none was made.
+        made: Drafts begun.
+        skipped: Drafts not begun because the machine was busy.
+        forwards: Of the model, made for drafts.
+        discarded: Of these, forwards whose answer is not part of the reply.
+    """
+
+    turn_id: int
+    outcome: str
+    made: int
+    skipped: int
+    forwards: int
+    discarded: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEnded:
     """The agent has ended the conversation, or it was closed."""
 
@@ -217,9 +251,12 @@ SessionEvent = (
     | ReplyToolCall
     | ReplyToolResult
     | ReplyHeard
+    | ReplyHeld
+    | ReplyReleased
     | Denoising
     | ReplyEnded
     | Failure
     | TurnMeasured
+    | DraftsUsed
     | SessionEnded
 )

@@ -1,8 +1,8 @@
 """``python -m voice.local``: talk to the agent through this machine's microphone and loudspeaker.
 
-The conversation runs in this process. Without a headset the microphone would hear the loudspeaker,
-so it is deaf while the agent is heard unless ``local.echo`` says "headset"; then the agent can be
-interrupted.
+The conversation runs in this process. The microphone hears the loudspeaker: its echo is taken out
+where the canceller is installed, and the agent can be interrupted; else the microphone is deaf
+while the agent is heard. ``local.echo`` decides otherwise.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from rich.console import Console
 
 from voice import events
 from voice.config import Config, load_config
-from voice.errors import VoiceError
+from voice.echo import EchoCanceller, can_cancel
+from voice.errors import DeviceError, VoiceError
 from voice.pipeline import Parts, Session
 from voice.playback import PlaybackQueue
 from voice.screen import Screen, line, tool_line
 from voice.sound_card import SoundCard, list_devices
-from voice.types import Samples, ToolCall
+from voice.types import SAMPLE_RATE_HZ, Samples, ToolCall
 
 ECHO_TAIL_S = 0.3
 """How long the loudspeaker's sound lingers in the room and on its way through the microphone."""
@@ -37,7 +38,7 @@ class LocalConversation:
         queue: What the loudspeaker plays from.
         clock: The loudspeaker's clock, in seconds.
         screen: Where the conversation is shown.
-        headset: Whether the microphone cannot hear the loudspeaker.
+        headset: Whether the microphone does not hear the loudspeaker, or not any more.
     """
 
     def __init__(
@@ -111,6 +112,10 @@ class LocalConversation:
             case events.ReplyToolResult(result=result):
                 call = self._calls.pop(result.call_id)
                 self._screen.keep(tool_line(call.name, call.arguments, result.content))
+            case events.ReplyHeld():
+                self._queue.hold()
+            case events.ReplyReleased():
+                self._queue.release()
             case events.ReplyHeard(chars=chars):
                 self._heard_chars = chars
             case events.ReplyEnded():
@@ -147,8 +152,10 @@ async def converse(config: Config, console: Console) -> None:
     try:
         for sentence in parts.describe():
             console.print(sentence, style="dim")
+        canceller = canceller_of(config.local.echo, card)
         session = parts.session()
-        session.update(output_rate_hz=card.queue.rate_hz)
+        # Whoever leaves the room does not want the program to end.
+        session.update(output_rate_hz=card.queue.rate_hz, holds=True, idle_timeout_s=0.0)
         loop = asyncio.get_running_loop()
         with Screen(console) as screen:
             conversation = LocalConversation(
@@ -156,16 +163,34 @@ async def converse(config: Config, console: Console) -> None:
                 card.queue,
                 clock=lambda: card.now_s,
                 screen=screen,
-                headset=config.local.echo == "headset",
+                headset=canceller is not None or config.local.echo == "headset",
             )
 
             def hear(samples: Samples) -> None:
-                loop.call_soon_threadsafe(conversation.hear, samples, card.input_rate_hz)
+                rate_hz = card.input_rate_hz
+                if canceller is not None:
+                    samples, rate_hz = canceller.clean(samples), SAMPLE_RATE_HZ
+                loop.call_soon_threadsafe(conversation.hear, samples, rate_hz)
 
-            with card.running(hear):
+            with card.running(hear, canceller.played if canceller else None):
                 await conversation.run()
     finally:
         await parts.close()
+
+
+def canceller_of(echo: str, card: SoundCard) -> EchoCanceller | None:
+    """What takes the echo out, if that is wanted and possible.
+
+    Raises:
+        DeviceError: It is wanted and not installed.
+    """
+    if echo in ("half_duplex", "headset") or (echo == "auto" and not can_cancel()):
+        return None
+    if not can_cancel():
+        raise DeviceError(
+            "local.echo = cancel: livekit is not installed: pip install 'quicksilver-voice[local]'"
+        )
+    return EchoCanceller(card.queue.rate_hz, card.input_rate_hz, card.echo_delay_s * 1000)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

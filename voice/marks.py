@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Callable
 
 from voice.events import TurnMeasured
@@ -16,10 +16,12 @@ class TurnMarks:
     moment by the samples that have gone by since, so that a turn's marks are milliseconds after it.
 
     Args:
-        clock: Seconds; tests put their own here.
+        clock: Seconds; the event loop's own where none is given.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = lambda: asyncio.get_running_loop().time()
+    ) -> None:
         self._clock = clock
         self._turn_id = 0
         self._speech_end_s: float | None = None

@@ -19,6 +19,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from voice.config import MetricsConfig
 from voice.errors import ConfigError
 from voice.events import (
+    DraftsUsed,
     Failure,
     FinalTranscript,
     ReplyEnded,
@@ -86,6 +87,24 @@ class Metrics:
             "quicksilver_refused", "Connections refused", ["reason"], registry=self.registry
         )
         self._sessions = Counter("quicksilver_sessions", "Sessions begun", registry=self.registry)
+        self._drafts = Counter(
+            "quicksilver_drafts",
+            "Replies drafted while the user spoke, or not for want of time",
+            ["made"],
+            registry=self.registry,
+        )
+        self._draft_outcomes = Counter(
+            "quicksilver_draft_outcomes",
+            "Turns by what became of their drafts",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self._draft_forwards = Counter(
+            "quicksilver_draft_forwards",
+            "Model forwards made for drafts",
+            ["used"],
+            registry=self.registry,
+        )
         self._live = Gauge("quicksilver_live_sessions", "Sessions now", registry=self.registry)
 
     @contextmanager
@@ -109,6 +128,15 @@ class Metrics:
                 self._tool_times.labels(label).observe(value_ms / 1000)
             else:
                 self._marks.labels(mark if mark in MARKS else OTHER).observe(value_ms / 1000)
+
+    def drafts(self, used: DraftsUsed) -> None:
+        """Count what a turn's drafts cost, and what they came to."""
+        self._drafts.labels("yes").inc(used.made)
+        self._drafts.labels("no").inc(used.skipped)
+        self._draft_forwards.labels("yes").inc(used.forwards - used.discarded)
+        self._draft_forwards.labels("no").inc(used.discarded)
+        if used.outcome:
+            self._draft_outcomes.labels(used.outcome).inc()
 
     def reply(self, ended: ReplyEnded) -> None:
         """Count a reply."""
@@ -164,6 +192,8 @@ class SessionMetrics:
                 self._metrics.reply(event)
             case Failure():
                 self._metrics.failure(event)
+            case DraftsUsed():
+                self._metrics.drafts(event)
             case TurnMeasured():
                 self._metrics.turn(event)
                 self._metrics.write_line(self._line(event))

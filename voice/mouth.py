@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from voice.audio import StreamResampler
 from voice.errors import ModelError, ProtocolError
-from voice.events import ReplyAudio, ReplyHeard, SessionEvent
+from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
 from voice.playout import Playout, PlayoutEstimate
+from voice.synthesis import Synthesis
 from voice.tts import Synthesizer
 from voice.turns import AudioPlayed, AudioSent, SpeakingStopped, SpeechFailed
 from voice.types import Samples, Segment, SpeechChunk
@@ -62,7 +63,7 @@ class Mouth:
         executor: Runs it.
         emit: Called with audio and heard text for the client.
         tell: Called with what the conversation has to know.
-        clock: Milliseconds of any steady clock.
+        clock: Milliseconds of any steady clock; the event loop's own where none is given.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Mouth:
         executor: Executor,
         emit: Callable[[SessionEvent], None],
         tell: Callable[[Told], None],
-        clock: Callable[[], float] = lambda: time.monotonic() * 1000,
+        clock: Callable[[], float] = lambda: asyncio.get_running_loop().time() * 1000,
     ) -> None:
         self._synthesizer = synthesizer
         self._executor = executor
@@ -79,6 +80,8 @@ class Mouth:
         self._tell = tell
         self._clock = clock
         self._speeches: OrderedDict[str, _Speech] = OrderedDict()
+        self._prepared: Synthesis | None = None
+        self._group: asyncio.TaskGroup | None = None
         self._wake = asyncio.Event()
 
     def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
@@ -99,6 +102,20 @@ class Mouth:
         speech.waiting.append(segment)
         self._wake.set()
 
+    def prepare(self, segment: Segment, speed: float) -> None:
+        """Synthesise a segment that is likely to be said next; it takes the last one's place."""
+        prepared = self._prepared
+        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
+            return
+        self.drop_prepared()
+        self._prepared = self._begin(segment, speed)
+
+    def drop_prepared(self) -> None:
+        """Forget what was prepared."""
+        if self._prepared is not None:
+            self._prepared.cancel()
+            self._prepared = None
+
     def end(self, reply_id: str) -> None:
         """No further segment comes; `AudioSent` and `AudioPlayed` will be told."""
         self._speeches[reply_id].ending = True
@@ -115,6 +132,18 @@ class Mouth:
         speech.waiting.clear()
         self._report(speech)
         self._tell(SpeakingStopped(reply_id, speech.playout.heard_text()))
+
+    def hold(self, reply_id: str) -> None:
+        """The client's sound pauses; what is synthesised meanwhile goes out, and waits there."""
+        if speech := self._speeches.get(reply_id):
+            speech.estimate.hold(self._clock())
+            self._emit(ReplyHeld(reply_id))
+
+    def release(self, reply_id: str) -> None:
+        """The client's sound goes on."""
+        if speech := self._speeches.get(reply_id):
+            speech.estimate.release(self._clock())
+            self._emit(ReplyReleased(reply_id))
 
     def played(self, reply_id: str, position_ms: float) -> None:
         """The client tells how much of a reply it has played."""
@@ -139,6 +168,7 @@ class Mouth:
     async def run(self) -> None:
         """Synthesise and keep track, until cancelled."""
         async with asyncio.TaskGroup() as group:
+            self._group = group
             group.create_task(self._synthesize())
             group.create_task(self._watch())
 
@@ -153,20 +183,35 @@ class Mouth:
             else:
                 self._finish(speech)
 
+    def _begin(self, segment: Segment, speed: float) -> Synthesis:
+        synthesis = Synthesis(self._synthesizer, self._executor, segment, speed)
+        if self._group is None:
+            raise RuntimeError("the mouth is not running")
+        self._group.create_task(synthesis.run())
+        return synthesis
+
+    def _take(self, segment: Segment, speed: float) -> Synthesis:
+        """The synthesis of a segment, which may have been prepared."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
+            return prepared
+        if prepared is not None:
+            prepared.cancel()
+        return self._begin(segment, speed)
+
     async def _say(self, speech: _Speech, segment: Segment) -> None:
-        loop = asyncio.get_running_loop()
-        voice_rate = self._synthesizer.sample_rate_hz
-        resampler = StreamResampler(voice_rate, speech.rate_hz)
+        resampler = StreamResampler(self._synthesizer.sample_rate_hz, speech.rate_hz)
+        synthesis = self._take(segment, speech.speed)
         try:
-            chunks = self._synthesizer.synthesize(segment, speech.speed)
-            last = False
-            while not last and not speech.stopped:
-                chunk = await loop.run_in_executor(self._executor, _next, chunks)
-                last = chunk.last
-                samples = resampler.push(chunk.samples)
-                if last:
-                    samples = np.concatenate((samples, resampler.flush()))
-                self._send(speech, chunk, samples)
+            async with aclosing(synthesis.chunks()) as chunks:
+                async for chunk in chunks:
+                    samples = resampler.push(chunk.samples)
+                    if chunk.last:
+                        samples = np.concatenate((samples, resampler.flush()))
+                    self._send(speech, chunk, samples)
+                    if speech.stopped:
+                        synthesis.cancel()
+                        return
         except Exception as error:
             # A voice that raises must cost this reply only.
             _log.error("speech synthesis failed: %s", type(error).__name__)
@@ -222,10 +267,3 @@ class Mouth:
 
 def _has_work(speech: _Speech) -> bool:
     return not speech.stopped and (bool(speech.waiting) or (speech.ending and not speech.sent))
-
-
-def _next(chunks: Iterator[SpeechChunk]) -> SpeechChunk:
-    try:
-        return next(chunks)
-    except StopIteration:
-        raise ModelError("the voice ended without a last chunk") from None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from voice.asr import Recognizer, make_recognizer
 from voice.config import AgentConfig, Config, load_agent
 from voice.llm import Prompt, ReplyModel, load_model
+from voice.load import Load
 from voice.tools import Toolbox
 from voice.tts import Synthesizer, make_synthesizer
 from voice.turns import SessionOptions
@@ -29,6 +30,7 @@ class Parts:
 
     Attributes:
         lines: What was chosen and why, a line for each part.
+        busy: How busy the model and the loop are.
     """
 
     config: Config
@@ -40,6 +42,7 @@ class Parts:
     lines: list[str]
     ear_threads: ThreadPoolExecutor
     mouth_threads: ThreadPoolExecutor
+    busy: Load = field(default_factory=Load)
 
     @classmethod
     def load(cls, config: Config) -> Parts:
@@ -106,6 +109,19 @@ class Parts:
         from voice.pipeline import Session
 
         return Session(self, options or self.options())
+
+    def for_agent(self, name_or_path: str) -> Parts:
+        """The same models and tools for another agent; only its recogniser is loaded; slow.
+
+        Raises:
+            ConfigError: The agent's file is wrong.
+            ModelError: The recogniser cannot be had.
+        """
+        agent = load_agent(name_or_path)
+        self.toolbox.specs(agent.tools)
+        recognizer, line = make_recognizer(self.config.asr, agent)
+        lines = [f"recogniser of {agent.name}: {line}"]
+        return replace(self, agent=agent, recognizer=recognizer, lines=lines)
 
     async def close(self) -> None:
         """Release everything; sessions must have ended."""

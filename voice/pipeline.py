@@ -14,47 +14,48 @@ import logging
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
 
+from voice.ahead import Ahead, Workshop
+from voice.config import Config
 from voice.conversation import Conversation
 from voice.ears import Ears, Heard
-from voice.errors import ModelError, ProtocolError
+from voice.errands import Errands
+from voice.errors import ProtocolError
 from voice.events import (
-    Denoising,
     ReplyAudio,
     ReplyEnded,
     ReplyStarted,
+    ReplyToolResult,
     SessionEnded,
     SessionEvent,
 )
-from voice.llm import AnswerDone, DraftView, MalformedAnswer, ModelEvent, Prompt, TextPiece
+from voice.generating import Generating
 from voice.marks import TurnMarks
 from voice.mouth import Mouth
 from voice.parts import Parts
 from voice.tools import SessionScope
 from voice.turns import (
     Announce,
+    CancelTool,
     Command,
+    Draft,
     Emit,
-    EndRequested,
     Generate,
     HangUp,
+    HoldSpeaking,
     IdleElapsed,
     Input,
-    ModelAnswered,
-    ModelFailed,
-    ModelSaid,
+    ReleaseSpeaking,
     RunTool,
     SessionOptions,
     Speak,
     SpeakEnd,
     StopGenerating,
     StopSpeaking,
-    ToolAnswered,
     with_changes,
 )
-from voice.types import Message, Samples, ToolCall, TurnEnded
+from voice.types import Message, Samples, TurnEnded
 
 __all__ = ["Parts", "Session", "SessionOptions"]
 
@@ -64,6 +65,8 @@ IDLE_CHECK_S = 0.25
 REMEMBERED = 8
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Session:
@@ -82,6 +85,7 @@ class Session:
             ids=lambda prefix: f"{prefix}_{unique}_{next(numbers)}",
             max_tool_calls=parts.config.turn.max_tool_calls,
             max_history=parts.config.turn.max_history_messages,
+            draft_words=_draft_words(parts.config),
         )
         self._marks = TurnMarks()
         self._ears = Ears(
@@ -92,13 +96,17 @@ class Session:
             self._heard,
             self._marks.decoded,
         )
+        self._ears.opinion = self._expect_end
         self._ears.configure(options)
         self._mouth = Mouth(parts.synthesizer, parts.mouth_threads, self._emit, self._feed)
+        self._ahead = Ahead(self._workshop(), parts.config.drafting, parts.busy, self._emit)
+        self._generating = Generating(self._ahead, self._feed, self._emit, self._mark, self._spawn)
+        slow_s = parts.config.turn.filler_after_ms / 1000
+        self._errands = Errands(parts.toolbox, self._scope, self._ahead, self._feed, slow_s)
         self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
         self._inputs: deque[Input] = deque()
         self._feeding = False
         self._group: asyncio.TaskGroup | None = None
-        self._generating: dict[str, asyncio.Task[None]] = {}
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
         self._reason = ""
@@ -107,6 +115,11 @@ class Session:
     def options(self) -> SessionOptions:
         """As they are now."""
         return self._conversation.options
+
+    @property
+    def scope(self) -> SessionScope:
+        """What tools know and may change of this conversation."""
+        return self._scope
 
     async def run(self) -> None:
         """Hold the conversation until `close`. Tools that run by then finish behind it."""
@@ -123,6 +136,7 @@ class Session:
             _log.debug("session %s closed", self.session_id)
         finally:
             self._group = None
+            self._ahead.drop()
             self.close("failed")
             self._events.put_nowait(SessionEnded(self._reason))
 
@@ -155,6 +169,7 @@ class Session:
     def clear_audio(self) -> None:
         """Drop what has been heard of an unfinished turn."""
         self._ears.clear()
+        self._carry_out_all(self._conversation.forget_turn())
 
     def update(self, **changes: Any) -> None:
         """Change options.
@@ -226,7 +241,7 @@ class Session:
         replies = [reply for reply, told in self._replies.items() if told.item_id == item_id]
         if not replies:
             raise ProtocolError("the item is not a reply", "invalid_value", "item_id")
-        dialogue.say(item_id, self._mouth.truncate(replies[0], played_ms))
+        self._conversation.heard(item_id, self._mouth.truncate(replies[0], played_ms))
 
     def played(self, reply_id: str, played_ms: float) -> None:
         """The client tells how much of a reply it has played so far."""
@@ -236,6 +251,12 @@ class Session:
         if isinstance(event, TurnEnded):
             self._marks.ended(event)
         self._feed(event)
+
+    async def _expect_end(self, words: str) -> float | None:
+        """Probability that the user's message is these words and no more, as the model sees it."""
+        _, commands = self._conversation.rehearse(Draft(0, words))
+        [prompt] = [command.prompt for command in commands if isinstance(command, Generate)]
+        return await self._parts.model.end_of_message(prompt)
 
     def _feed(self, event: Input) -> None:
         """Give the conversation an input and do what it says; inputs that this brings wait."""
@@ -258,17 +279,25 @@ class Session:
             case Emit(event):
                 self._emit(event)
             case Generate(reply_id, prompt):
-                self._generate(reply_id, prompt)
+                self._generating.start(reply_id, prompt)
             case StopGenerating(reply_id):
-                self._stop_generating(reply_id)
-            case RunTool(reply_id, call):
-                self._spawn(self._run_tool(reply_id, call))
+                self._generating.stop(reply_id)
+            case RunTool(reply_id, call, key):
+                self._spawn(self._errands.run(reply_id, call, key))
+            case CancelTool(key):
+                self._errands.cancel(key)
+            case Draft():
+                self._ahead.draft(command, *self._conversation.rehearse(command))
             case Speak(reply_id, segment, rate_hz, speed):
                 self._mouth.speak(reply_id, segment, rate_hz, speed)
             case SpeakEnd(reply_id):
                 self._mouth.end(reply_id)
             case StopSpeaking(reply_id):
                 self._mouth.stop(reply_id)
+            case HoldSpeaking(reply_id):
+                self._mouth.hold(reply_id)
+            case ReleaseSpeaking(reply_id):
+                self._mouth.release(reply_id)
             case HangUp(reason):
                 self.close(reason)
 
@@ -280,69 +309,37 @@ class Session:
                     del self._replies[next(iter(self._replies))]
             case ReplyAudio(reply_id):
                 self._mark(reply_id, "first_audio")
+            case ReplyToolResult(reply_id, result) if reply_id in self._replies:
+                turn_id = self._replies[reply_id].turn_id
+                self._marks.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
         self._events.put_nowait(event)
         if self._events.qsize() > EVENTS:
             self.close("the client does not read")
-        if isinstance(event, ReplyEnded) and (measured := self._marks.measured()):
-            self._events.put_nowait(measured)
+        if isinstance(event, ReplyEnded):
+            self._ahead.drop()
+            if measured := self._marks.measured():
+                self._events.put_nowait(measured)
 
     def _mark(self, reply_id: str, name: str) -> None:
         if reply_id in self._replies:
             self._marks.reached(self._replies[reply_id].turn_id, name)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _workshop(self) -> Workshop:
+        toolbox = self._parts.toolbox
+        return Workshop(
+            model=self._parts.model,
+            run_tool=lambda call, key: toolbox.run(call, self._scope, key),
+            is_read_only=toolbox.is_read_only,
+            prepare=self._mouth.prepare,
+            forget_sound=self._mouth.drop_prepared,
+            spawn=self._spawn,
+        )
+
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         if self._group is None:
             work.close()
             raise RuntimeError("the session is not running")
         return self._group.create_task(work)
-
-    def _generate(self, reply_id: str, prompt: Prompt) -> None:
-        self._stop_generating(reply_id)
-        self._generating[reply_id] = self._spawn(self._answer(reply_id, prompt))
-
-    def _stop_generating(self, reply_id: str) -> None:
-        task = self._generating.pop(reply_id, None)
-        # A malformed answer is tried again from within the task that brought it.
-        if task is not None and task is not asyncio.current_task():
-            task.cancel()
-
-    async def _answer(self, reply_id: str, prompt: Prompt) -> None:
-        try:
-            async with aclosing(self._parts.model.answer(prompt)) as answer:
-                async for event in answer:
-                    self._mark(reply_id, "first_token")
-                    self._take(reply_id, event)
-        except ModelError as error:
-            malformed = isinstance(error, MalformedAnswer)
-            self._feed(ModelFailed(reply_id, str(error), malformed))
-        except Exception as error:
-            # A model that raises what it should not must cost this reply only.
-            _log.error("the model failed: %s", type(error).__name__)
-            self._feed(ModelFailed(reply_id, "the model failed", malformed=False))
-
-    def _take(self, reply_id: str, event: ModelEvent) -> None:
-        match event:
-            case TextPiece(text):
-                self._feed(ModelSaid(reply_id, text))
-            case DraftView(text, step):
-                self._emit(Denoising(reply_id, text, step))
-            case AnswerDone(calls, cut, input_tokens, output_tokens):
-                if not calls:
-                    self._mark(reply_id, "reply_committed")
-                tokens = input_tokens, output_tokens
-                self._feed(ModelAnswered(reply_id, calls, cut, *tokens))
-
-    async def _run_tool(self, reply_id: str, call: ToolCall) -> None:
-        result = await self._parts.toolbox.run(call, self._scope)
-        if reply_id in self._replies:
-            turn_id = self._replies[reply_id].turn_id
-            self._marks.lasted(turn_id, f"tool.{call.name}", result.duration_ms)
-        if self._scope.transfer_to is not None:
-            self._feed(EndRequested("transferred"))
-        elif self._scope.end_requested:
-            self._feed(EndRequested("ended by the agent"))
-        self._scope.end_requested, self._scope.transfer_to = False, None
-        self._feed(ToolAnswered(reply_id, result))
 
     async def _announce(self) -> None:
         async for text in self._parts.toolbox.ringer.announcements(self.session_id):
@@ -350,12 +347,22 @@ class Session:
 
     async def _watch_idle(self) -> None:
         quiet_s = 0.0
+        loop = asyncio.get_running_loop()
         while True:
+            due_s = loop.time() + IDLE_CHECK_S
             await asyncio.sleep(IDLE_CHECK_S)
+            self._parts.busy.woke((loop.time() - due_s) * 1000)
             quiet_s = quiet_s + IDLE_CHECK_S if self._conversation.quiet else 0.0
             if 0 < self.options.idle_timeout_s <= quiet_s:
                 quiet_s = 0.0
                 self._feed(IdleElapsed())
+
+
+def _draft_words(config: Config) -> int:
+    """From how many words on drafts are made; 0 for never."""
+    drafting = config.drafting
+    wanted = drafting.enabled and (drafting.remote or config.llm.engine != "remote")
+    return drafting.min_words if wanted else 0
 
 
 class _Over(Exception):

@@ -14,6 +14,9 @@ import numpy as np
 
 from voice.types import Samples
 
+FADE_MS = 5
+"""Sound that is held fades out over this, not to click."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -45,6 +48,8 @@ class PlaybackQueue:
         self._waiting: deque[tuple[str, Samples]] = deque()
         self._handed: deque[_Block] = deque()
         self._total: dict[str, int] = {}
+        self._held = False
+        self._fade_left = 0
 
     def push(self, item_id: str, samples: Samples) -> None:
         """Add (T,) int16 samples of a reply's item."""
@@ -65,16 +70,31 @@ class PlaybackQueue:
         """
         pulled = np.zeros(count, dtype=np.int16)
         with self._lock:
+            wanted = min(count, self._fade_left) if self._held else count
             filled = 0
-            while filled < count and self._waiting:
+            while filled < wanted and self._waiting:
                 item_id, samples = self._waiting.popleft()
-                taken = samples[: count - filled]
+                taken = samples[: wanted - filled]
                 pulled[filled : filled + len(taken)] = taken
                 if len(taken) < len(samples):
                     self._waiting.appendleft((item_id, samples[len(taken) :]))
                 self._note(_Block(item_id, sounds_at_s + filled / self.rate_hz, len(taken)))
                 filled += len(taken)
+            if self._held:
+                self._fade_left -= filled
+                pulled[:filled] = pulled[:filled] * np.linspace(1, 0, filled + 1)[1:]
         return pulled
+
+    def hold(self) -> None:
+        """Fall silent within a few milliseconds and keep the place."""
+        with self._lock:
+            if not self._held:
+                self._held, self._fade_left = True, self.rate_hz * FADE_MS // 1000
+
+    def release(self) -> None:
+        """Play on from there."""
+        with self._lock:
+            self._held = False
 
     def heard(self, now_s: float) -> Heard | None:
         """What sounds now, or sounded last; None before anything has."""
@@ -88,6 +108,7 @@ class PlaybackQueue:
         What the sound card already has cannot be taken back: it counts as heard.
         """
         with self._lock:
+            self._held = False
             if not self._waiting:
                 return None
             item_id = self._waiting[0][0]

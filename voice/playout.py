@@ -173,15 +173,30 @@ class PlayoutEstimate:
     def __init__(self) -> None:
         self._sent_ms = 0.0
         self._runs_dry_ms = 0.0
+        self._held_ms: float | None = None
+
+    def hold(self, now_ms: float) -> None:
+        """Playback has paused; doing so again changes nothing."""
+        if self._held_ms is None:
+            self._held_ms = now_ms
+
+    def release(self, now_ms: float) -> None:
+        """Playback goes on where it paused."""
+        if self._held_ms is not None:
+            self._runs_dry_ms += max(0.0, now_ms - self._held_ms)
+            self._held_ms = None
 
     def sent(self, now_ms: float, duration_ms: float) -> None:
         """Audio that lasts so long has gone to the client; ``now_ms`` is any steady clock's."""
-        self._runs_dry_ms = max(self._runs_dry_ms, now_ms) + duration_ms
+        self._runs_dry_ms = max(self._runs_dry_ms, self._playing_at(now_ms)) + duration_ms
         self._sent_ms += duration_ms
 
     def position_ms(self, now_ms: float) -> float:
         """Milliseconds of the reply played by now."""
-        return self._sent_ms - max(0.0, self._runs_dry_ms - now_ms)
+        return self._sent_ms - max(0.0, self._runs_dry_ms - self._playing_at(now_ms))
+
+    def _playing_at(self, now_ms: float) -> float:
+        return now_ms if self._held_ms is None else min(now_ms, self._held_ms)
 
 
 def _ends_ms(timings: tuple[WordTiming, ...], rate_hz: int) -> list[tuple[int, float]]:

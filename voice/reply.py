@@ -15,10 +15,13 @@ class Reply:
     """What the conversation remembers of a reply until it has been heard.
 
     Attributes:
+        origin: Names the request of the user's that it serves: another reply to the same has the
+            same.
         text: All text of the reply so far, as it is shown and kept.
         pending: Ids of calls that run here and have not answered.
         results: What this reply's tools have answered.
         calls_made: Over all rounds of the tool loop.
+        segments: How many have been spoken, those among them that are not part of the text.
         retries: Malformed answers so far in this round.
         handed_over: Whether the last answer called tools of the client's.
         closed: Whether all that it will say has been said.
@@ -30,6 +33,7 @@ class Reply:
     item_id: str
     turn_id: int
     options: SessionOptions
+    origin: str = ""
     text: str = ""
     pending: set[str] = field(default_factory=set)
     results: list[str] = field(default_factory=list)
@@ -42,7 +46,7 @@ class Reply:
     input_tokens: int = 0
     output_tokens: int = 0
     _cutter: SegmentCutter = field(default_factory=SegmentCutter)
-    _segments: int = 0
+    segments: int = 0
 
     def push(self, delta: str) -> list[str]:
         """Take text in; returns the speakable pieces that are complete by now."""
@@ -62,6 +66,12 @@ class Reply:
         """Make a piece part of the reply; it carries the white space before it."""
         shown = piece if self.text else piece.lstrip()
         self.text += shown
-        segment = Segment(self.turn_id, self._segments, shown, spoken(shown))
-        self._segments += 1
-        return segment
+        return self._segment(shown, spoken(shown))
+
+    def aside(self, text: str) -> Segment:
+        """Words that sound, and are not part of the reply's text: they are no answer."""
+        return self._segment("", spoken(text))
+
+    def _segment(self, shown: str, said: str) -> Segment:
+        self.segments += 1
+        return Segment(self.turn_id, self.segments - 1, shown, said)

@@ -6,6 +6,7 @@ the commands that are to be carried out now, in order.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from voice.dialogue import Dialogue
@@ -16,13 +17,15 @@ from voice.events import (
     ReplyStarted,
     ReplyStatus,
     ReplyText,
-    ReplyToolCall,
     ReplyToolResult,
 )
 from voice.grounding import is_grounded
 from voice.llm import Prompt
 from voice.reply import Reply
+from voice.reply_tools import ToolCalls
 from voice.turns import (
+    AudioPlayed,
+    AudioSent,
     Command,
     Emit,
     Generate,
@@ -30,7 +33,7 @@ from voice.turns import (
     ModelAnswered,
     ModelFailed,
     ModelSaid,
-    RunTool,
+    ReplyInput,
     SessionOptions,
     Speak,
     SpeakEnd,
@@ -39,8 +42,11 @@ from voice.turns import (
     StopGenerating,
     StopSpeaking,
     ToolAnswered,
+    ToolProgressed,
+    ToolSlow,
 )
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.waiting import CANNOT_STOP, ONE_MOMENT, STOPPED
 
 WENT_WRONG = "Sorry, something went wrong."
 SAID_MESSAGES = 3
@@ -59,6 +65,7 @@ class Replying:
 
     Attributes:
         current: The reply that is being made or sent.
+        calls: The tools that run.
         ending: Why the session is to end once all has been heard; empty while it goes on.
     """
 
@@ -78,12 +85,42 @@ class Replying:
         self._max_tool_calls = max_tool_calls
         self._max_history = max_history
         self._playing: dict[str, Reply] = {}
-        self._call_items: dict[str, str] = {}
+        self._cut: Reply | None = None
+        self._withdrawn: deque[str] = deque(maxlen=8)
+        self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
     def silent(self) -> bool:
         """Whether no reply is being made and none sounds."""
         return self.current is None and not self._playing
+
+    @property
+    def sounding(self) -> list[Reply]:
+        """The replies of which something may be heard now, the newest last."""
+        current = [self.current] if self.current and self.current.segments else []
+        return [*self._playing.values(), *current]
+
+    def feed(self, event: ReplyInput) -> list[Command]:
+        """Take in what has become of a reply."""
+        match event:
+            case ModelSaid():
+                return self.model_said(event)
+            case ModelAnswered():
+                return self.model_answered(event)
+            case ModelFailed():
+                return self.model_failed(event)
+            case ToolAnswered():
+                return self.tool_answered(event)
+            case ToolSlow():
+                return self.tool_slow(event)
+            case ToolProgressed():
+                return self.tool_progressed(event)
+            case SpeechFailed():
+                return self.speech_failed(event)
+            case AudioSent(reply_id):
+                return self.audio_sent(reply_id)
+            case AudioPlayed(reply_id):
+                return self.audio_played(reply_id)
 
     def start(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Begin a reply by asking the model."""
@@ -95,9 +132,17 @@ class Replying:
         reply = self._reply()
         return out + self._speak(reply.push(text) + reply.flush()) + self._close(reply)
 
-    def interrupt(self, reason: str) -> list[Command]:
-        """Stop whatever the agent says or is about to say. Tools that run are left to finish."""
+    def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
+        """Stop whatever the agent says or is about to say. Tools that run are left to finish.
+
+        Args:
+            reason: Told to the client.
+            withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
+        """
         out: list[Command] = [StopSpeaking(reply_id) for reply_id in self._playing]
+        self._cut = self.current or next(reversed(self._playing.values()), None)
+        if withdraw and self._cut is not None:
+            self._withdrawn.append(self._cut.item_id)
         reply, self.current = self.current, None
         if reply is not None:
             out.append(StopGenerating(reply.reply_id))
@@ -107,6 +152,22 @@ class Replying:
             out.append(self._ended(reply, ReplyStatus.CANCELLED, reason))
         self.ending = ""
         return out
+
+    def go_on(self, turn_id: int, options: SessionOptions) -> list[Command]:
+        """Say the rest of what was interrupted, since the interruption was none."""
+        cut, self._cut = self._cut, None
+        if cut is None:
+            return []
+        if not cut.closed:
+            return self.start(turn_id, options)
+        kept = {entry.item_id: entry.message.content for entry in self._dialogue}
+        heard = kept.get(cut.item_id, "")
+        rest = cut.text[len(heard) :] if cut.text.startswith(heard) else cut.text
+        return self.say(rest, turn_id, options) if rest.strip() else []
+
+    def heard(self, item_id: str, text: str) -> None:
+        """Keep of a reply what its client has played, unless it is to be forgotten."""
+        self._dialogue.say(item_id, "" if item_id in self._withdrawn else text)
 
     def cancel(self, reply_id: str | None) -> list[Command]:
         """Stop the reply that is being made, at the client's request.
@@ -158,12 +219,9 @@ class Replying:
     def tool_answered(self, event: ToolAnswered) -> list[Command]:
         """Keep the result, whatever became of the reply; go on once all tools have answered."""
         result = event.result
-        after = self._call_items.pop(result.call_id, None)
-        if after is not None and after in {entry.item_id for entry in self._dialogue}:
-            message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
-            self._dialogue.add(self._ids("item"), message, self._behind_calls(after))
+        self.calls.answered(result)
         reply = self._open(event.reply_id)
-        if reply is None:
+        if reply is None or result.call_id not in reply.pending:
             return []
         out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
         reply.pending.discard(result.call_id)
@@ -171,6 +229,27 @@ class Replying:
         if reply.pending:
             return out
         return out + (self._close(reply) if reply.handed_over else [self._generate()])
+
+    def tool_slow(self, event: ToolSlow) -> list[Command]:
+        """Ask for patience, once, where nothing has been said yet."""
+        reply = self._open(event.reply_id)
+        if reply is None or event.call_id not in reply.pending or reply.segments:
+            return []
+        return self._aside(reply, ONE_MOMENT)
+
+    def tool_progressed(self, event: ToolProgressed) -> list[Command]:
+        """Tell how far a tool is, while the answer waits for it."""
+        reply = self._open(event.reply_id)
+        if reply is None or event.call_id not in reply.pending:
+            return []
+        return self._aside(reply, event.text)
+
+    def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
+        """Stop what runs and say so; nothing where no tool runs."""
+        stopping = self.calls.stop()
+        if stopping is None:
+            return []
+        return stopping + self.say(STOPPED if stopping else CANNOT_STOP, turn_id, options)
 
     def speech_failed(self, event: SpeechFailed) -> list[Command]:
         """End the reply without the sound it cannot have."""
@@ -192,7 +271,7 @@ class Replying:
             status, reason = ReplyStatus.FAILED, reply.failure
         elif reply.cut:
             status, reason = ReplyStatus.INCOMPLETE, "max_output_tokens"
-        if reply.options.speak and reply.text:
+        if reply.options.speak and reply.segments:
             self._playing[reply_id] = reply
         return [self._ended(reply, status, reason), *self.hang_up()]
 
@@ -204,7 +283,7 @@ class Replying:
         """Keep of an interrupted reply what was heard."""
         stopped = self._playing.pop(event.reply_id, None)
         if stopped is not None and stopped.text:
-            self._dialogue.say(stopped.item_id, event.heard)
+            self.heard(stopped.item_id, event.heard)
 
     def hang_up(self) -> list[Command]:
         """End the session if that was asked for and nothing is left to say."""
@@ -222,7 +301,9 @@ class Replying:
         return reply
 
     def _new(self, turn_id: int, options: SessionOptions) -> Command:
-        reply = Reply(self._ids("resp"), self._ids("item"), turn_id, options)
+        reply_id, item_id = self._ids("resp"), self._ids("item")
+        origin = self.calls.origin() or reply_id
+        reply = Reply(reply_id, item_id, turn_id, options, origin)
         self.current = reply
         last = self._dialogue.last_id
         return Emit(ReplyStarted(reply.reply_id, reply.item_id, turn_id, last))
@@ -276,7 +357,7 @@ class Replying:
     def _close(self, reply: Reply) -> list[Command]:
         """Nothing more will be said; a reply without sound is over at once."""
         reply.closed = True
-        if reply.options.speak and reply.text:
+        if reply.options.speak and reply.segments:
             return [SpeakEnd(reply.reply_id)]
         return self.audio_sent(reply.reply_id)
 
@@ -285,29 +366,16 @@ class Replying:
         reply.retries = 0
         reply.calls_made += len(calls)
         reply.handed_over = any(call.name in client_names for call in calls)
-        told: list[Command] = []
-        runs: list[Command] = []
-        for call in calls:
-            item_id = self._ids("item")
-            self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
-            client_side = call.name in client_names
-            told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
-            if not client_side:
-                self._call_items[call.call_id] = item_id
-                reply.pending.add(call.call_id)
-                runs.append(RunTool(reply.reply_id, call))
-        return told + (runs or self._close(reply))
+        out = self.calls.begin(reply, calls)
+        return out if reply.pending else out + self._close(reply)
 
-    def _behind_calls(self, item_id: str) -> str:
-        """The last of the calls and results that stand together with a call."""
-        entries = list(self._dialogue)
-        at = next(i for i, entry in enumerate(entries) if entry.item_id == item_id)
-        while at + 1 < len(entries):
-            following = entries[at + 1].message
-            if not following.tool_calls and following.role is not Role.TOOL:
-                break
-            at += 1
-        return entries[at].item_id
+    def _aside(self, reply: Reply, text: str) -> list[Command]:
+        """Words that sound and are kept nowhere: the model would take them for an answer."""
+        options = reply.options
+        if not options.speak:
+            return []
+        segment = reply.aside(text)
+        return [Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)]
 
     def _ended(self, reply: Reply, status: ReplyStatus, reason: str) -> Command:
         tokens = reply.input_tokens, reply.output_tokens

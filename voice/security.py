@@ -6,6 +6,7 @@ kept as digests; nothing here logs one.
 
 from __future__ import annotations
 
+import base64
 import hmac
 import ipaddress
 import secrets
@@ -17,13 +18,16 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
-from voice.config import ServerConfig
+from voice.config_server import ServerConfig
 from voice.errors import ConfigError, VoiceError
 
 KEY_SUBPROTOCOL = "openai-insecure-api-key."
 REALTIME_SUBPROTOCOL = "realtime"
 EPHEMERAL_PREFIX = "ek_"
 MAX_EPHEMERAL_KEYS = 1000
+AUDIO_BYTES_PER_S = 64_000
+"""A second of the Realtime API's audio: 24 kHz, 16 bits, in base64."""
+AUDIO_BURST_S = 60
 
 
 class AccessDenied(VoiceError):
@@ -149,8 +153,8 @@ class AccessPolicy:
             AccessDenied: Host, origin or key is wrong, or a key is missing.
         """
         self.check_host(headers)
-        key = _presented_key(headers, subprotocols)
-        self._check_origin(headers)
+        key = presented_key(headers, subprotocols)
+        self.check_origin(headers)
         if key is not None and key.startswith(EPHEMERAL_PREFIX):
             session = self.ephemeral.session_of(key)
             if session is None:
@@ -164,8 +168,12 @@ class AccessPolicy:
             raise _wrong_key()
         return Grant(main_key=True)
 
-    def _check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse another site's page; a request without an origin is no page's."""
+    def check_origin(self, headers: Mapping[str, str]) -> None:
+        """Refuse another site's page; a request without an origin is no page's.
+
+        Raises:
+            AccessDenied: The origin is neither the server's own nor an allowed one.
+        """
         origin = headers.get("origin")
         if origin is None:
             return
@@ -201,6 +209,57 @@ class SessionSlots:
             self.taken -= 1
 
 
+class Meter:
+    """A token bucket: so much on average, and bursts up to a limit.
+
+    Args:
+        per_s: What comes back each second.
+        burst: What it holds at the most.
+        clock: Seconds of any steady clock.
+    """
+
+    def __init__(
+        self, per_s: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._clock = clock
+        self._left = burst
+        self._at_s = clock()
+
+    def take(self, amount: float = 1.0) -> bool:
+        """Take so much; False, and nothing taken, when there is not so much left."""
+        now_s = self._clock()
+        self._left = min(self._burst, self._left + (now_s - self._at_s) * self._per_s)
+        self._at_s = now_s
+        if amount > self._left:
+            return False
+        self._left -= amount
+        return True
+
+
+class Intake:
+    """What one client may send over a WebSocket, on average: messages, and audio.
+
+    Args:
+        config: How much.
+        clock: Seconds of any steady clock.
+    """
+
+    def __init__(self, config: ServerConfig, clock: Callable[[], float] = time.monotonic) -> None:
+        burst = max(AUDIO_BURST_S * AUDIO_BYTES_PER_S, config.max_message_bytes)
+        self._messages = Meter(config.max_messages_per_s, 10 * config.max_messages_per_s, clock)
+        self._bytes = Meter(config.max_audio_speed * AUDIO_BYTES_PER_S, burst, clock)
+
+    def excess(self, message_bytes: int) -> str | None:
+        """Why a message of this length is too much; None when it is not."""
+        if not self._messages.take(1):
+            return "too many messages"
+        if not self._bytes.take(message_bytes):
+            return "audio comes faster than it can be spoken"
+        return None
+
+
 def check_exposure(config: ServerConfig, api_key: str | None) -> None:
     """Refuse to be reached by others without a key.
 
@@ -234,14 +293,30 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _presented_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
+def presented_key(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> str | None:
+    """The key that a request shows: as Bearer, as Basic's password, or in a subprotocol."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
+    if scheme.lower() == "basic":
+        return _basic_password(token.strip())
     for name in subprotocols:
         if name.startswith(KEY_SUBPROTOCOL):
             return name.removeprefix(KEY_SUBPROTOCOL)
     return None
+
+
+def same_secret(given: str, wanted: str) -> bool:
+    """Compare in a time that tells nothing about either."""
+    return hmac.compare_digest(_digest(given), _digest(wanted))
+
+
+def _basic_password(token: str) -> str | None:
+    try:
+        pair = base64.b64decode(token, validate=True).decode()
+    except ValueError:
+        return None
+    return pair.partition(":")[2] or None
 
 
 def _split_host(value: str) -> str | None:

@@ -17,7 +17,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from voice.app import build_app
-from voice.config import Config, ServerConfig, load_config, secret
+from voice.config import Config, load_config, secret
+from voice.config_server import ServerConfig
+from voice.connections import guarded_protocols
 from voice.errors import ConfigError, VoiceError
 from voice.security import check_exposure
 
@@ -90,9 +92,11 @@ def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
     No compression: audio does not shrink, and a small message cannot unpack into a large one. No
     access log and no forwarded addresses: both would trust or repeat what clients send.
     """
+    http, websocket = guarded_protocols(config)
     return uvicorn.Config(
         app,
-        ws="websockets-sansio",
+        http=http,
+        ws=websocket,
         ws_max_size=config.max_message_bytes,
         ws_per_message_deflate=False,
         proxy_headers=False,

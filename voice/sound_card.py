@@ -52,6 +52,7 @@ class SoundCard:
         sounddevice = _portaudio()
         self._failure: type[Exception] = sounddevice.PortAudioError
         self._hear: Callable[[Samples], None] = _ignore
+        self._played: Callable[[Samples], None] = _ignore
         microphone = _settings(sounddevice, "input", input_device, SAMPLE_RATE_HZ)
         loudspeaker = _settings(sounddevice, "output", output_device, OUTPUT_RATE_HZ)
         self.input_rate_hz: int = microphone["samplerate"]
@@ -65,17 +66,25 @@ class SoundCard:
         except self._failure as error:
             raise DeviceError(f"the sound device cannot be opened: {error}") from error
 
+    @property
+    def echo_delay_s(self) -> float:
+        """From handing a sample to the loudspeaker to getting it from the microphone, roughly."""
+        return float(self._output.latency) + float(self._input.latency)
+
     @contextmanager
-    def running(self, hear: Callable[[Samples], None]) -> Generator[None, None, None]:
+    def running(
+        self, hear: Callable[[Samples], None], played: Callable[[Samples], None] | None = None
+    ) -> Generator[None, None, None]:
         """Run both for the length of a ``with``, then close them; what has not sounded is dropped.
 
         Args:
             hear: Called on PortAudio's thread with each (T,) int16 block of the microphone.
+            played: Called on another of its threads with each block given to the loudspeaker.
 
         Raises:
             DeviceError: A device does not start.
         """
-        self._hear = hear
+        self._hear, self._played = hear, played or _ignore
         try:
             self._output.start()
             self._input.start()
@@ -101,7 +110,9 @@ class SoundCard:
         delay_s = times.outputBufferDacTime - times.currentTime
         if delay_s <= 0:
             delay_s = float(self._output.latency)
-        block[:] = self.queue.pull(count, times.currentTime + delay_s)[:, np.newaxis]
+        samples = self.queue.pull(count, times.currentTime + delay_s)
+        block[:] = samples[:, np.newaxis]
+        self._played(samples)
 
 
 def _ignore(samples: Samples) -> None:

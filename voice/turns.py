@@ -25,6 +25,8 @@ class SessionOptions:
         silence_ms: Silence that ends a turn; None adapts it to what was said.
         create_response: Whether the end of a turn brings a reply by itself.
         interrupt_response: Whether the user's speech stops the agent's.
+        holds: Whether the client can hold the agent's sound and let it go on: then the first sign
+            of speech does no more than that.
         vad_threshold: Speech probability at and above which a frame counts as speech.
         speak: Whether replies are spoken; else they are text only.
         output_rate_hz: Of the reply's audio.
@@ -42,6 +44,7 @@ class SessionOptions:
     silence_ms: int | None = None
     create_response: bool = True
     interrupt_response: bool = True
+    holds: bool = False
     vad_threshold: float = 0.5
     speak: bool = True
     output_rate_hz: int = 24_000
@@ -108,6 +111,30 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSlow:
+    """A tool that runs here has not answered for as long as a silence is bearable."""
+
+    reply_id: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A tool that runs here tells how far it is, in words that can be spoken."""
+
+    reply_id: str
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """What a tool did that had been answered for because it took too long."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
 class SpeechFailed:
     """The synthesiser raised; the rest of the reply will not sound."""
 
@@ -156,21 +183,29 @@ class IdleElapsed:
     """Nobody has spoken for the idle timeout."""
 
 
+ReplyInput = (
+    ModelSaid
+    | ModelAnswered
+    | ModelFailed
+    | ToolAnswered
+    | ToolSlow
+    | ToolProgressed
+    | SpeechFailed
+    | AudioSent
+    | AudioPlayed
+)
+"""What concerns one reply alone."""
+
 Input = (
     EndpointEvent
     | Transcript
     | RecognitionFailed
-    | ModelSaid
-    | ModelAnswered
-    | ModelFailed
-    | ToolAnswered
-    | SpeechFailed
-    | AudioSent
-    | AudioPlayed
+    | ToolFinished
     | SpeakingStopped
     | Announce
     | EndRequested
     | IdleElapsed
+    | ReplyInput
 )
 
 
@@ -198,10 +233,36 @@ class StopGenerating:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run a tool; it is never cancelled, since what it did stays done."""
+    """Run a tool; an interruption does not cancel it, since what it did stays done.
+
+    Attributes:
+        key: What has side effects runs once for each; a call that repeats another has its key, and
+            gets its result.
+    """
 
     reply_id: str
     call: ToolCall
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool:
+    """Stop a running tool at the user's word; `ToolAnswered` is owed as without it."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Should the turn end now, these would be its words: what follows may be worked out ahead.
+
+    Attributes:
+        paused: Whether the user is silent, so that they are likely to be all.
+    """
+
+    turn_id: int
+    words: str
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +290,37 @@ class StopSpeaking:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldSpeaking:
+    """Fall silent and keep the place, until `ReleaseSpeaking` or `StopSpeaking`."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSpeaking:
+    """Speak on from where the sound was held."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class HangUp:
     """End the session."""
 
     reason: str
 
 
-Command = Emit | Generate | StopGenerating | RunTool | Speak | SpeakEnd | StopSpeaking | HangUp
+Command = (
+    Emit
+    | Generate
+    | StopGenerating
+    | RunTool
+    | CancelTool
+    | Draft
+    | Speak
+    | SpeakEnd
+    | StopSpeaking
+    | HoldSpeaking
+    | ReleaseSpeaking
+    | HangUp
+)

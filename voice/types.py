@@ -81,6 +81,13 @@ class SpeechResumed:
     start_sample: int
 
 
+@dataclass(frozen=True, slots=True)
+class SpeechLasted:
+    """A turn holds as much speech by now as nobody makes who does not want to be heard."""
+
+    turn_id: int
+
+
 class EndReason(StrEnum):
     """Why a turn was taken to be over."""
 
@@ -104,7 +111,7 @@ class TurnEnded:
     reason: EndReason = EndReason.SILENCE
 
 
-EndpointEvent = SpeechStarted | Pause | SpeechResumed | TurnEnded
+EndpointEvent = SpeechStarted | SpeechLasted | Pause | SpeechResumed | TurnEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,8 @@ class ToolSpec:
     parameters: dict[str, Any]
     read_only: bool = False
     """Whether it may run inside a draft."""
+    cancellable: bool = False
+    """Whether it may be stopped at the user's word although it has side effects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +169,18 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: a short text that the model reads, and may be asked to speak."""
+    """What a tool answered: a short text that the model reads, and may be asked to speak.
+
+    Attributes:
+        unfinished: It took too long, and is going on all the same.
+    """
 
     call_id: str
     name: str
     content: str
     error: bool = False
     duration_ms: float = 0.0
+    unfinished: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,7 @@ export class Call {
   _receive(event) {
     apply(this.conversation, event);
     if (event.type === "input_audio_buffer.speech_started") this._silence();
+    if (event.type === "quicksilver.hold") this.sound.speaker?.hold(event.held);
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
     if (event.type === "response.output_audio.delta") this._hear(event);
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);

@@ -2,7 +2,7 @@
 /**
  * Audio-thread shell around `Player`.
  *
- * Takes {push: id, samples}, {end: id} and {flush: token}; posts the player's reports in a list and
+ * Takes {push: id, samples}, {end: id}, {hold} and {flush: token}; posts the player's reports in a list and
  * {flushed: token, items}. With `processorOptions.tap` it also posts every block it plays.
  */
 
@@ -17,10 +17,11 @@ class PlaybackProcessor extends AudioWorkletProcessor {
     this.port.onmessage = ({ data }) => this._receive(data);
   }
 
-  /** @param {{push?: string, samples: Float32Array, end?: string, flush?: number}} message */
+  /** @param {{push?: string, samples: Float32Array, end?: string, hold?: boolean, flush?: number}} message */
   _receive(message) {
     if (message.push !== undefined) this._player.push(message.push, message.samples);
     if (message.end !== undefined) this._player.end(message.end);
+    if (message.hold !== undefined) this._player.hold(message.hold);
     if (message.flush !== undefined) {
       this.port.postMessage({ flushed: message.flush, items: this._player.flush() });
     }

@@ -42,6 +42,7 @@ export class Player {
     this._items = [];
     this._tail = new Float32Array(0);
     this._gain = 0;
+    this._held = false;
     this._starved = false;
     this._sinceReport = 0;
   }
@@ -65,6 +66,11 @@ export class Player {
     if (item) item.ended = true;
   }
 
+  /** @param {boolean} held Fade out and keep the place, or go on from there. */
+  hold(held) {
+    this._held = held;
+  }
+
   /**
    * Stop at once, with a short fade, and forget what was queued.
    *
@@ -83,6 +89,7 @@ export class Player {
     this._ring.clear();
     this._items = [];
     this._gain = 0;
+    this._held = false;
     this._starved = false;
     return cut;
   }
@@ -120,6 +127,7 @@ export class Player {
    * @returns {number} Frames read.
    */
   _take(out) {
+    if (this._held) return this._fadeOut(out);
     const open = this._items.length > 0 && !this._items[this._items.length - 1].ended;
     if (this._starved && open && this._ring.length < this._rebuffer) return 0;
     // While more is to come, the last few milliseconds are kept back to fade on if it does not.
@@ -138,6 +146,23 @@ export class Player {
       this._gain = 0;
       this._starved = true;
     }
+    return count;
+  }
+
+  /**
+   * The last few milliseconds before sound is held.
+   *
+   * @param {Float32Array} out
+   * @returns {number} Frames read.
+   */
+  _fadeOut(out) {
+    const wanted = Math.min(out.length, Math.ceil(this._gain * this._fade));
+    const count = this._ring.read(out.subarray(0, wanted));
+    for (let i = 0; i < count; i += 1) {
+      this._gain = Math.max(0, this._gain - 1 / this._fade);
+      out[i] *= this._gain;
+    }
+    if (count === 0) this._gain = 0;
     return count;
   }
 

@@ -6,7 +6,7 @@ import { WIRE_HZ } from "./pcm.js";
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {{type: string, [field: string]: any}} ClientEvent */
 
-const EXTENSIONS = ["transcript", "latency", "denoising", "tools", "heard", "state"];
+const EXTENSIONS = ["transcript", "latency", "denoising", "tools", "heard", "state", "hold"];
 
 /** Entries of an earlier connection that a new one is told of, at most. */
 const REMEMBERED_TURNS = 12;

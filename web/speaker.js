@@ -66,6 +66,11 @@ export class Speaker {
     if (id === this._current) this._finish();
   }
 
+  /** @param {boolean} held Silent at once with the place kept, or on from there. */
+  hold(held) {
+    this._node.port.postMessage({ hold: held });
+  }
+
   /** @returns {Promise<Cut[]>} Silent at once; resolves to what was cut off. */
   flush() {
     this._resampler.reset();

@@ -195,7 +195,7 @@ def main() -> None:
     began = machine()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    checkpoint = load_checkpoint(arguments.checkpoint, torch.float32, "cpu")
+    checkpoint = load_checkpoint(arguments.checkpoint, device="cpu")
     told: dict[str, Any] = {
         "threads": torch.get_num_threads(),
         "prompt_tokens": 256,

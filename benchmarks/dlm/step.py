@@ -1,8 +1,8 @@
 """Milliseconds of one forward on this CPU, by model size: ``python -m benchmarks.dlm.step``.
 
 Random weights, 256 positions in the cache, 1, 8, 16 or 32 new ones, logits included: what a draft
-or a verification costs. In float32, and with the weights of linear layers in 8 bits and activations
-quantised as they come (PyTorch's dynamic quantisation). Results: benchmarks/results/step.json.
+or a verification costs. In float32, and with matrices in 8 bits (`dlm.int8`). Results:
+benchmarks/results/step.json.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from __future__ import annotations
 import argparse
 import copy
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
 
 from benchmarks.report import machine, percentiles, write
 from dlm.cache import KVCache
 from dlm.config import ModelConfig
+from dlm.int8 import round_weights
 from dlm.model import Rows, Transformer
 
 CONTEXT = 256
@@ -45,15 +44,11 @@ def model_of(shape: tuple[int, ...]) -> Transformer:
     return Transformer(config).eval().requires_grad_(False)
 
 
-def quantised(model: Transformer) -> Transformer:
-    """The same model with its linear layers in 8 bits; the head is the embedding and stays."""
-    with warnings.catch_warnings():
-        # It is to move to another package one day; what it does here stays.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        made = torch.ao.quantization.quantize_dynamic(
-            copy.deepcopy(model), {nn.Linear}, dtype=torch.qint8
-        )
-    return made  # type: ignore[no-any-return]
+def rounded(model: Transformer) -> Transformer:
+    """The same model with its matrices in 8 bits."""
+    made = copy.deepcopy(model)
+    round_weights(made)
+    return made
 
 
 def step(model: Transformer, width: int) -> Callable[[], object]:
@@ -86,7 +81,7 @@ def measure(repeats: int) -> dict[str, Any]:
     for name, shape in SHAPES.items():
         model = model_of(shape)
         row: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
-        for kind, made in (("float32", model), ("int8", quantised(model))):
+        for kind, made in (("float32", model), ("int8", rounded(model))):
             row[kind] = {str(width): timed(made, width, repeats) for width in WIDTHS}
         told["models"][name] = row
     return told

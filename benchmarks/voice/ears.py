@@ -1,9 +1,10 @@
 """How well the ears hear, without a server: ``python -m benchmarks.voice.ears``.
 
 Every recording goes through voice activity detection, endpointing and the embedded recogniser as
-fast as the machine can, as the pipeline would chain them: word errors by kind, with and without the
-guard against speech outside the domain; what the guard lets through; early and late ends of turns;
-turns begun by noise; and what it costs. Results go to benchmarks/results/ears.json.
+fast as the machine can, as the pipeline would chain them, the language model's opinion of each
+pause included: word errors by kind, with and without the guard against speech outside the domain;
+what the guard lets through; early and late ends of turns; turns begun by noise; and what it costs.
+Results go to benchmarks/results/ears.json.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import soundfile
 
-from benchmarks.report import machine, percentiles, share, write
+from benchmarks.report import machine, percentiles, share, shipped_checkpoint, write
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     SHARED,
@@ -28,26 +29,33 @@ from benchmarks.voice.corpus import (
     people,
     with_pauses,
 )
+from benchmarks.voice.pauses import Opinion, model_opinion
 from benchmarks.voice.words import errors, words
 from voice.asr.sphinx import SphinxRecognizer
 from voice.audio import Framer
 from voice.config import Config, EndpointingConfig, SphinxConfig, VadConfig, load_agent, load_config
 from voice.endpointing import Endpointer
+from voice.prosody import WINDOW_MS, measure
+from voice.turn_end import Cues
 from voice.types import (
     SAMPLE_RATE_HZ,
     AudioFrame,
     Pause,
     Samples,
+    SpeechResumed,
     SpeechStarted,
     Transcript,
     TurnEnded,
     ms_of_samples,
+    samples_of_ms,
 )
 from voice.vad import make_vad
 from voice.virtual_audio import room_tone
 
 LEAD_S, TAIL_S = 0.5, 2.0
 ENGINES = ("webrtc", "silero")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,8 @@ class Heard:
         late_ms: From the end of speech to the decision of the last turn; None when it was cut
             early.
         finish_ms: What each final decode took.
+        prosody_ms: What each measurement of the voice took.
+        opinion_ms: What each opinion of the language model took, on an idle machine.
         busy_s: What everything took.
         seconds: How much audio went in.
     """
@@ -70,6 +80,8 @@ class Heard:
     cut_early: bool
     late_ms: float | None
     finish_ms: tuple[float, ...]
+    prosody_ms: tuple[float, ...]
+    opinion_ms: tuple[float, ...]
     busy_s: float
     seconds: float
 
@@ -77,7 +89,8 @@ class Heard:
 class Listener:
     """Chains the parts over whole recordings."""
 
-    def __init__(self, engine: str, config: Config) -> None:
+    def __init__(self, engine: str, config: Config, opinion: Opinion) -> None:
+        self._opinion = opinion
         self._vad = make_vad(VadConfig(engine=engine))  # type: ignore[arg-type]
         self._endpointing: EndpointingConfig = config.endpointing
         unguarded = SphinxConfig(cache_dir=config.asr.sphinx.cache_dir, min_confidence=0)
@@ -93,7 +106,7 @@ class Listener:
         return sum(
             isinstance(event, SpeechStarted)
             for frame in Framer().push(audio)
-            for event in endpointer.accept(frame, self._vad.probability(frame), "")
+            for event in endpointer.accept(frame, self._vad.probability(frame), Cues())
         )
 
     def hear(self, utterance: Utterance) -> Heard:
@@ -101,7 +114,8 @@ class Listener:
         lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
         audio = np.concatenate([lead, utterance.samples, tail])
         began = time.perf_counter()
-        finals, decisions, finish_ms = self._listen(utterance.agent, audio)
+        spent: dict[str, list[float]] = {"finish": [], "prosody": [], "opinion": []}
+        finals, decisions = self._listen(utterance.agent, audio, spent)
         end = len(lead) + utterance.end
         early = any(decided < end for decided in decisions)
         late = None if early or not decisions else ms_of_samples(decisions[-1] - end)
@@ -110,43 +124,61 @@ class Listener:
             tuple(final.confidence for final in finals),
             early,
             late,
-            tuple(finish_ms),
+            tuple(spent["finish"]),
+            tuple(spent["prosody"]),
+            tuple(spent["opinion"]),
             time.perf_counter() - began,
             len(audio) / SAMPLE_RATE_HZ,
         )
 
     def _listen(
-        self, agent: str, audio: Samples
-    ) -> tuple[list[Transcript], list[int], list[float]]:
+        self, agent: str, audio: Samples, spent: dict[str, list[float]]
+    ) -> tuple[list[Transcript], list[int]]:
         self._vad.reset()
         endpointer = Endpointer(self._endpointing)
         finals: list[Transcript] = []
         decisions: list[int] = []
-        finish_ms: list[float] = []
         before: list[AudioFrame] = []
-        stream, newest = None, None
+        stream, cues = None, Cues()
         for frame in Framer().push(audio):
             before.append(frame)
-            if stream is not None:
-                newest = stream.accept(frame) or newest
-            probability = self._vad.probability(frame)
-            for event in endpointer.accept(frame, probability, newest.text if newest else ""):
+            interim = stream.accept(frame) if stream is not None else None
+            if interim is not None:
+                cues = Cues(interim.text, interim.confidence)
+            for event in endpointer.accept(frame, self._vad.probability(frame), cues):
                 if isinstance(event, SpeechStarted):
-                    stream = self._recognizers[agent].open(event.turn_id)
+                    stream, cues = self._recognizers[agent].open(event.turn_id), Cues()
                     first = event.start_sample - endpointer.pre_roll_samples
                     for earlier in before:
                         if earlier.start_sample >= first:
                             stream.accept(earlier)
-                elif isinstance(event, Pause | TurnEnded) and stream is not None:
-                    started = time.perf_counter()
-                    newest = stream.finish()
-                    if isinstance(event, Pause):
-                        finish_ms.append((time.perf_counter() - started) * 1000)
-                    else:
-                        finals.append(newest)
-                        decisions.append(event.decided_sample)
-                        stream, newest = None, None
-        return finals, decisions, finish_ms
+                elif isinstance(event, Pause) and stream is not None:
+                    final = _timed(spent["finish"], stream.finish)
+                    cues = self._cues(agent, audio, event.end_sample, final, spent)
+                elif isinstance(event, SpeechResumed):
+                    cues = Cues(cues.text, cues.sure)
+                elif isinstance(event, TurnEnded) and stream is not None:
+                    finals.append(stream.finish())
+                    decisions.append(event.decided_sample)
+                    stream, cues = None, Cues()
+        return finals, decisions
+
+    def _cues(
+        self, agent: str, audio: Samples, end: int, final: Transcript, spent: dict[str, list[float]]
+    ) -> Cues:
+        window = audio[max(0, end - samples_of_ms(WINDOW_MS)) : end]
+        prosody = _timed(spent["prosody"], lambda: measure(window))
+        if not final.text:
+            return Cues(prosody=prosody)
+        opinion = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
+        return Cues(final.text, final.confidence, opinion, prosody)
+
+
+def _timed(spent: list[float], work: Callable[[], T]) -> T:
+    began = time.perf_counter()
+    done = work()
+    spent.append((time.perf_counter() - began) * 1000)
+    return done
 
 
 def figures_of(listener: Listener, utterances: Iterable[Utterance], guard: float) -> dict[str, Any]:
@@ -172,6 +204,8 @@ def figures_of(listener: Listener, utterances: Iterable[Utterance], guard: float
         "cut_early": share(sum(item.cut_early for item in heard), len(said)),
         "end_of_turn_delay_ms": percentiles([i.late_ms for i in heard if i.late_ms is not None]),
         "finish_ms": percentiles([ms for item in heard for ms in item.finish_ms], 1),
+        "prosody_ms": percentiles([ms for item in heard for ms in item.prosody_ms], 1),
+        "opinion_ms": percentiles([ms for item in heard for ms in item.opinion_ms], 1),
         "real_time_factor": round(
             sum(item.busy_s for item in heard) / sum(item.seconds for item in heard), 3
         ),
@@ -215,9 +249,14 @@ def main() -> None:
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence
     kinds = by_kind()
-    figures: dict[str, Any] = {"min_confidence": guard}
+    figures: dict[str, Any] = {
+        "min_confidence": guard,
+        "profile": config.endpointing.profile,
+        "checkpoint": shipped_checkpoint(),
+    }
+    opinion = model_opinion()
     for engine in options.vad or ENGINES:
-        listener = Listener(engine, config)
+        listener = Listener(engine, config, opinion)
         measured = {
             kind: figures_of(listener, utterances, guard) for kind, utterances in kinds.items()
         }

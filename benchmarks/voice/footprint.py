@@ -16,10 +16,9 @@ from typing import Any
 from benchmarks.report import machine, percentiles, shipped_checkpoint, write
 from benchmarks.voice.corpus import demo_lines
 from voice.client import RealtimeClient, at_client_rate
-from voice.demo_server import ServerProcess, serving
+from voice.demo_server import EMBEDDED, ServerProcess, as_arguments, serving
 from voice.types import SAMPLE_RATE_HZ
 
-EMBEDDED = ["asr.engine=sphinx", "tts.engine=espeak", 'tools.database=":memory:"']
 STARTS = 3
 TURNS = 3
 SETTLE_S = 2.0
@@ -71,8 +70,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     began = machine()
     settings = [*EMBEDDED, *parser.parse_args().set]
-    options = [part for setting in settings for part in ("--set", setting)]
-    figures = asyncio.run(measure(options))
+    figures = asyncio.run(measure(as_arguments(settings)))
     print(figures)
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
     print(write("footprint", "benchmarks.voice.footprint", told, began))

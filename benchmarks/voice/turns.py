@@ -4,8 +4,11 @@ Everything is said in real time through a real WebSocket to a real server in its
 measured in the audio domain at the client: from the last sample of speech in the recording to the
 first audible sample of the reply on a loudspeaker that starts to play at once. Each recording has a
 conversation of its own; a demo's lines share one. The agent's greeting is switched off. Times are
-those of turns in which something was understood and no tool needed the network. Results:
-benchmarks/results/turns.json.
+those of turns in which something was understood and no tool needed the network.
+
+``--drafting both`` runs everything twice, with replies drafted while the user speaks and without,
+and sets the two side by side; the rest of the results is that of the run with drafts. ``--calls``
+holds several calls at once on one server. Results: benchmarks/results/turns.json.
 """
 
 from __future__ import annotations
@@ -14,22 +17,42 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.voice.calls import at_once, summary
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
-from benchmarks.voice.figures import BargeIn, Said, figures
+from benchmarks.voice.drafts import added, counted, fate
+from benchmarks.voice.figures import BargeIn, Said, answered, cutoffs, figures, timing
 from voice.client import RATE_HZ, RealtimeClient, at_client_rate
-from voice.demo_server import serving
+from voice.demo_server import EMBEDDED, as_arguments, serving
 from voice.turn_report import item_of
 from voice.types import SAMPLE_RATE_HZ
 from voice.virtual_audio import speech_span
 
 PARTS = ("demo", "people", "orders", "pauses", "barge-in")
-EMBEDDED = ["asr.engine=sphinx", "tts.engine=espeak"]
+CALLED = "assistant"
+"""The agent that several call at once."""
+QUICK = 3
 SPEAK_AFTER_S = 0.4
 """How long the agent has been audible when it is interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to be measured.
+
+    Attributes:
+        parts: Some of `PARTS`.
+        calls: How many calls at once, one after the other.
+        most: Utterances of each part; None for all.
+    """
+
+    parts: Sequence[str]
+    calls: Sequence[int]
+    most: int | None = None
 
 
 async def converse(url: str, utterances: Sequence[Utterance]) -> list[Said]:
@@ -96,21 +119,49 @@ def _show(said: Said) -> None:
     )
 
 
-async def measure(agent: str, parts: Sequence[str], options: Sequence[str]) -> list[Any]:
-    """Run one agent's share of the parts; gives `Said`s, and `BargeIn`s or None."""
-    found: list[Any] = []
-    lines = demo_lines(agent)
-    async with serving(["--agent", agent, *options]) as server:
+@dataclass(slots=True)
+class Run:
+    """What came of one way to run the server.
+
+    Attributes:
+        found: `Said`s, and `BargeIn`s or None, of one call at a time.
+        drafts: The servers' counts after these.
+        calls: Number of calls at once → what was said in them.
+    """
+
+    found: list[Any] = field(default_factory=list)
+    drafts: list[dict[str, float]] = field(default_factory=list)
+    calls: dict[int, list[Said]] = field(default_factory=dict)
+
+    @property
+    def said(self) -> list[Said]:
+        """The utterances of one call at a time."""
+        return [one for one in self.found if isinstance(one, Said)]
+
+    @property
+    def attempts(self) -> list[BargeIn | None]:
+        """The interruptions."""
+        return [one for one in self.found if not isinstance(one, Said)]
+
+
+async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str]) -> None:
+    """Run one agent's share of the parts."""
+    lines = demo_lines(agent)[: chosen.most]
+    async with serving(["--agent", agent, *as_arguments(settings)]) as server:
         url = server.realtime_url
-        if "demo" in parts:
-            found += await converse(url, lines)
-        for utterance in alone(agent, parts):
-            found += await converse(url, [utterance])
-        if "barge-in" in parts:
+        if "demo" in chosen.parts:
+            run.found += await converse(url, lines)
+        for utterance in alone(agent, chosen.parts)[: chosen.most]:
+            run.found += await converse(url, [utterance])
+        if "barge-in" in chosen.parts:
             for first, second in pairwise(lines):
-                found.append(await interrupt(url, first, second))
-                print(f"{first.name[:32]:32} {found[-1]}", flush=True)
-    return found
+                run.found.append(await interrupt(url, first, second))
+                print(f"{first.name[:32]:32} {run.found[-1]}", flush=True)
+        run.drafts.append(await counted(server.metrics_url))
+        if agent == CALLED:
+            for calls in chosen.calls:
+                print(f"{calls} calls", flush=True)
+                run.calls[calls] = await at_once(converse, url, lines, calls)
 
 
 def alone(agent: str, parts: Sequence[str]) -> list[Utterance]:
@@ -128,24 +179,46 @@ def alone(agent: str, parts: Sequence[str]) -> list[Utterance]:
     return [utterance for utterance in chosen if utterance.agent == agent]
 
 
-async def main() -> None:
-    """Measure and write the results."""
+def side_by_side(runs: dict[str, Run]) -> dict[str, Any]:
+    """With drafts and without: times, false cutoffs, what drafts cost, and several calls."""
+    return {
+        name: {
+            **timing(answered(s for s in run.said if s.utterance.kind != "read")),
+            "false_cutoffs": cutoffs([s for s in run.said if not s.utterance.pause_ms]),
+            "drafts": fate(added(run.drafts)),
+            "calls": {str(calls): summary(said) for calls, said in run.calls.items()},
+        }
+        for name, run in runs.items()
+    }
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--drafting", choices=("on", "off", "both"), default="both")
+    parser.add_argument("--calls", nargs="*", type=int, default=[1, 2, 4, 8], metavar="N")
+    parser.add_argument("--quick", action="store_true", help="a few of each, as a check")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--name", default="turns", help="of the results file")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+async def main() -> None:
+    """Measure and write the results."""
+    given = parsed()
     began, checkpoint = machine(), shipped_checkpoint()
-    settings = [*EMBEDDED, 'tools.database=":memory:"', *given.set]
-    options = [part for setting in settings for part in ("--set", setting)]
-    found = [
-        one
-        for agent in ("assistant", "coffee")
-        for one in await measure(agent, given.parts, options)
-    ]
-    said = [one for one in found if isinstance(one, Said)]
-    attempts = [one for one in found if not isinstance(one, Said)]
-    told = {"settings": settings, "checkpoint": checkpoint, **figures(said, attempts)}
+    settings = [*EMBEDDED, *given.set]
+    chosen = Chosen(given.parts, given.calls, QUICK if given.quick else None)
+    runs: dict[str, Run] = {}
+    for name in ("on", "off") if given.drafting == "both" else (given.drafting,):
+        runs[name] = Run()
+        way = f"drafting.enabled={str(name == 'on').lower()}"
+        for agent in (CALLED,) if given.quick else ("assistant", "coffee"):
+            await measure(runs[name], agent, chosen, [*settings, way])
+    run = next(iter(runs.values()))
+    told = {"settings": settings, "checkpoint": checkpoint, **figures(run.said, run.attempts)}
+    told["drafting"] = side_by_side(runs)
     print(write(given.name, "benchmarks.voice.turns", told, began))
 
 

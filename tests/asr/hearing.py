@@ -7,6 +7,7 @@ import numpy as np
 from voice.audio import Framer
 from voice.config import EndpointingConfig
 from voice.endpointing import Endpointer
+from voice.turn_end import Cues
 from voice.types import Samples, SpeechStarted, TurnEnded
 from voice.vad.silero import SileroVad
 
@@ -19,7 +20,7 @@ def spoken_part(audio: Samples) -> Samples:
     events = [
         event
         for frame in Framer().push(audio)
-        for event in endpointer.accept(frame, vad.probability(frame), "")
+        for event in endpointer.accept(frame, vad.probability(frame), Cues())
     ]
     started = next(event for event in events if isinstance(event, SpeechStarted))
     ended = [event for event in events if isinstance(event, TurnEnded)][-1]

@@ -21,12 +21,9 @@ def agent(*phrases: str, **values: tuple[str, ...]) -> AgentConfig:
 def test_files_hold_the_agents_words(tmp_path: Path) -> None:
     files = sphinx_files(agent("a {drink} please", drink=("latte", "mocha")), str(tmp_path))
     entries = files.dictionary.read_text(encoding="utf-8").splitlines()
-    assert {entry.split()[0].split("(")[0] for entry in entries} == {
-        "a",
-        "latte",
-        "mocha",
-        "please",
-    }
+    words = {entry.split()[0].split("(")[0] for entry in entries}
+    assert {"a", "latte", "mocha", "please", "mhm"} <= words
+    assert len(words) < 15
     assert "latte please" in files.language_model.read_text(encoding="utf-8")
 
 

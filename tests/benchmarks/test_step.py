@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.dlm.step import SHAPES, model_of, quantised, step, timed
+from benchmarks.dlm.step import SHAPES, model_of, rounded, step, timed
 
-pytestmark = pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 SMALL = (300, 32, 48, 2, 2, 1)
 
 
@@ -28,7 +27,7 @@ def test_eight_bits_are_nearly_the_same() -> None:
     torch.manual_seed(1)
     exact = step(model, 8)()
     torch.manual_seed(1)
-    rough = step(quantised(model), 8)()
+    rough = step(rounded(model), 8)()
     assert 0 < (rough - exact).norm() / exact.norm() < 0.1
 
 

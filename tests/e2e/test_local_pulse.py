@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from voice.config import CONFIGS_DIR
+from voice.demo_server import EMBEDDED, as_arguments
 from voice.recordings import load
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
 
@@ -25,7 +26,10 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 ASOUNDRC = "pcm.!default { type pulse }\nctl.!default { type pulse }\n"
-EMBEDDED = ["asr.engine=sphinx", "tts.engine=espeak", 'tools.database=":memory:"']
+ECHO_MS = 60
+STORY = (
+    "A fox lived in a wood by the sea. Every morning it went down to the water to look for shells"
+)
 
 
 @asynccontextmanager
@@ -42,8 +46,11 @@ async def running(
 
 
 @asynccontextmanager
-async def pulseaudio(home: Path) -> AsyncGenerator[dict[str, str], None]:
-    """A daemon of our own with the sinks "mic" and "speaker"; gives its clients' environment."""
+async def pulseaudio(home: Path, echo: bool = False) -> AsyncGenerator[dict[str, str], None]:
+    """A daemon of our own with the sinks "mic" and "speaker"; gives its clients' environment.
+
+    With ``echo`` the microphone hears the loudspeaker.
+    """
     (home / ".asoundrc").write_text(ASOUNDRC)
     socket = home / "pulse.socket"
     env = {
@@ -60,6 +67,7 @@ async def pulseaudio(home: Path) -> AsyncGenerator[dict[str, str], None]:
     modules = [
         "module-null-sink sink_name=mic rate=16000",
         "module-null-sink sink_name=speaker",
+        *[f"module-loopback source=speaker.monitor sink=mic latency_msec={ECHO_MS}"] * echo,
         # Last: who can connect finds the sinks.
         f"module-native-protocol-unix socket={socket} auth-anonymous=1",
     ]
@@ -91,11 +99,12 @@ async def audible(recorder: Process, seconds: float) -> None:
             loud_s += 0.02 * bool(np.abs(block.astype(np.int32)).max() > 500)
 
 
-def silent_agent(home: Path) -> Path:
-    """The assistant without its greeting, so that the first sound is the reply."""
+def agent_that_greets(home: Path, greeting: str) -> Path:
+    """The assistant with another greeting; with none, the first sound is the reply."""
     text = (CONFIGS_DIR / "agents" / "assistant.toml").read_text()
     file = home / "assistant.toml"
-    file.write_text(re.sub(r"^greeting = .*$", 'greeting = ""', text, flags=re.MULTILINE))
+    new = f'greeting = "{greeting}"'
+    file.write_text(re.sub(r"^greeting = .*$", new, text, flags=re.MULTILINE))
     return file
 
 
@@ -113,8 +122,8 @@ def spoken_wav(home: Path) -> Path:
 
 
 async def test_a_timer_is_asked_for_and_the_reply_is_heard(tmp_path):
-    settings = [part for setting in EMBEDDED for part in ("--set", setting)]
-    agent = ["--agent", str(silent_agent(tmp_path))]
+    settings = as_arguments(EMBEDDED)
+    agent = ["--agent", str(agent_that_greets(tmp_path, ""))]
     record = "parec --device=speaker.monitor --format=s16le --rate=16000 --channels=1"
     async with (
         pulseaudio(tmp_path) as env,
@@ -143,6 +152,36 @@ async def test_a_timer_is_asked_for_and_the_reply_is_heard(tmp_path):
     # ALSA reports by itself when a busy machine makes its buffer run dry.
     ours = [line for line in complaints.splitlines() if not line.startswith(b"ALSA lib pcm")]
     assert ours == []
+
+
+async def test_an_agent_that_hears_itself_talks_on_until_the_user_interrupts(tmp_path):
+    settings = [*as_arguments(EMBEDDED), "--set", "local.echo=cancel"]
+    agent = ["--agent", str(agent_that_greets(tmp_path, f"{STORY}, and {STORY}."))]
+    record = "parec --device=speaker.monitor --format=s16le --rate=16000 --channels=1"
+    async with (
+        pulseaudio(tmp_path, echo=True) as env,
+        running(*f"{record} --latency-msec=20".split(), env=env, stdout=PIPE) as recorder,
+        running(
+            *[sys.executable, "-m", "voice.local", *agent, *settings],
+            env=env,
+            stdout=PIPE,
+            stderr=PIPE,
+        ) as local,
+    ):
+        seen: list[str] = []
+        await line_with(local, "Listening", seen)
+        # An agent that heard itself would have stopped by now.
+        await audible(recorder, 4.0)
+        play = ["paplay", "--device=mic", str(spoken_wav(tmp_path))]
+        async with running(*play, env=env) as player:
+            assert await player.wait() == 0
+        await line_with(local, "Timer set for 10 minutes.", seen)
+        local.send_signal(signal.SIGINT)
+        await local.communicate()
+    told = [" ".join(line.split()) for line in seen]
+    # What both say at once costs the first words, not the request.
+    [user] = [line for line in told if line.startswith("user")]
+    assert user.endswith("ten minutes")
 
 
 async def test_the_devices_are_listed(tmp_path):

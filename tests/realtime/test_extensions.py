@@ -9,6 +9,8 @@ from voice.events import (
     ReplyAudio,
     ReplyEnded,
     ReplyHeard,
+    ReplyHeld,
+    ReplyReleased,
     ReplyStarted,
     ReplyStatus,
     ReplyToolCall,
@@ -82,6 +84,16 @@ CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
         "heard",
         ReplyHeard("r1", 17),
         {"type": "quicksilver.heard", "response_id": "r1", "item_id": "i2", "chars": 17},
+    ),
+    (
+        "hold",
+        ReplyHeld("r1"),
+        {"type": "quicksilver.hold", "response_id": "r1", "held": True},
+    ),
+    (
+        "hold",
+        ReplyReleased("r1"),
+        {"type": "quicksilver.hold", "response_id": "r1", "held": False},
     ),
 ]
 

@@ -114,3 +114,16 @@ def test_a_reply_can_override_a_part() -> None:
 def test_rates() -> None:
     assert rate_hz(PcmFormat(type="audio/pcm")) == 24_000
     assert rate_hz(G711Format(type="audio/pcmu")) == 8_000
+
+
+def test_a_transcription_session_never_speaks() -> None:
+    base = replace(BASE, idle_timeout_s=20.0)
+    options = changed({"type": "transcription"}, base)
+    assert (options.create_response, options.interrupt_response) == (False, False)
+    assert options.idle_timeout_s == 0
+    assert options.turn_detection
+
+
+def test_a_client_that_asks_for_hold_can_hold() -> None:
+    assert changed({"quicksilver": {"events": ["hold"]}}, BASE).holds
+    assert not changed({"quicksilver": {"events": ["state"]}}, BASE).holds

@@ -325,3 +325,17 @@ def test_no_sequence_of_events_breaks_it(events: list[tuple[str, dict[str, Any]]
         for answer in wire.send(kind, **fields):
             json.dumps(answer)
     assert wire.send("session.update", session={})[0]["type"] == "session.updated"
+
+
+def test_a_transcription_session_transcribes_and_does_no_more(wire: Wire) -> None:
+    (updated,) = wire.send("session.update", session={"type": "transcription"})
+    assert updated["session"]["type"] == "transcription"
+    wire.protocol.translate(UserTurnCommitted(1, "i1", None))
+    kinds = [
+        event["type"].rpartition(".")[2]
+        for event in wire.protocol.translate(FinalTranscript(1, "i1", "Hello.", 0.9, 1.0))
+    ]
+    assert kinds == ["delta", "completed"]
+    assert wire.error("response.create")["code"] == "unsupported_event"
+    wire.send("session.update", session={"quicksilver": {"events": []}})
+    assert ("greet",) not in wire.session.calls

@@ -126,7 +126,7 @@ def test_tools_are_replaced_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "param"),
     [
-        ({"type": "transcription"}, "session.type"),
+        ({"type": "live"}, "session.type"),
         ({"output_modalities": ["audio", "text"]}, "session.output_modalities"),
         ({"output_modalities": ["video"]}, "session.output_modalities.0"),
         ({"max_output_tokens": 0}, "session.max_output_tokens"),
@@ -157,3 +157,11 @@ def test_names_of_the_beta_version_are_pointed_to_todays() -> None:
     with pytest.raises(ProtocolError, match=r"use session\.audio\.input\.format") as raised:
         merged(SessionObject(), {"input_audio_format": "pcm16"})
     assert raised.value.code == "unknown_parameter"
+
+
+def test_a_transcription_session_shows_its_input_alone() -> None:
+    session = merged(SessionObject(), {"type": "transcription", "include": ["x"]})
+    shown = echo(session, "sess_1", "quicksilver", "espeak")
+    assert shown["object"] == "realtime.transcription_session"
+    assert set(shown) == {"type", "object", "id", "audio", "include"}
+    assert set(shown["audio"]) == {"input"}

@@ -9,6 +9,9 @@ import pytest
 from voice.config import AgentConfig, load_agent
 from voice.tools import Toolbox
 
+UNUSED = {"send_digits"}
+"""Tools for agents of other people: these two are called, and press no keys."""
+
 
 @pytest.fixture(params=["assistant", "coffee"])
 def agent(request: pytest.FixtureRequest) -> AgentConfig:
@@ -22,7 +25,7 @@ def test_an_agent_names_real_tools(agent: AgentConfig, toolbox: Toolbox) -> None
 
 def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
     used = {*load_agent("assistant").tools, *load_agent("coffee").tools}
-    assert used == set(toolbox.names)
+    assert used == set(toolbox.names) - UNUSED
 
 
 def test_phrases_are_words_as_spoken_and_slots_are_filled(agent: AgentConfig) -> None:
@@ -48,7 +51,7 @@ def test_the_model_is_trained_on_these_very_tools(toolbox: Toolbox) -> None:
             "description": spec.description,
             "parameters": spec.parameters,
         }
-        for spec in toolbox.specs(toolbox.names)
+        for spec in toolbox.specs([name for name in toolbox.names if name not in UNUSED])
     }
     assert shipped == TOOLS
     for name, tools in AGENT_TOOLS.items():

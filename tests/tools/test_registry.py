@@ -106,3 +106,20 @@ def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
 
 def test_an_unreadable_value_is_named_with_its_kind() -> None:
     assert str(Unreadable("duration", "blue")) == "I could not read the duration blue."
+
+
+def test_only_a_coroutine_function_may_be_cancellable() -> None:
+    @tool(cancellable=True)
+    async def dig() -> str:
+        """Dig for a while."""
+        return "Dug."
+
+    @tool(cancellable=True)
+    def burn() -> str:
+        """Burn for a while."""
+        return "Burnt."
+
+    spec = as_tool(dig).spec
+    assert (spec.cancellable, spec.read_only) == (True, False)
+    with pytest.raises(ConfigError, match="burn: got cancellable"):
+        as_tool(burn)

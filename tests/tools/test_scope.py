@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from voice.tools.scope import Drink, SessionScope, local_now
+from voice.tools.scope import Drink, Progress, SessionScope, local_now
 
 
 def test_the_wall_clock_knows_its_zone() -> None:
@@ -21,3 +21,10 @@ def test_conversations_do_not_share_an_order() -> None:
     one.order[Drink("latte")] = 1
     assert other.order == {}
     assert Drink("latte") in one.order
+
+
+def test_progress_is_told_to_whoever_listens() -> None:
+    told: list[str] = []
+    Progress(told.append).report("Half of it is done.")
+    Progress().report("Nobody hears this.")
+    assert told == ["Half of it is done."]

@@ -15,7 +15,7 @@ import pytest
 from tests.tools.services import NOW, Clock, closed_url, config_at
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
-from voice.tools import SessionScope, Toolbox, tool
+from voice.tools import Progress, SessionScope, Toolbox, tool
 from voice.tools.house import MemoryHouse
 from voice.types import ToolCall
 
@@ -62,6 +62,13 @@ async def hang() -> str:
     """Hang on the loop."""
     await asyncio.Event().wait()
     return "never"
+
+
+@tool()
+def stepwise(*, progress: Progress) -> str:
+    """Work in two steps."""
+    progress.report("Half of it is done.")
+    return "Done."
 
 
 @tool()
@@ -166,6 +173,41 @@ async def test_a_read_only_call_is_cancelled_with_its_caller(box: Toolbox) -> No
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_a_key_answers_a_repeated_call_under_its_own_id(box: Toolbox) -> None:
+    scope = SessionScope("s")
+    first = await box.run(ToolCall("a", "counted", {}), scope, "request/counted")
+    again = await box.run(ToolCall("b", "counted", {}), scope, "request/counted")
+    other = await box.run(ToolCall("c", "counted", {}), scope, "another/counted")
+    assert [r.call_id for r in (first, again, other)] == ["a", "b", "c"]
+    assert [r.content for r in (first, again, other)] == ["1 in s", "1 in s", "2 in s"]
+
+
+async def test_what_changes_something_goes_on_behind_its_time(box: Toolbox) -> None:
+    call, scope = ToolCall("a", "stuck", {}), SessionScope("s")
+    late = await box.run(call, scope)
+    assert (late.error, late.unfinished) == (True, True)
+    RELEASE.set()
+    outcome = await box.outcome(call, scope)
+    assert (outcome.content, outcome.error, outcome.unfinished) == ("too late", False, False)
+
+
+async def test_what_may_be_cancelled_is_cancelled_and_says_so(box: Toolbox) -> None:
+    call, scope = ToolCall("a", "slow", {}), SessionScope("s")
+    running = asyncio.create_task(box.run(call, scope, "key"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    box.cancel(scope, "key")
+    result = await running
+    assert (result.content, result.error) == ("Error: The slow tool was stopped.", True)
+
+
+async def test_a_tool_that_asks_for_it_can_tell_its_progress(box: Toolbox) -> None:
+    told: list[str] = []
+    call = ToolCall("a", "stepwise", {})
+    result = await box.run(call, SessionScope("s"), progress=Progress(told.append))
+    assert (result.content, told) == ("Done.", ["Half of it is done."])
 
 
 async def test_the_duration_is_measured(box: Toolbox) -> None:

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.fakes import FakeSession
 from tests.serving import receive, receive_until, send, serving
+from voice.config import ServerConfig
 from voice.events import (
     ReplyAudio,
     ReplyEnded,
@@ -23,6 +24,7 @@ from voice.events import (
     UserSpeechStarted,
 )
 from voice.realtime.protocol import LocalNames, RealtimeProtocol
+from voice.security import Intake
 from voice.transports.realtime import RealtimeConnection
 
 SECOND = np.ones(24_000, np.int16)
@@ -49,7 +51,9 @@ class Line:
 
 @asynccontextmanager
 async def line(
-    prepare: Callable[[FakeSession], None] = lambda session: None, send_timeout_s: float = 5.0
+    prepare: Callable[[FakeSession], None] = lambda session: None,
+    send_timeout_s: float = 5.0,
+    intake: Intake | None = None,
 ) -> AsyncGenerator[Line, None]:
     session = FakeSession()
     prepare(session)
@@ -65,6 +69,7 @@ async def line(
             protocol,
             observed.append,
             send_timeout_s,
+            intake,
         ).run()
         ended.set()
 
@@ -179,3 +184,11 @@ async def test_what_waits_for_a_client_is_bounded() -> None:
             await talk.session.over.wait()
         talk.socket.transport.resume_reading()
         await talk.close_code()
+
+
+async def test_a_client_that_floods_is_sent_away() -> None:
+    async with line(intake=Intake(ServerConfig(max_messages_per_s=1))) as talk:
+        await receive(talk.socket)
+        for _ in range(11):
+            await send(talk.socket, "input_audio_buffer.clear")
+        assert await talk.close_code() == 1008

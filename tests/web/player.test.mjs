@@ -146,3 +146,36 @@ test("an end of something unknown is nothing", () => {
   player.end("nobody");
   assert.equal(player.busy, false);
 });
+
+test("holds without a click, keeps its place, and goes on from there", () => {
+  const player = new Player(RATE_HZ);
+  player.push("a", loud(ms(600)));
+  player.end("a");
+  const before = play(player, 128 * 20);
+  player.hold(true);
+  const held = play(player, 128 * 20);
+  player.hold(false);
+  const after = play(player, ms(800));
+  const sound = [...before.sound, ...held.sound, ...after.sound];
+  const end = sound.findLastIndex((x) => x !== 0);
+  assert.ok(largestStep(sound.slice(0, end)) <= softStep);
+  assert.ok(held.sound.slice(ms(6)).every((x) => x === 0));
+  assert.equal(after.reports.at(-1).playedMs, 600);
+  assert.equal(player.busy, false);
+  const heard = sound.filter((x) => x !== 0).length;
+  assert.ok(Math.abs(heard - ms(600)) <= 4, `${heard}`);
+});
+
+test("what is flushed while it is held stays away, and the next reply sounds", () => {
+  const player = new Player(RATE_HZ);
+  player.push("a", loud(ms(300)));
+  play(player, 128 * 10);
+  player.hold(true);
+  play(player, 128 * 4);
+  const [cut] = player.flush();
+  assert.ok(cut.playedMs < 70, `${cut.playedMs}`);
+  player.push("b", loud(ms(100)));
+  player.end("b");
+  const { sound } = play(player, ms(200));
+  assert.ok(sound.filter((x) => x !== 0).length >= ms(100) - 2);
+});

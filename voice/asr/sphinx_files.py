@@ -25,6 +25,8 @@ from voice.errors import ModelError
 
 _LOG = logging.getLogger(__name__)
 _FORMAT = 1
+_BACKCHANNELS = ("uh huh", "mhm", "hmm", "i see", "oh", "wow")
+"""What people say to listeners is expected by every agent, lest it be taken for something else."""
 """Raised when the files are built differently, so that old ones are not taken."""
 
 
@@ -82,13 +84,13 @@ def _writable(directory: Path) -> Path:
 
 
 def _fingerprint(agent: AgentConfig) -> str:
-    content = json.dumps([_FORMAT, agent.phrases, agent.values], sort_keys=True)
+    content = json.dumps([_FORMAT, agent.phrases, agent.values, _BACKCHANNELS], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _build(agent: AgentConfig, general: Path, directory: Path) -> None:
     try:
-        sentences = list(expand(agent.phrases, agent.values))
+        sentences = [*expand([*agent.phrases, *_BACKCHANNELS], agent.values)]
     except ValueError as error:
         raise ModelError(f"agent {agent.name}: {error}") from error
     entries = dictionary({word for words, _ in sentences for word in words}, general)

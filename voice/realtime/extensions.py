@@ -17,6 +17,8 @@ from voice.events import (
     ReplyAudio,
     ReplyEnded,
     ReplyHeard,
+    ReplyHeld,
+    ReplyReleased,
     ReplyStarted,
     ReplyText,
     ReplyToolCall,
@@ -129,6 +131,9 @@ def _extension_of(
                 "item_id": replies[reply_id].item_id,
                 "chars": chars,
             }
+        case ReplyHeld(reply_id) | ReplyReleased(reply_id):
+            held = isinstance(event, ReplyHeld)
+            return "hold", {"type": "quicksilver.hold", "response_id": reply_id, "held": held}
     return None, {}
 
 

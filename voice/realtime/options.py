@@ -71,12 +71,15 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
         "idle_timeout_s": base.idle_timeout_s,
         "create_response": detection is not None and detection.create_response,
         "interrupt_response": detection is not None and detection.interrupt_response,
+        "holds": session.quicksilver is not None and "hold" in session.quicksilver.events,
         "speed": base.speed if speed == _shown_speed(base) else speed,
     }
     if isinstance(detection, ServerVad):
         changes["silence_ms"] = detection.silence_duration_ms
         changes["vad_threshold"] = detection.threshold
         changes["idle_timeout_s"] = (detection.idle_timeout_ms or 0) / 1000
+    if session.transcribes:
+        changes |= {"create_response": False, "interrupt_response": False, "idle_timeout_s": 0.0}
     return changes
 
 

@@ -110,10 +110,13 @@ class RealtimeProtocol:
         self._session.update(**options.option_changes(changed, self._base))
         self._object = changed
         self._out.form = self._form(changed)
-        self._out.transcription = changed.audio.input.transcription is not None
+        self._out.transcription = (
+            changed.transcribes or changed.audio.input.transcription is not None
+        )
         if changed.quicksilver is not None:
             self._out.extensions = frozenset(changed.quicksilver.events)
-            if changed.quicksilver.greet and not self._greeted:
+            greets = changed.quicksilver.greet and not changed.transcribes
+            if greets and not self._greeted:
                 self._greeted = True
                 self._session.greet()
 
@@ -233,6 +236,8 @@ class RealtimeProtocol:
         self._session.played(reply.started.reply_id, played_ms)
 
     def _create_response(self, response: dict[str, Any]) -> None:
+        if self._object.transcribes:
+            raise ProtocolError("a transcription session has no responses", "unsupported_event")
         extras = validated(_ResponseExtras, response, "response")
         if extras.conversation not in (None, "auto"):
             raise ProtocolError(

@@ -15,7 +15,7 @@ from voice.errors import ProtocolError
 from voice.realtime.wire import WireModel, validated
 from voice.types import ToolSpec
 
-Extension = Literal["transcript", "latency", "denoising", "tools", "heard", "state"]
+Extension = Literal["transcript", "latency", "denoising", "tools", "heard", "state", "hold"]
 """Names of the groups of extension events that a client can ask for."""
 
 MIN_SPEED, MAX_SPEED = 0.25, 1.5
@@ -154,7 +154,7 @@ class Quicksilver(WireModel):
 class SessionObject(WireModel):
     """The session as the client sees it."""
 
-    type: Literal["realtime"] = "realtime"
+    type: Literal["realtime", "transcription"] = "realtime"
     model: str = ""
     output_modalities: list[Literal["audio", "text"]] = Field(
         default=["audio"], min_length=1, max_length=1
@@ -171,6 +171,11 @@ class SessionObject(WireModel):
     parallel_tool_calls: bool | None = None
     audio: Audio = Audio()
     quicksilver: Quicksilver | None = None
+
+    @property
+    def transcribes(self) -> bool:
+        """Whether the client wants transcripts alone, and no replies."""
+        return self.type == "transcription"
 
 
 def merged(current: SessionObject, changes: dict[str, Any], path: str = "session") -> SessionObject:
@@ -200,6 +205,14 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
 def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dict[str, Any]:
     """The session in full for ``session.created`` and ``session.updated``."""
     tree = session.model_dump()
+    if session.transcribes:
+        return {
+            "type": session.type,
+            "object": "realtime.transcription_session",
+            "id": session_id,
+            "audio": {"input": tree["audio"]["input"]},
+            "include": tree["include"],
+        }
     for optional in ("prompt", "include", "reasoning", "parallel_tool_calls", "quicksilver"):
         if tree[optional] is None:
             del tree[optional]

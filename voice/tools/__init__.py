@@ -2,7 +2,7 @@
 
 from voice.tools.registry import ToolError, tool
 from voice.tools.ringer import Ringer
-from voice.tools.scope import SessionScope, local_now
+from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.toolbox import Toolbox
 
-__all__ = ["Ringer", "SessionScope", "ToolError", "Toolbox", "local_now", "tool"]
+__all__ = ["Progress", "Ringer", "SessionScope", "ToolError", "Toolbox", "local_now", "tool"]

@@ -1,8 +1,8 @@
-"""Ending a conversation and handing a call over: both happen once the reply has been spoken."""
+"""Ending a conversation, handing a call over, pressing keys; the first two once all was said."""
 
 from __future__ import annotations
 
-from voice.tools.registry import tool
+from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.scope import SessionScope
 
 
@@ -19,5 +19,23 @@ async def transfer_call(to: str = "", *, scope: SessionScope) -> str:
     said = to.strip().lower() or "a person"
     if said.split()[0] not in ("a", "an", "the", "my", "your", "some", "someone", "somebody"):
         said = f"the {said}"
+    if scope.line is not None and not scope.line.transfer(said):
+        raise ToolError(f"I cannot transfer this call to {said}.")
     scope.request_transfer(said)
     return f"Transferring you to {said}."
+
+
+@tool()
+async def send_digits(digits: str, *, scope: SessionScope) -> str:
+    """Press keys on the telephone."""
+    keys = "".join(_KEYS.get(word, word) for word in digits.lower().split())
+    if not keys or not set(keys) <= set("0123456789*#"):
+        raise Unreadable("digits", digits)
+    if scope.line is None or not scope.line.send_digits(keys):
+        raise ToolError("I cannot press keys on this line.")
+    return f"Pressed {keys}."
+
+
+_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_KEYS = {name: str(key) for key, name in enumerate(_NAMES)}
+_KEYS |= {"oh": "0", "star": "*", "hash": "#", "pound": "#"}

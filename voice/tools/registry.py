@@ -22,7 +22,7 @@ from voice.types import ToolSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MARK = "__voice_tool_read_only__"
+_MARK = "__voice_tool__"
 
 
 class ToolError(Exception):
@@ -56,15 +56,17 @@ class Tool:
     provided: Mapping[str, type]
 
 
-def tool(*, read_only: bool = False) -> Callable[[F], F]:
+def tool(*, read_only: bool = False, cancellable: bool = False) -> Callable[[F], F]:
     """Mark a function as a tool.
 
     Args:
-        read_only: Whether it changes nothing, so that it may run inside a draft.
+        read_only: Whether it changes nothing, so that it may run inside a draft, and be stopped.
+        cancellable: Whether it may be stopped in the middle although it changes something; it then
+            has to be a coroutine function, which is cancelled.
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, read_only)
+        setattr(function, _MARK, (read_only, cancellable))
         return function
 
     return mark
@@ -89,7 +91,8 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     """Make a tool of a function marked with `tool`; unmarked ones count as having side effects.
 
     Raises:
-        ConfigError: A parameter has no type hint, or the docstring is missing.
+        ConfigError: A parameter has no type hint, the docstring is missing, or what is to be
+            cancellable cannot be cancelled.
     """
     name = function.__name__
     hints = typing.get_type_hints(function, include_extras=True)
@@ -109,7 +112,10 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     arguments = create_model(
         name, __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields
     )
-    spec = ToolSpec(name, description, _schema(arguments), getattr(function, _MARK, False))
+    read_only, cancellable = getattr(function, _MARK, (False, False))
+    if cancellable and not inspect.iscoroutinefunction(function):
+        raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
+    spec = ToolSpec(name, description, _schema(arguments), read_only, cancellable)
     return Tool(spec, function, arguments, provided)
 
 

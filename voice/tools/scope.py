@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 from tzlocal import get_localzone
 
@@ -29,6 +30,31 @@ class Drink:
     additions: tuple[str, ...] = ()
 
 
+class Line(Protocol):
+    """The telephone line that a conversation is held over, as far as tools may use it."""
+
+    def transfer(self, to: str) -> bool:
+        """Hand the call over once it ends here; False when the line cannot, or knows nobody so."""
+
+    def send_digits(self, digits: str) -> bool:
+        """Press keys; False when the line cannot."""
+
+
+class Progress:
+    """Tells the user how far a tool is, while the answer waits for it.
+
+    Args:
+        tell: Takes a short sentence; called from any thread.
+    """
+
+    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        self._tell = tell
+
+    def report(self, text: str) -> None:
+        """Say a short sentence such as "Half of it is done."; nothing once nobody waits."""
+        self._tell(text)
+
+
 @dataclass(slots=True)
 class SessionScope:
     """One conversation, as far as tools are concerned.
@@ -39,6 +65,7 @@ class SessionScope:
         order: Drinks ordered so far → how many of each, oldest first.
         end_requested: Whether the user has asked to end the conversation; read by the pipeline.
         transfer_to: Whom the caller asked to be put through to; None until then.
+        line: The telephone line; None where there is none, or where the client looks after it.
     """
 
     session_id: str
@@ -46,6 +73,7 @@ class SessionScope:
     order: dict[Drink, int] = field(default_factory=dict)
     end_requested: bool = False
     transfer_to: str | None = None
+    line: Line | None = None
 
     def request_end(self) -> None:
         """Ask for the conversation to end once the reply has been spoken; may be called again."""

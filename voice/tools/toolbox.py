@@ -2,7 +2,7 @@
 
 Whatever happens, a call is answered by a short text that can be spoken; what fails begins with
 "Error: ". A call of a tool with side effects that has begun is finished even if nobody waits for it
-any more, and its id answers with the same result from then on: an interruption neither loses nor
+any more, and its key answers with the same result from then on: an interruption neither loses nor
 repeats it.
 """
 
@@ -12,11 +12,10 @@ import asyncio
 import importlib
 import inspect
 import logging
-import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,7 +43,8 @@ from voice.tools.home_assistant import HomeAssistant
 from voice.tools.house import House, MemoryHouse
 from voice.tools.registry import Tool, ToolError, checked, tools_in
 from voice.tools.ringer import Ringer
-from voice.tools.scope import SessionScope, local_now
+from voice.tools.runs import Cancelled, Runs
+from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.web import Web
 from voice.types import ToolCall, ToolResult, ToolSpec
 
@@ -55,7 +55,6 @@ _MODULES = (
 )  # fmt: skip
 # A synchronous tool that hangs keeps its thread; the others then wait for one until they time out.
 _THREADS = 4
-_KEPT_RESULTS = 1024
 
 
 class Toolbox:
@@ -79,7 +78,7 @@ class Toolbox:
         house: House | None = None,
     ) -> None:
         self._config = config
-        self._timeout_s = turn.tool_timeout_s
+        self._finish_s = turn.tool_finish_s
         self._tools = _gathered(_extra_modules(config.modules))
         self.store = Store(config.database)
         self.ringer = Ringer(self.store, now)
@@ -92,8 +91,7 @@ class Toolbox:
         }  # fmt: skip
         self._check_provided()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tool")
-        # (session, call) → the one run of it. The oldest finished one is dropped beyond the limit.
-        self._runs: OrderedDict[tuple[str, str], asyncio.Task[ToolResult]] = OrderedDict()
+        self._runs = Runs(turn.tool_timeout_s)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,65 +110,107 @@ class Toolbox:
         """Load what the first calls would otherwise wait for; blocks."""
         units.warm_up()
 
-    async def run(self, call: ToolCall, session: SessionScope) -> ToolResult:
+    def is_read_only(self, name: str) -> bool:
+        """Whether a tool changes nothing; what is not known may change anything."""
+        return name in self._tools and self._tools[name].spec.read_only
+
+    async def run(
+        self,
+        call: ToolCall,
+        session: SessionScope,
+        key: str = "",
+        progress: Progress | None = None,
+    ) -> ToolResult:
         """Run a call; failure is a result as well.
 
         Args:
-            call: As the model made it. A tool with side effects runs once for each ``call_id``.
+            call: As the model made it.
             session: The conversation that calls.
+            key: A tool with side effects runs once for each; empty takes the call's id.
+            progress: Handed to a tool that asks for one.
+
+        Returns:
+            ``unfinished`` where a tool with side effects took too long: `outcome` has the rest.
         """
         tool = self._tools.get(call.name)
         if tool is None:
-            return ToolResult(
-                call.call_id, call.name, f"Error: There is no tool {call.name}.", error=True
-            )
-        if tool.spec.read_only:
-            return await self._answer(tool, call, session)
-        key = (session.session_id, call.call_id)
-        run = self._runs.get(key)
-        if run is None:
-            # Not of the caller's task group: it has to be finished when the caller is cancelled.
-            run = asyncio.create_task(self._answer(tool, call, session))
-            self._runs[key] = run
-            self._forget_oldest()
-        return await asyncio.shield(run)
+            return _failed(call, f"There is no tool {call.name}.")
+        full = (session.session_id, key or call.call_id)
+        read_only = tool.spec.read_only
+        run = self._runs.reading if read_only else self._runs.once
+        # One that only reads is given up by who waits for it.
+        limit_s = None if read_only else self._finish_s
+        told = progress or Progress()
+        try:
+            result = await run(full, lambda: self._answer(tool, call, session, told, limit_s))
+        except Cancelled:
+            return _failed(call, f"The {_spoken(call)} tool was stopped.")
+        if result is None:
+            return replace(_too_long(call), unfinished=not read_only)
+        return replace(result, call_id=call.call_id)
+
+    async def outcome(self, call: ToolCall, session: SessionScope, key: str = "") -> ToolResult:
+        """What an unfinished run brings in the end.
+
+        Raises:
+            KeyError: No such run has begun.
+        """
+        try:
+            result = await self._runs.outcome((session.session_id, key or call.call_id))
+        except Cancelled:
+            return _failed(call, f"The {_spoken(call)} tool was stopped.")
+        return replace(result, call_id=call.call_id)
+
+    def cancel(self, session: SessionScope, key: str) -> None:
+        """Stop a run; its `run` then says so. Nothing where it is over."""
+        self._runs.cancel((session.session_id, key))
+
+    async def drain(self) -> None:
+        """Wait until all that has begun, and has side effects, is finished."""
+        await self._runs.drain()
 
     async def close(self) -> None:
         """Finish what has begun and let go of everything; may be called again."""
-        running = [run for run in self._runs.values() if not run.done()]
-        if running:
-            await asyncio.wait(running)
+        await self.drain()
         await self._web.close()
         await self.house.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._documents.close()
         self.store.close()
 
-    async def _answer(self, tool: Tool, call: ToolCall, session: SessionScope) -> ToolResult:
-        started = time.perf_counter()
-        spoken_name = call.name.replace("_", " ")
-        content, error = "", True
+    async def _answer(
+        self,
+        tool: Tool,
+        call: ToolCall,
+        session: SessionScope,
+        progress: Progress,
+        limit_s: float | None,
+    ) -> ToolResult:
+        loop = asyncio.get_running_loop()
+        started_s = loop.time()
         try:
-            async with asyncio.timeout(self._timeout_s):
-                content, error = await self._call(tool, call.arguments, session), False
+            async with asyncio.timeout(limit_s):
+                content = await self._call(tool, call.arguments, session, progress)
+            result = ToolResult(call.call_id, call.name, self._cut(content))
         except ToolError as failure:
-            content = f"Error: {failure}"
+            result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
-            content = f"Error: The {spoken_name} tool took too long."
+            result = _too_long(call)
         except Exception as failure:
             # Neither the arguments nor the message: they may hold the user's words.
             where = traceback.extract_tb(failure.__traceback__)[-1]
             kind = type(failure).__name__
             logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
-            content = f"Error: The {spoken_name} tool failed."
-        duration_ms = (time.perf_counter() - started) * 1000
-        content = _cut(content, self._config.result_max_chars)
-        return ToolResult(call.call_id, call.name, content, error, duration_ms)
+            result = _failed(call, f"The {_spoken(call)} tool failed.")
+        return replace(result, duration_ms=(loop.time() - started_s) * 1000)
 
-    async def _call(self, tool: Tool, arguments: Mapping[str, Any], session: SessionScope) -> str:
+    async def _call(
+        self, tool: Tool, arguments: Mapping[str, Any], session: SessionScope, progress: Progress
+    ) -> str:
         given = checked(tool, arguments)
+        own: dict[type, object] = {SessionScope: session, Progress: progress}
         for name, kind in tool.provided.items():
-            given[name] = session if kind is SessionScope else self._provided[kind]
+            given[name] = own[kind] if kind in own else self._provided[kind]
         if inspect.iscoroutinefunction(tool.function):
             return str(await tool.function(**given))
         loop = asyncio.get_running_loop()
@@ -186,17 +226,16 @@ class Toolbox:
     def _check_provided(self) -> None:
         for tool in self._tools.values():
             for parameter, kind in tool.provided.items():
-                if kind is not SessionScope and kind not in self._provided:
+                known = (SessionScope, Progress, *self._provided)
+                if kind not in known:
                     raise ConfigError(
                         f"tool {tool.spec.name}: {parameter}: got the type {kind}; expected one of"
-                        f" {sorted(known.__name__ for known in (SessionScope, *self._provided))}"
+                        f" {sorted(one.__name__ for one in known)}"
                     )
 
-    def _forget_oldest(self) -> None:
-        if len(self._runs) > _KEPT_RESULTS:
-            oldest = next((key for key, run in self._runs.items() if run.done()), None)
-            if oldest is not None:
-                del self._runs[oldest]
+    def _cut(self, content: str) -> str:
+        most = self._config.result_max_chars
+        return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
 
 def _gathered(modules: Iterable[ModuleType]) -> dict[str, Tool]:
@@ -239,5 +278,13 @@ def _folder(documents_dir: str) -> Path | None:
     return folder
 
 
-def _cut(content: str, most: int) -> str:
-    return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
+def _spoken(call: ToolCall) -> str:
+    return call.name.replace("_", " ")
+
+
+def _failed(call: ToolCall, reason: str) -> ToolResult:
+    return ToolResult(call.call_id, call.name, f"Error: {reason}", error=True)
+
+
+def _too_long(call: ToolCall) -> ToolResult:
+    return _failed(call, f"The {_spoken(call)} tool took too long.")

@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
 from voice.realtime.outbox import Outbox, SlowClient
 from voice.realtime.protocol import RealtimeProtocol
+from voice.security import Intake
 
 if TYPE_CHECKING:
     from voice.pipeline import Session
@@ -45,6 +46,7 @@ class RealtimeConnection:
         protocol: Of this session.
         observe: Is shown every session event.
         send_timeout_s: Longest wait for a client that does not read.
+        intake: What it may send; None is no limit.
     """
 
     def __init__(
@@ -54,12 +56,14 @@ class RealtimeConnection:
         protocol: RealtimeProtocol,
         observe: Callable[[SessionEvent], None],
         send_timeout_s: float,
+        intake: Intake | None = None,
     ) -> None:
         self._socket = socket
         self._session = session
         self._protocol = protocol
         self._observe = observe
         self._send_timeout_s = send_timeout_s
+        self._intake = intake
         self._outbox = Outbox()
 
     async def run(self) -> None:
@@ -118,6 +122,8 @@ class RealtimeConnection:
             text = message.get("text")
             if text is None:
                 raise _Closing(UNSUPPORTED_DATA, "expected text messages")
+            if self._intake is not None and (excess := self._intake.excess(len(text))):
+                raise _Closing(POLICY, excess)
             self._outbox.put(self._protocol.receive(text))
 
     async def _close(self, closing: _Closing) -> None:

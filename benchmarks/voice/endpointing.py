@@ -1,0 +1,271 @@
+"""Dead air against false cutoffs: ``python -m benchmarks.voice.endpointing``.
+
+Recordings of people in the agents' domains, and the same with a pause put between two of their
+words, are heard once (`benchmarks.voice.pauses`); what the ears knew at each pause is kept in a
+file, and every rule for the end of a turn is tried on the same pauses. Half of the recordings, by a
+hash of their names, set the profiles' limits and trained the small network; figures are of the
+other half, pauses put into it included. Nothing else was fitted on any of them
+(`benchmarks.voice.fit_endings`). Results go to benchmarks/results/endpointing.json; --plot draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import ROOT, machine, percentiles, share, write
+from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
+from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
+from voice.completeness import Completeness, reads_complete
+from voice.turn_end import (
+    MS_PER_NAT,
+    PROFILES,
+    WEIGHTS,
+    Cues,
+    Profile,
+    evidence,
+    log_odds,
+    needed_silence_ms,
+)
+
+DEFAULT_TRACES = Path.home() / ".cache" / "quicksilver" / "endpointing.pickle"
+PLOT = ROOT / "docs" / "endpointing.svg"
+BUDGETS = (0.03, 0.05, 0.1)
+PUBLISHED_MS = {"complete": 320, "neutral": 600, "incomplete": 1200}
+"""The silences that the words alone decided between before this was measured; 900 without words."""
+
+Wait = Callable[[Cues], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A rule at one setting: share of turns cut off, and mean dead air of the others."""
+
+    setting: float
+    cut: float
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+
+
+def is_held_out(name: str) -> bool:
+    """Whether a recording belongs to the half that figures are of."""
+    return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
+
+
+def traces(file: Path, fresh: bool) -> list[Traced]:
+    """What the ears meet in all recordings; from the file if it is there."""
+    if file.is_file() and not fresh:
+        with file.open("rb") as stored:
+            found: list[Traced] = pickle.load(stored)
+            return found
+    tracer = Tracer(model_opinion())
+    said = [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]
+    heard = [tracer.trace(utterance) for utterance in said]
+    clear = [u for u in said if u.kind in ("demo", "command")]
+    # Nobody wrote down what the orders say; the recogniser's words tell where a pause may go.
+    clear += [_with_words(u, t) for u, t in zip(said, heard, strict=True) if u.kind == "order"]
+    heard += [tracer.trace(utterance) for utterance in with_pauses(clear, PAUSES_MS)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(pickle.dumps(heard))
+    return heard
+
+
+def _with_words(order: Utterance, traced: Traced) -> Utterance:
+    return replace(order, text=traced.pauses[-1].cues.text if traced.pauses else "")
+
+
+def point(heard: Sequence[Traced], wait: Wait, setting: float = 0.0) -> Point:
+    """Try a rule on recordings."""
+    found = [dead_air_ms(traced, wait) for traced in heard]
+    ended = [ms for ms in found if ms is not None]
+    cut = round(1 - len(ended) / len(found), 4)
+    if not ended:
+        return Point(setting, cut, math.inf, math.inf, math.inf)
+    p50, p95 = np.percentile(ended, [50, 95])
+    return Point(setting, cut, round(float(np.mean(ended))), round(p50), round(p95))
+
+
+def silence_only(setting: float) -> Wait:
+    """The same silence for all."""
+    return lambda _: setting
+
+
+def words_only(setting: float) -> Wait:
+    """The published silences, stretched."""
+    return lambda cues: setting * (PUBLISHED_MS[reads_complete(cues.text)] if cues.text else 900)
+
+
+def ours(bar: float) -> Wait:
+    """The shipped evidence under another bar, within the patient profile's limits."""
+    limits = PROFILES[Profile.PATIENT]
+
+    def wait(cues: Cues) -> float:
+        longest = limits.longest_ms[reads_complete(cues.text)] if cues.text else limits.no_text_ms
+        return max(160.0, min(longest, (bar - evidence(cues)) * MS_PER_NAT))
+
+    return wait
+
+
+def network(tuning: Sequence[Traced]) -> Callable[[float], Wait]:
+    """The rule of a small network, trained on the pauses of the tuning half: 8 units."""
+    import torch
+
+    pauses = [p for t in tuning for p in t.pauses if p.gap_ms is None or p.gap_ms >= 160]
+    inputs = torch.tensor(np.array([_features(p.cues) for p in pauses]), dtype=torch.float32)
+    ends = torch.tensor([[float(p.gap_ms is None)] for p in pauses])
+    torch.manual_seed(0)
+    mean, spread = inputs.mean(0), inputs.std(0) + 1e-6
+    layers = torch.nn.Sequential(
+        torch.nn.Linear(inputs.shape[1], 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+    )
+    optimiser = torch.optim.Adam(layers.parameters(), lr=0.02, weight_decay=1e-2)
+    for _ in range(400):
+        optimiser.zero_grad()
+        logits = layers((inputs - mean) / spread)
+        torch.nn.functional.binary_cross_entropy_with_logits(logits, ends).backward()
+        optimiser.step()
+    known: dict[Cues, float] = {}
+
+    def score(cues: Cues) -> float:
+        if cues not in known:
+            row = torch.tensor(_features(cues), dtype=torch.float32)
+            with torch.inference_mode():
+                known[cues] = float(layers((row - mean) / spread))
+        return known[cues]
+
+    return lambda bar: lambda cues: max(160.0, min(1800.0, (bar - score(cues)) * MS_PER_NAT))
+
+
+def _features(cues: Cues) -> list[float]:
+    reads = reads_complete(cues.text) if cues.text else None
+    opinion = log_odds(cues.opinion) if cues.opinion is not None else WEIGHTS.opinion_range[0]
+    sound = cues.prosody.vector().tolist() if cues.prosody else [0.0] * 6
+    known = [float(reads is kind) for kind in Completeness]
+    return [*known, float(not cues.text), opinion, float(cues.prosody is not None), *sound]
+
+
+def curve(
+    heard: Sequence[Traced], rule: Callable[[float], Wait], settings: Sequence[float]
+) -> list[Point]:
+    """A rule at every setting."""
+    return [point(heard, rule(setting), setting) for setting in settings]
+
+
+def cheapest(points: Sequence[Point], budget: float) -> Point | None:
+    """The point with the least dead air of those that cut off no more than a share of turns."""
+    within = [p for p in points if p.cut <= budget]
+    return min(within, key=lambda p: p.mean_ms) if within else None
+
+
+def grouped(heard: Sequence[Traced]) -> dict[str, list[Traced]]:
+    """Recordings by kind; all that is in the agents' domains once more together."""
+    groups: dict[str, list[Traced]] = {"in domain": [], "in domain, with pauses": []}
+    for traced in heard:
+        if not traced.pauses:
+            continue
+        if traced.kind.startswith(("demo", "command", "order")):
+            paused = traced.kind.endswith("pause")
+            groups["in domain, with pauses" if paused else "in domain"].append(traced)
+        else:
+            groups.setdefault(traced.kind, []).append(traced)
+    return groups
+
+
+def profile_figures(heard: Sequence[Traced]) -> dict[str, Any]:
+    """False cutoffs and dead air of each profile, and of the silences published before."""
+    rules: dict[str, Wait] = {"before: 320, 600, 1200 ms": words_only(1.0)}
+    for profile in Profile:
+        rules[profile] = lambda cues, profile=profile: needed_silence_ms(cues, profile)
+    out = {}
+    for name, wait in rules.items():
+        found = [dead_air_ms(traced, wait) for traced in heard]
+        ended = [ms for ms in found if ms is not None]
+        cut = share(len(found) - len(ended), len(found))
+        out[name] = {"false_cutoffs": cut, "dead_air_ms": percentiles(ended)}
+    return out
+
+
+def draw(curves: dict[str, list[Point]], file: Path) -> None:
+    """Dead air over false cutoffs, a line for each rule."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in curves.items():
+        best = sorted(points, key=lambda p: (p.cut, p.mean_ms))
+        front = [p for i, p in enumerate(best) if all(p.mean_ms < b.mean_ms for b in best[:i])]
+        axes.plot([100 * p.cut for p in front], [p.mean_ms for p in front], label=name, marker=".")
+    axes.set(xlabel="turns cut off, %", ylabel="mean dead air, ms", xlim=(0, 30), ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(file)
+    pyplot.close(figure)
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--traces", type=Path, default=DEFAULT_TRACES, help="where they are kept")
+    parser.add_argument("--fresh", action="store_true", help="hear all recordings anew")
+    parser.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
+    options = parser.parse_args()
+    began, started = machine(), time.perf_counter()
+    heard = traces(options.traces, options.fresh)
+    tuning = [t for t in heard if not is_held_out(t.name)]
+    held_out = grouped([t for t in heard if is_held_out(t.name)])
+    both = held_out["in domain"] + held_out["in domain, with pauses"]
+    tuned = grouped(tuning)
+    bars = np.arange(-4, 9, 0.125).tolist()
+    curves = {
+        "silence alone": curve(both, silence_only, range(100, 1500, 20)),
+        "silence and words": curve(both, words_only, np.arange(0.2, 3, 0.05).tolist()),
+        "words, model and voice": curve(both, ours, bars),
+        "small network, same features": curve(
+            both, network(tuned["in domain"] + tuned["in domain, with pauses"]), bars
+        ),
+    }
+    at_budget: dict[str, Any] = {}
+    for name, points in curves.items():
+        found = {f"{budget:.0%}": cheapest(points, budget) for budget in BUDGETS}
+        at_budget[name] = {budget: _row(p) for budget, p in found.items()}
+        print(name, at_budget[name])
+    groups = {name: profile_figures(group) for name, group in held_out.items()}
+    for name, group in groups.items():
+        print(name, {rule: (f["false_cutoffs"], f["dead_air_ms"]) for rule, f in group.items()})
+    figures = {
+        "held_out": {name: len(group) for name, group in held_out.items()},
+        "pauses_ms": PAUSES_MS,
+        "profiles": groups,
+        "least_dead_air_within_false_cutoffs": at_budget,
+        "curves": {
+            name: [_row(p) for p in points if math.isfinite(p.mean_ms)]
+            for name, points in curves.items()
+        },
+        "took_s": round(time.perf_counter() - started, 1),
+    }
+    if options.plot:
+        draw(curves, PLOT)
+    print(write("endpointing", "benchmarks.voice.endpointing", figures, began))
+
+
+def _row(p: Point | None) -> dict[str, float] | None:
+    if p is None:
+        return None
+    return {"setting": round(p.setting, 3), "cut": p.cut, "mean_ms": p.mean_ms, "p50_ms": p.p50_ms,
+            "p95_ms": p.p95_ms}  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Pauses as the ears meet them, with all cues: what endpointing is measured on.
+
+Each recording is heard once, with detection and recognition as the pipeline chains them but no end
+of turn; what the ears knew at every pause is kept, so that any rule for the end of a turn can be
+tried on the same pauses within milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import soxr
+
+from benchmarks.voice.corpus import Utterance
+from voice.asr.sphinx import SphinxRecognizer
+from voice.audio import Framer
+from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent, load_config
+from voice.endpointing import Endpointer
+from voice.prosody import WINDOW_MS, Prosody, measure
+from voice.turn_end import Cues
+from voice.types import (
+    SAMPLE_RATE_HZ,
+    AudioFrame,
+    Pause,
+    Samples,
+    SpeechResumed,
+    SpeechStarted,
+    Transcript,
+    ms_of_samples,
+    samples_of_ms,
+)
+from voice.vad import make_vad
+from voice.virtual_audio import room_tone
+
+LEAD_S, TAIL_S = 0.5, 3.0
+NEVER_MS = 60_000
+SHORTEST_MS = 160
+"""Pauses below end no turn under any profile."""
+
+Opinion = Callable[[str, str], float]
+"""Agent and text → the model's probability that the user's message ends there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A pause in a recording.
+
+    Attributes:
+        gap_ms: How long it lasted; None where nothing followed.
+        lag_ms: From the true end of speech to where the detector put it; 0 for an inner pause.
+        cues: What the ears knew.
+    """
+
+    gap_ms: float | None
+    lag_ms: float
+    cues: Cues
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A recording as the ears met it."""
+
+    name: str
+    kind: str
+    pauses: tuple[Met, ...]
+
+
+def model_opinion() -> Opinion:
+    """The shipped model's probability that a first message ends, under an agent's prompt."""
+    from dlm.engine import Engine
+    from dlm.template import Tool, Turn
+    from voice.tools import Toolbox
+
+    config = load_config(None, ['tools.database=":memory:"'])
+    toolbox, engine = Toolbox(config.tools, config.turn), Engine.load()
+
+    def opinion(agent: str, text: str) -> float:
+        told = load_agent(agent)
+        specs = toolbox.specs(told.tools)
+        tools = [Tool(spec.name, spec.description, spec.parameters) for spec in specs]
+        return engine.end_of_message([Turn("system", told.instructions), Turn("user", text)], tools)
+
+    return opinion
+
+
+class Tracer:
+    """Hears recordings without ever ending a turn."""
+
+    def __init__(self, opinion: Opinion, vad: str = "webrtc") -> None:
+        self._opinion = opinion
+        self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
+        self._recognizers = {
+            agent: SphinxRecognizer(SphinxConfig(), load_agent(agent))
+            for agent in ("assistant", "coffee")
+        }
+
+    def trace(self, said: Utterance) -> Traced:
+        """Hear one recording between two stretches of a quiet room."""
+        lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
+        audio = np.concatenate([lead, said.samples, tail])
+        end = len(lead) + said.end
+        self._vad.reset()
+        endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
+        before: list[AudioFrame] = []
+        stream = None
+        heard: list[tuple[int, Transcript]] = []
+        resumed: dict[int, int] = {}
+        for frame in Framer().push(audio):
+            before.append(frame)
+            if stream is not None:
+                stream.accept(frame)
+            for event in endpointer.accept(frame, self._vad.probability(frame), Cues()):
+                match event:
+                    case SpeechStarted(turn_id, start):
+                        stream = self._recognizers[said.agent].open(turn_id)
+                        for earlier in before:
+                            if earlier.start_sample >= start - endpointer.pre_roll_samples:
+                                stream.accept(earlier)
+                    case Pause(_, at) if stream is not None:
+                        heard.append((at, stream.finish()))
+                    case SpeechResumed(_, start) if start < end:
+                        resumed[heard[-1][0]] = start
+        pauses = []
+        for at, final in heard:
+            inner = at in resumed
+            if not inner and pauses and pauses[-1].gap_ms is None:
+                break
+            window = audio[max(0, at - samples_of_ms(WINDOW_MS)) : at]
+            cues = Cues(
+                final.text,
+                final.confidence,
+                self._opinion(said.agent, final.text) if final.text else None,
+                measure(window),
+            )
+            gap_ms = ms_of_samples(resumed[at] - at) if inner else None
+            pauses.append(Met(gap_ms, 0.0 if inner else ms_of_samples(at - end), cues))
+        kind = f"{said.kind}, pause" if said.pause_ms else said.kind
+        return Traced(said.name, kind, tuple(pauses))
+
+
+def heard_pauses(samples: Samples, rate_hz: int) -> Iterator[tuple[Prosody, bool]]:
+    """How speech sounded before each pause of a recording, and whether it ended there.
+
+    Pauses too short to end a turn, and those with too little voice before them, are left out.
+    """
+    audio = (
+        soxr.resample(samples, rate_hz, SAMPLE_RATE_HZ) if rate_hz != SAMPLE_RATE_HZ else samples
+    )
+    lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
+    audio = np.concatenate([lead, audio, tail])
+    vad = make_vad(VadConfig())
+    endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
+    events = [
+        event
+        for frame in Framer().push(audio)
+        for event in endpointer.accept(frame, vad.probability(frame), Cues())
+    ]
+    for event, following in zip(events, [*events[1:], None], strict=True):
+        if not isinstance(event, Pause):
+            continue
+        resumed = following.start_sample if isinstance(following, SpeechResumed) else None
+        if resumed is not None and ms_of_samples(resumed - event.end_sample) < SHORTEST_MS:
+            continue
+        prosody = measure(
+            audio[max(0, event.end_sample - samples_of_ms(WINDOW_MS)) : event.end_sample]
+        )
+        if prosody is not None:
+            yield prosody, resumed is None
+
+
+def dead_air_ms(traced: Traced, wait: Callable[[Cues], float]) -> float | None:
+    """From the end of speech to the decision; None when the turn was cut off before that.
+
+    Args:
+        traced: A recording.
+        wait: Silence in milliseconds that a rule wants to see.
+    """
+    for pause in traced.pauses:
+        needed_ms = wait(pause.cues)
+        if pause.gap_ms is None:
+            return needed_ms + pause.lag_ms
+        if needed_ms <= pause.gap_ms:
+            return None
+    return None
+
+
+def recognised(traces: Sequence[Traced], name: str) -> str:
+    """What was understood of a recording at its last pause."""
+    return next(t.pauses[-1].cues.text for t in traces if t.name == name and t.pauses)

@@ -1,0 +1,103 @@
+"""How well the recogniser hears over a telephone: ``python -m benchmarks.voice.telephone``.
+
+Every recording is heard twice: wide-band as it is, and as a telephone carries it: 8 kHz, 300 to
+3400 Hz, G.711 mu-law, resampled back as the product does. Turn detection and recogniser are those
+of the ears' benchmark. Results: benchmarks/results/telephone.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import soxr
+
+from benchmarks.report import machine, write
+from benchmarks.voice.corpus import Utterance, demo_lines, orders, people
+from benchmarks.voice.ears import Listener, figures_of
+from benchmarks.voice.pauses import model_opinion
+from voice.audio import StreamResampler, mulaw_from_samples, samples_from_mulaw
+from voice.config import load_config
+from voice.types import SAMPLE_RATE_HZ, Samples
+
+LINE_HZ = 8000
+BAND_HZ = (300, 3400)
+KEPT = ("utterances", "word_error_rate", "slots_heard", "accepted", "cut_early")
+
+
+def carried(samples: Samples, rate_hz: int) -> Samples:
+    """Speech as a telephone carries it.
+
+    Args:
+        samples: (T,) int16 at ``rate_hz``.
+        rate_hz: Of the samples.
+
+    Returns:
+        (T * 8000 / rate_hz,) int16 at 8 kHz: band-limited, and coarse as mu-law makes it.
+    """
+    narrow = soxr.resample(samples.astype(np.float64), rate_hz, LINE_HZ)
+    spectrum = np.fft.rfft(narrow)
+    frequency = np.fft.rfftfreq(len(narrow), 1 / LINE_HZ)
+    spectrum[(frequency < BAND_HZ[0]) | (frequency > BAND_HZ[1])] = 0
+    within = np.clip(np.round(np.fft.irfft(spectrum, len(narrow))), -32768, 32767)
+    return samples_from_mulaw(mulaw_from_samples(within.astype(np.int16)))
+
+
+def over_a_line(utterance: Utterance) -> Utterance:
+    """An utterance as it reaches the recogniser over a telephone."""
+    line = carried(utterance.samples, SAMPLE_RATE_HZ)
+    resampler = StreamResampler(LINE_HZ, SAMPLE_RATE_HZ)
+    heard = np.concatenate([resampler.push(line), resampler.flush()])
+    return replace(utterance, samples=heard[: len(utterance.samples)])
+
+
+def by_kind() -> dict[str, list[Utterance]]:
+    """All that is said, by kind."""
+    kinds: defaultdict[str, list[Utterance]] = defaultdict(list)
+    for utterance in [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]:
+        kinds[utterance.kind].append(utterance)
+    return dict(kinds)
+
+
+def compared(listener: Listener, utterances: list[Utterance], guard: float) -> dict[str, Any]:
+    """Figures of one kind, wide-band and over a telephone."""
+    channels = {
+        "wide_band": utterances,
+        "telephone": [over_a_line(utterance) for utterance in utterances],
+    }
+    found = {}
+    for channel, said in channels.items():
+        figures = figures_of(listener, said, guard)
+        found[channel] = {name: figures[name] for name in KEPT}
+    return found
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--config", default="default", help="file or name of a configuration")
+    parser.add_argument("--vad", default="webrtc", choices=("webrtc", "silero"))
+    options = parser.parse_args()
+    began = machine()
+    config = load_config(options.config)
+    guard = config.asr.sphinx.min_confidence
+    listener = Listener(options.vad, config, model_opinion())
+    kinds = {}
+    for kind, utterances in by_kind().items():
+        kinds[kind] = compared(listener, utterances, guard)
+        for channel, figures in kinds[kind].items():
+            print(
+                f"{kind:10} {channel:10} words wrong {figures['word_error_rate']['rate']}"
+                f" slots heard {figures['slots_heard']['rate']}"
+                f" accepted {figures['accepted']['rate']} cut early {figures['cut_early']['rate']}",
+                flush=True,
+            )
+    told = {"vad": options.vad, "min_confidence": guard, "kinds": kinds}
+    print(write("telephone", "benchmarks.voice.telephone", told, began))
+
+
+if __name__ == "__main__":
+    main()

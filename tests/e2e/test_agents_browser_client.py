@@ -1,0 +1,84 @@
+"""@openai/agents-realtime in Chromium, on an allowed page, with an ephemeral key as a subprotocol.
+
+The page is another server's: the SDK compiles code as it runs, which our page's policy forbids.
+"""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from tests.e2e.chromium import PROGRAM, chromium_page
+from tests.e2e.test_agents_js_client import client_home
+from tests.fakes import FakeParts, FakeSession
+from tests.serving import serving
+from voice.app import build_app
+from voice.config import Config, ServerConfig
+from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, ReplyText
+from voice.virtual_audio import room_tone
+
+__all__ = ["client_home"]
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+]
+
+KEY = "the-key-of-this-server"
+BUNDLE = Path("node_modules/@openai/agents-realtime/dist/bundle/openai-realtime-agents.umd.js")
+CONNECT = """
+(async () => {{
+  const {{ OpenAIRealtimeWebSocket, RealtimeAgent, RealtimeSession }} = OpenAIAgentsRealtime;
+  const url = "ws://{address}/v1/realtime";
+  const agent = new RealtimeAgent({{ name: "test", instructions: "Be brief." }});
+  const transport = new OpenAIRealtimeWebSocket({{ url }});
+  window.session = new RealtimeSession(agent, {{ transport }});
+  window.failures = [];
+  session.on("error", (event) => failures.push(JSON.stringify(event)));
+  await session.connect({{ apiKey: "{key}" }});
+  session.sendMessage("hello");
+}})()
+"""
+PAGE = "<script>window.quicksilver = {}</script>"
+"""What the browser is waited for."""
+SAID = """
+session.history.filter((item) => item.role === "assistant" && item.status === "completed")
+  .map((item) => item.content[0].transcript).join("")
+"""
+
+
+async def test_the_sdk_talks_from_a_page(
+    client_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    parts = FakeParts()
+    app = Starlette(routes=[Route("/", lambda request: HTMLResponse(PAGE))])
+    async with serving(app) as elsewhere:
+        config = Config(server=ServerConfig(port=0, allowed_origins=(f"http://{elsewhere}",)))
+        async with serving(build_app(parts, config), config.server) as address:  # type: ignore[arg-type]
+            async with httpx.AsyncClient(base_url=f"http://{address}") as http:
+                bearer = {"Authorization": f"Bearer {KEY}"}
+                minted = await http.post("/v1/realtime/client_secrets", json={}, headers=bearer)
+            async with chromium_page(f"http://{elsewhere}/") as page:
+                await page.evaluate((client_home / BUNDLE).read_text(encoding="utf-8"))
+                key = minted.json()["value"]
+                await page.evaluate(CONNECT.format(key=key, address=address))
+                await answer(parts.sessions[0])
+                assert await page.until(SAID) == "Hi there."
+                assert await page.evaluate("failures") == []
+    added = next(call for call in parts.sessions[0].calls if call[0] == "add_item")
+    assert added[2].content == "hello"
+
+
+async def answer(session: FakeSession) -> None:
+    """Reply to what the page has asked, once it has."""
+    async with asyncio.timeout(10):
+        while ("create_response", None) not in session.calls:
+            await asyncio.sleep(0.02)
+    session.emit(ReplyStarted("r1", "i9", 1, None), ReplyText("r1", "Hi there."))
+    session.emit(ReplyAudio("r1", room_tone(0.2, 24_000), 24_000))
+    session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Hi there.", 1, 1))

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.backchannel import interrupts, is_backchannel
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["mm-hmm", "Mm hmm.", "uh-huh", "Right.", "okay", "OK", "yeah", "I see", "oh okay", "sure",
+     "okay right", "yeah yeah", "all right", "got it"],
+)  # fmt: skip
+def test_go_on(text: str) -> None:
+    assert is_backchannel(text)
+    assert not interrupts(text, 0.9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["stop", "wait", "no", "okay stop", "right but not today", "what time is it", "cancel", "",
+     "hold on", "no thanks", "yes please stop", "okay and what about tomorrow"],
+)  # fmt: skip
+def test_listen_to_me(text: str) -> None:
+    assert not is_backchannel(text)
+
+
+@pytest.mark.parametrize("text", ["yes", "okay", "sure", "right"])
+def test_a_question_makes_an_answer_of_it(text: str) -> None:
+    assert interrupts(text, 0.3, answering=True)
+    assert not interrupts("mm-hmm", 0.3, answering=True)
+
+
+def test_a_cough_goes_by_and_a_sentence_nobody_understood_does_not() -> None:
+    assert not interrupts("", 0.5)
+    assert interrupts(" ", 1.2)
+    assert interrupts("stop", 0.2)

@@ -1,0 +1,212 @@
+"""What users of other agents complain of, where the ears are to blame: pauses, noises, echoes.
+
+The numbers are those of the list of complaints that the project keeps; `tests/test_complaints_*`
+together have them all. Complaint 6, the agent that interrupts itself, is also tested with a
+loudspeaker and a microphone in tests/e2e/test_local_pulse.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from tests.virtual_parts import Call, Model, Recognizer, Tape, calling, last_user, parts
+from tests.virtual_time import now, run
+from voice.audio import Framer
+from voice.config import EndpointingConfig, SphinxConfig, load_agent
+from voice.endpointing import Endpointer
+from voice.events import (
+    FinalTranscript,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeard,
+    ReplyHeld,
+    ReplyReleased,
+    ReplyStatus,
+    ReplyText,
+    UserSpeechStarted,
+    UserSpeechStopped,
+)
+from voice.llm import Prompt
+from voice.normalize import spoken
+from voice.turn_end import Cues
+from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, AudioFrame, Samples, TurnEnded
+
+STORY = "Once there was a king who had three sons, and each of them wanted to see the world."
+
+
+class NoisyTape(Tape):
+    """A tape on which "cough" is a noise without words."""
+
+    def record(self, text: str, word_ms: int = 240, **misheard: str) -> Samples:
+        samples = super().record(text, word_ms, **misheard)
+        self.words[:] = [("", "") if word == ("cough", "cough") else word for word in self.words]
+        return samples
+
+
+def tell_a_story(prompt: Prompt) -> str:
+    said = last_user(prompt)
+    return (
+        STORY if "story" in said else "Ten minutes, starting now." if "timer" in said else "Fine."
+    )
+
+
+def noisy(*overrides: str) -> object:
+    return parts(Model(tell_a_story), None, Recognizer(NoisyTape()), *overrides)
+
+
+async def in_the_middle_of_a_story(line: Call, holds: bool = True) -> None:
+    line.session.update(holds=holds)
+    await line.say("tell me a story")
+    await line.next(ReplyHeard, lambda heard: heard.chars > 20)
+
+
+def test_complaint_3_detector_and_recogniser_disagree_and_the_turn_ends_all_the_same() -> None:
+    silent = AudioFrame(np.zeros(FRAME_SAMPLES, np.int16), 0)
+    for text, probability, longest_s in (("", 0.0, 1.0), ("add milk and", 0.0, 1.3), ("", 1.0, 30)):
+        endpointer, ended_s = Endpointer(EndpointingConfig()), None
+        for frame in range(2000):
+            at = AudioFrame(silent.samples, frame * FRAME_SAMPLES)
+            speech = 1.0 if frame < 50 else probability
+            events = endpointer.accept(at, speech, Cues(text, opinion=0.0 if text else None))
+            if any(isinstance(event, TurnEnded) for event in events):
+                ended_s = frame * FRAME_SAMPLES / SAMPLE_RATE_HZ - 1.0
+                break
+        assert ended_s is not None
+        assert ended_s <= longest_s
+
+
+def test_complaint_4_a_short_word_is_answered_at_once() -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            for answer in ("yeah", "stop", "no thanks"):
+                await line.say(answer, 300)
+                await line.next(FinalTranscript)
+                await line.next(ReplyAudio)
+                assert line.heard_after() < 0.4
+                await asyncio.sleep(3)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest"),
+    [
+        ("my number is five five five", "one two three four"),
+        ("it is anna at example dot", "com"),
+        ("it is spelled j o", "h n"),
+        ("add milk and", "some eggs"),
+    ],
+)
+def test_complaint_5_digits_spelling_and_addresses_are_not_cut_off(begun: str, rest: str) -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await line.say(begun)
+            await asyncio.sleep(0.9)
+            await line.say(rest)
+            assert (await line.next(FinalTranscript)).text == f"{begun} {rest}"
+
+    run(main())
+
+
+def test_complaint_6_a_scrap_of_its_own_voice_does_not_stop_the_agent() -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line)
+            await line.say("cough", 200)
+            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
+            assert [ended.status for ended in line.of(ReplyEnded)] == [ReplyStatus.COMPLETED]
+
+    run(main())
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_complaint_7_mm_hmm_does_not_stop_the_agent(holds: bool) -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line, holds)
+            await line.say("mm-hmm", 400)
+            await asyncio.sleep(9)
+            told = "".join(text for role, text in line.history() if role == "agent")
+            assert told.replace(" ", "") == STORY.replace(" ", "")
+            assert [text for role, text in line.history() if role == "user"] == ["tell me a story"]
+            assert len(line.of(UserSpeechStopped)) == (1 if holds else 2)
+
+    run(main())
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_complaint_8_a_cough_is_followed_by_the_rest_and_by_the_next_turn(holds: bool) -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line, holds)
+            await line.say("cough", 300)
+            await asyncio.sleep(9)
+            told = "".join(text for role, text in line.history() if role == "agent")
+            assert told.replace(" ", "") == STORY.replace(" ", "")
+            await line.say("how are you")
+            assert (await line.next(ReplyText, lambda text: "Fine" in text.delta)).delta == "Fine."
+
+    run(main())
+
+
+def test_complaint_12_sound_is_held_at_the_first_sign_and_stopped_when_it_is_meant() -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line)
+            began = now()
+            await line.say("no tell me the time", 300)
+            held = line.times(ReplyHeld)[-1]
+            assert held - began < 0.2
+            stopped = line.times(UserSpeechStarted)[-1]
+            assert stopped - began < 1.1
+            assert line.times(ReplyReleased) == []
+            await line.next(ReplyText, lambda text: text.delta == "Fine.")
+            assert STORY.startswith(line.history()[1][1])
+
+    run(main())
+
+
+def test_a_held_sound_stays_where_it_was() -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line)
+            await line.say("cough", 400)
+            await line.next(ReplyReleased)
+            held, released = line.times(ReplyHeld)[0], line.times(ReplyReleased)[0]
+            assert 0.1 < released - held < 0.8
+            between = [at for at in line.times(ReplyHeard) if held + 0.11 < at < released]
+            assert between == []
+
+    run(main())
+
+
+def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one() -> None:
+    async def main() -> None:
+        async with calling(noisy("endpointing.profile=eager")) as line:
+            await line.say("set a timer for ten minutes")
+            await line.next(FinalTranscript)
+            await asyncio.sleep(0.2)
+            await line.say("and tell me a story")
+            await line.next(ReplyText, lambda text: text.delta.startswith("Once"))
+            whole = "set a timer for ten minutes and tell me a story"
+            assert line.history()[0] == ("user", whole)
+            assert [role for role, _ in line.history()][:2] == ["user", "agent"]
+
+    run(main())
+
+
+def test_complaint_14_silence_and_noise_have_no_words() -> None:
+    from voice.asr.sphinx import SphinxRecognizer
+
+    stream = SphinxRecognizer(SphinxConfig(), load_agent("assistant")).open(1)
+    noise = np.random.default_rng(0).normal(0, 30, 2 * SAMPLE_RATE_HZ).astype(np.int16)
+    for frame in Framer().push(noise):
+        stream.accept(frame)
+    assert stream.finish().text == ""
+
+
+def test_complaint_15_amounts_are_read_as_people_say_them() -> None:
+    assert spoken("It is $49.95.") == "It is forty nine dollars and ninety five cents."

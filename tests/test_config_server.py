@@ -1,0 +1,14 @@
+from voice.config import load_config
+from voice.config_server import ServerConfig
+
+
+def test_the_defaults_are_for_a_machine_of_ones_own() -> None:
+    config = load_config().server
+    assert config == ServerConfig()
+    assert config.host == "127.0.0.1"
+    assert (config.allowed_origins, config.allowed_hosts, config.trusted_proxies) == ((), (), ())
+
+
+def test_one_address_cannot_take_all_connections() -> None:
+    config = ServerConfig()
+    assert config.max_sessions < config.max_connections_per_address < config.max_connections

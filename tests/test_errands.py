@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests import virtual_tools
+from tests.virtual_parts import Answer, Model, call, calling, last_user, parts, tool_results
+from tests.virtual_time import run
+from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
+from voice.llm import Prompt
+from voice.waiting import ONE_MOMENT, STOPPED
+
+
+def asks(name: str, **arguments: str) -> Model:
+    def answer(prompt: Prompt) -> Answer:
+        return tool_results(prompt)[0] if tool_results(prompt) else call(name, **arguments)
+
+    return Model(answer)
+
+
+def spoken(loaded: object) -> list[str]:
+    return loaded.synthesizer.spoken  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize(("name", "bridged"), [("slow_book", True), ("book", False)])
+def test_a_tool_that_takes_longer_than_700_ms_is_bridged(name: str, bridged: bool) -> None:
+    async def main() -> None:
+        loaded = parts(asks(name, what="a boat"))
+        async with calling(loaded) as line:
+            await line.say("book a boat")
+            ended = await line.next(ReplyEnded)
+            assert ended.text == "Booked a boat."
+            assert (ONE_MOMENT in spoken(loaded)) == bridged
+            assert [e.delta for e in line.of(ReplyText)] == ["Booked a boat."]
+
+    run(main())
+
+
+def test_the_bridge_can_be_switched_off() -> None:
+    async def main() -> None:
+        loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.filler_after_ms=0")
+        async with calling(loaded) as line:
+            await line.say("book a boat")
+            await line.next(ReplyEnded)
+            assert ONE_MOMENT not in spoken(loaded)
+
+    run(main())
+
+
+def test_a_slow_search_is_called_off_by_voice() -> None:
+    async def main() -> None:
+        loaded = parts(asks("slow_look_up", topic="tea"))
+        async with calling(loaded) as line:
+            await line.say("look up tea")
+            await asyncio.sleep(1.5)
+            await line.say("no stop that")
+            await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
+            assert ("tool", "Error: The slow look up tool was stopped.") in line.history()
+
+    run(main())
+
+
+def test_what_took_too_long_is_told_when_it_is_done() -> None:
+    async def main() -> None:
+        loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.tool_timeout_s=1.5")
+        async with calling(loaded) as line:
+            await line.say("book a boat")
+            first = await line.next(ReplyEnded)
+            assert first.text == "Error: The slow book tool took too long."
+            second = await line.next(ReplyEnded)
+            assert second.text == "Booked a boat."
+            assert virtual_tools.LEDGER == ["slow_book a boat"]
+            assert ("tool", "Booked a boat.") in line.history()
+
+    run(main())
+
+
+def test_progress_is_heard_while_the_answer_waits() -> None:
+    async def main() -> None:
+        loaded = parts(asks("count", up_to="3"))
+        async with calling(loaded) as line:
+            await line.say("count to three")
+            await line.next(ReplyEnded)
+            wanted = ["1 of 3.", "2 of 3.", "Counted to 3."]
+            assert [text for text in spoken(loaded) if text != ONE_MOMENT] == [
+                "one of three.", "two of three.", "Counted to three.",
+            ]  # fmt: skip
+            assert [event.delta for event in line.of(ReplyText)] == wanted[2:]
+
+    run(main())
+
+
+def test_a_client_that_is_gone_loses_nothing_and_doubles_nothing() -> None:
+    async def main() -> None:
+        loaded = parts(asks("slow_book", what="a boat"))
+        async with calling(loaded) as line:
+            await line.say("book a boat")
+            await asyncio.sleep(1.5)
+            line.session.close("gone")
+            await line.next(SessionEnded)
+        async with calling(loaded) as again:
+            await again.say("hello")
+            assert again.history() == []
+            await loaded.toolbox.drain()
+            assert virtual_tools.LEDGER == ["slow_book a boat"]
+
+    run(main())
+
+
+def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
+    async def main() -> None:
+        model = Model(
+            lambda prompt: "Bye." if tool_results(prompt) else call("end_conversation")
+            if last_user(prompt) == "goodbye" else "Hm."
+        )  # fmt: skip
+        async with calling(parts(model)) as line:
+            await line.say("goodbye")
+            assert (await line.next(SessionEnded)).reason == "ended by the agent"
+            assert line.of(ReplyToolResult)
+
+    run(main())

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from dlm.config import ModelConfig
+from dlm.model import Transformer
+from dlm.tokenizer import Tokenizer
+from dlm.weights import save_model
+from voice.config import LlmConfig
+from voice.errors import ModelError
+from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece, load_model
+from voice.parts import Parts
+from voice.types import Message, Role, ToolSpec
+
+TIMER = ToolSpec(
+    "set_timer",
+    "Start a countdown timer.",
+    {
+        "type": "object",
+        "properties": {"duration": {"type": "string"}},
+        "required": ["duration"],
+    },
+)
+HELLO = Prompt((Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "hello")))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model with random weights, on disk as the shipped one is."""
+    directory = tmp_path_factory.mktemp("tiny")
+    tokenizer = Tokenizer.train([" set a timer for ten minutes please"] * 4, 300)
+    tokenizer.save(directory)
+    torch.manual_seed(1)
+    config = ModelConfig(tokenizer.vocab_size, 32, 64, 2, 2, 1, 16, block_size=8)
+    save_model(Transformer(config), directory, torch.float32)
+    return directory
+
+
+async def _events(model: ReplyModel, prompt: Prompt) -> list[ModelEvent]:
+    return [event async for event in model.answer(prompt)]
+
+
+async def test_the_embedded_model_answers_in_words_and_calls(checkpoint: Path) -> None:
+    model, line = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
+    assert "embedded" in line
+    try:
+        events = await _events(model, HELLO)
+        done = events[-1]
+        assert isinstance(done, AnswerDone)
+        assert done.input_tokens > 0
+        assert "".join(e.text for e in events if isinstance(e, TextPiece))
+        wanted = Prompt(
+            (Message(Role.USER, "set a timer for ten minutes"),),
+            tools=(TIMER,),
+            tool_choice="required",
+            said=("set a timer for ten minutes",),
+            max_tokens=120,
+        )
+        last = (await _events(model, wanted))[-1]
+        assert isinstance(last, AnswerDone)
+        for call in last.calls:
+            assert call.name == "set_timer"
+            assert call.arguments["duration"] in "set a timer for ten minutes"
+    finally:
+        await model.close()
+
+
+async def test_the_embedded_model_refuses_what_is_too_long(checkpoint: Path) -> None:
+    model, _ = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
+    try:
+        with pytest.raises(ModelError, match="positions"):
+            await _events(model, Prompt((Message(Role.USER, "word " * 9000),)))
+    finally:
+        await model.close()
+
+
+def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nowhere"):
+        load_model(LlmConfig(checkpoint=str(tmp_path / "nowhere")))
+
+
+async def test_a_draft_makes_an_answer_cheaper_and_no_other(embedded_parts: Parts) -> None:
+    words = "set a timer for ten minutes"
+    instructions = Message(Role.SYSTEM, embedded_parts.agent.instructions)
+    tools = embedded_parts.toolbox.specs(embedded_parts.agent.tools)
+    wanted = Prompt((instructions, Message(Role.USER, words)), tools, said=(words,))
+    fresh = (await _events(embedded_parts.model, wanted))[-1]
+    assert isinstance(fresh, AnswerDone)
+    assert fresh.kept == 0
+    draft = Message(Role.AGENT, tool_calls=fresh.calls)
+    revised = (await _events(embedded_parts.model, replace(wanted, draft=draft)))[-1]
+    assert isinstance(revised, AnswerDone)
+    assert [c.arguments for c in revised.calls] == [{"duration": "ten minutes"}]
+    assert revised.kept > 0
+    assert 0 < revised.forwards < fresh.forwards
+
+
+async def test_a_whole_message_is_likelier_to_end_than_its_beginning(embedded_parts: Parts) -> None:
+    model = embedded_parts.model
+    chances = []
+    for words in ("set a timer for", "set a timer for ten minutes"):
+        messages = (Message(Role.SYSTEM, "You are a voice assistant."), Message(Role.USER, words))
+        chance = await model.end_of_message(Prompt(messages))
+        assert chance is not None
+        chances.append(chance)
+    assert chances[0] < 0.05 < chances[1] <= 1
+
+
+async def test_nobody_knows_where_too_long_a_message_ends(checkpoint: Path) -> None:
+    model, _ = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
+    try:
+        long = Prompt((Message(Role.USER, "word " * 20_000),))
+        assert await model.end_of_message(long) is None
+    finally:
+        await model.close()

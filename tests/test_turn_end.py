@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voice.prosody import Prosody
+from voice.turn_end import (
+    PROFILES,
+    WEIGHTS,
+    Cues,
+    Profile,
+    evidence,
+    log_odds,
+    needed_silence_ms,
+    voice_evidence,
+)
+
+OVER = Prosody(-5.0, -2.0, -22.0, -8.0, 120.0, 0.4)
+HELD = Prosody(1.0, 0.5, -4.0, -1.0, 420.0, 1.0)
+SURE = 0.7
+"""The model's probability behind whole requests; behind their beginnings it is far below 0.01."""
+
+
+def balanced(cues: Cues) -> float:
+    return needed_silence_ms(cues, Profile.BALANCED)
+
+
+def test_a_request_that_is_surely_over_is_answered_at_once() -> None:
+    assert balanced(Cues("set a timer for ten minutes", opinion=SURE)) == 160
+
+
+@pytest.mark.parametrize(
+    "answer", ["yeah", "Yes.", "no thanks", "stop", "okay", "thank you", "cancel", "never mind"]
+)
+def test_a_short_answer_goes_at_once_whatever_the_model_expects(answer: str) -> None:
+    assert balanced(Cues(answer, opinion=0.002)) == 160
+
+
+def test_a_doubtful_short_answer_may_be_the_beginning_of_something_longer() -> None:
+    assert balanced(Cues("bye", sure=0.5, opinion=0.002)) > 500
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my number is five five five",
+        "it is j o h n",
+        "my address is anna dot miller",
+        "anna at",
+        "twelve oak street and",
+        "add milk and",
+        "set a timer for",
+        "turn on the",
+    ],
+)
+def test_digits_spelling_addresses_and_loose_ends_wait(text: str) -> None:
+    assert balanced(Cues(text, opinion=0.001)) == 1200
+    assert balanced(Cues(text)) >= 1000
+
+
+def test_the_model_makes_out_what_the_rules_cannot() -> None:
+    whole, begun = "get me a mocha with oat milk", "get me a mocha with oat"
+    assert balanced(Cues(whole, opinion=SURE)) < 250
+    assert balanced(Cues(begun, opinion=0.0005)) == 700
+
+
+def test_without_a_model_the_words_decide() -> None:
+    waits = [balanced(Cues(text)) for text in ("what time is it", "a mocha", "a mocha and")]
+    assert waits == sorted(waits)
+    assert waits[0] < 250
+    assert waits[2] > 1000
+
+
+def test_a_fallen_voice_shortens_the_wait_and_a_held_one_lengthens_it() -> None:
+    assert voice_evidence(OVER) > 0 > voice_evidence(HELD)
+    waits = [balanced(Cues(prosody=sound)) for sound in (OVER, None, HELD)]
+    assert waits == sorted(waits)
+    assert waits[0] < waits[2]
+    beside = Cues("a mocha", opinion=0.05)
+    assert evidence(replace(beside, prosody=OVER)) > evidence(beside)
+
+
+@given(
+    st.sampled_from(["", "yeah", "a mocha", "a mocha and", "what time is it"]),
+    st.none() | st.floats(0, 1),
+    st.none() | st.sampled_from([OVER, HELD]),
+)
+def test_profiles_are_ordered_and_keep_their_limits(
+    text: str, opinion: float | None, prosody: Prosody | None
+) -> None:
+    cues = Cues(text, opinion=opinion, prosody=prosody)
+    waits = [needed_silence_ms(cues, profile) for profile in Profile]
+    assert waits == sorted(waits)
+    for wait, limits in zip(waits, PROFILES.values(), strict=True):
+        longest = max(*limits.longest_ms.values(), limits.no_text_ms)
+        assert limits.shortest_ms <= wait <= longest
+
+
+@given(st.lists(st.floats(0, 1), min_size=2).map(sorted))
+def test_the_surer_the_model_the_sooner(opinions: list[float]) -> None:
+    waits = [balanced(Cues("a mocha", opinion=opinion)) for opinion in opinions]
+    assert all(later >= sooner for later, sooner in pairwise(waits))
+
+
+def test_log_odds_are_finite() -> None:
+    assert log_odds(0.5) == 0
+    assert log_odds(0) == pytest.approx(-log_odds(1))
+    assert log_odds(0) < -20
+
+
+def test_every_field_of_prosody_has_its_weight() -> None:
+    assert len(WEIGHTS.prosody) == len(WEIGHTS.prosody_at) == len(OVER.vector())

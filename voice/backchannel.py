@@ -1,0 +1,63 @@
+"""Whether something said while the agent speaks is meant to interrupt it: the words alone.
+
+"Mm-hmm" and "right" tell the speaker to go on. The same words are answers when the agent has just
+asked something. It knows English, and no audio.
+"""
+
+from __future__ import annotations
+
+import re
+
+INTERRUPTS_FROM_S = 0.9
+"""Sound without words that is this long is speech that was not understood; shorter, a cough."""
+
+
+def _phrases(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
+_HUMS = _phrases(
+    "mm|mhm|mmhm|mm hm|mm hmm|mhmm|mmhmm|hm|hmm|hum|uh|uh huh|uhhuh|um|ah|aha|oh|ooh|wow|huh|er"
+)
+_AGREEING = _phrases(
+    "right|okay|ok|yeah|yes|yep|yup|sure|good|great|nice|cool|fine|exactly|true|really|indeed"
+    "|i see|got it|of course|all right|alright|that's right|sounds good|very good|oh okay|oh yeah"
+    "|i know|makes sense|perfect"
+)
+
+
+def is_backchannel(text: str, answering: bool = False) -> bool:
+    """Whether the words ask the speaker to go on.
+
+    Args:
+        text: All that was said; case and punctuation do not matter.
+        answering: Whether the agent has asked something: then only hums ask it to go on.
+
+    Returns:
+        False for empty text as well.
+    """
+    words = re.findall(r"[\w']+", text.lower().replace("’", "'").replace("-", " "))
+    return bool(words) and _is_made_of(words, _HUMS if answering else _HUMS | _AGREEING)
+
+
+def interrupts(text: str, seconds: float, answering: bool = False) -> bool:
+    """Whether a sound made while the agent speaks is meant to stop it.
+
+    Args:
+        text: What was understood of it.
+        seconds: How long the speech in it was.
+        answering: See `is_backchannel`.
+    """
+    if not text.strip():
+        return seconds >= INTERRUPTS_FROM_S
+    return not is_backchannel(text, answering)
+
+
+def _is_made_of(words: list[str], phrases: frozenset[str]) -> bool:
+    """Whether words are one or more phrases, "okay right", of at most three words each."""
+    if not words:
+        return True
+    return any(
+        " ".join(words[:size]) in phrases and _is_made_of(words[size:], phrases)
+        for size in range(1, min(3, len(words)) + 1)
+    )

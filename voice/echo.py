@@ -1,0 +1,90 @@
+"""Takes what the loudspeaker plays out of what the microphone hears.
+
+WebRTC's echo canceller, from the livekit package; nothing here knows of sound cards. What is played
+is told from one thread, what is heard is cleaned on another, where all the work is done.
+
+Shapes: T is a number of samples.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from voice.audio import StreamResampler
+from voice.types import SAMPLE_RATE_HZ, Samples
+
+_STEP = SAMPLE_RATE_HZ // 100
+"""WebRTC works on 10 ms."""
+_WAITING_BLOCKS = 512
+"""Played blocks kept while nothing is heard; the oldest go first."""
+_LONGEST_DELAY_MS = 500
+
+
+def can_cancel() -> bool:
+    """Whether the package is installed."""
+    return find_spec("livekit") is not None
+
+
+class EchoCanceller:
+    """One microphone and one loudspeaker that it can hear.
+
+    Args:
+        played_hz: Rate of what is played.
+        heard_hz: Rate of what is heard.
+        delay_ms: From being played here to being heard here, roughly; the canceller finds the rest.
+    """
+
+    def __init__(self, played_hz: int, heard_hz: int, delay_ms: float) -> None:
+        from livekit.rtc import AudioFrame, AudioProcessingModule
+
+        self._frame: Any = AudioFrame
+        self._module: Any = AudioProcessingModule(echo_cancellation=True, high_pass_filter=True)
+        self._delay_ms = round(min(_LONGEST_DELAY_MS, max(0.0, delay_ms)))
+        self._played: deque[Samples] = deque(maxlen=_WAITING_BLOCKS)
+        self._far = _Steps(played_hz)
+        self._near = _Steps(heard_hz)
+
+    def played(self, samples: Samples) -> None:
+        """Tell of (T,) samples handed to the loudspeaker, silence included; from any one thread."""
+        self._played.append(samples)
+
+    def clean(self, samples: Samples) -> Samples:
+        """Take the echo out of (T,) samples of the microphone; about 20 ms of work per second.
+
+        Returns:
+            At 16 kHz, in steps of 10 ms: what is left over comes with the next call.
+        """
+        while self._played:
+            for step in self._far.push(self._played.popleft()):
+                self._module.process_reverse_stream(self._of(step))
+        cleaned = []
+        for step in self._near.push(samples):
+            frame = self._of(step)
+            self._module.set_stream_delay_ms(self._delay_ms)
+            self._module.process_stream(frame)
+            cleaned.append(np.frombuffer(frame.data, np.int16).copy())
+        return np.concatenate(cleaned) if cleaned else np.zeros(0, np.int16)
+
+    def _of(self, step: Samples) -> Any:
+        return self._frame(step.tobytes(), SAMPLE_RATE_HZ, 1, _STEP)
+
+
+class _Steps:
+    """Audio of any rate and length as steps of 10 ms at 16 kHz."""
+
+    def __init__(self, rate_hz: int) -> None:
+        resamples = rate_hz != SAMPLE_RATE_HZ
+        self._resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ) if resamples else None
+        self._rest: Samples = np.zeros(0, np.int16)
+
+    def push(self, samples: Samples) -> list[Samples]:
+        if self._resampler is not None:
+            samples = self._resampler.push(samples)
+        audio = np.concatenate([self._rest, samples])
+        whole = len(audio) // _STEP * _STEP
+        self._rest = audio[whole:]
+        return [audio[at : at + _STEP] for at in range(0, whole, _STEP)]

@@ -1,0 +1,139 @@
+"""The tools that a reply calls: each call once, its result beside it in the dialogue.
+
+Part of `voice.replying`: no I/O, no clock. A call's key says which request of the user's it
+serves, so that it is carried out once however often it is made: by a reply that was tried again, by
+the one behind a reply that was interrupted before a word of it was heard, by a model that repeats
+itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from voice.dialogue import Dialogue
+from voice.events import ReplyToolCall
+from voice.reply import Reply
+from voice.turns import CancelTool, Command, Emit, RunTool
+from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    what: str
+    key: str
+    reply_id: str
+    item_id: str
+    stoppable: bool
+
+
+class ToolCalls:
+    """Calls that run here, over all replies.
+
+    Args:
+        dialogue: Calls and results are written into it.
+        tools: The tools that run here, by name.
+        ids: Makes an id from a prefix, never the same twice.
+    """
+
+    def __init__(
+        self, dialogue: Dialogue, tools: Mapping[str, ToolSpec], ids: Callable[[str], str]
+    ) -> None:
+        self._dialogue = dialogue
+        self._tools = tools
+        self._ids = ids
+        self._running: dict[str, _Running] = {}
+        # Calls that were answered for because they took too long → key, their results' entries.
+        self._unfinished: dict[str, tuple[str, str]] = {}
+
+    def origin(self) -> str | None:
+        """The first of the user's messages since the user last heard the agent; None if none."""
+        origin = None
+        for entry in reversed(list(self._dialogue)):
+            message = entry.message
+            if message.role is Role.USER:
+                origin = entry.item_id
+            elif message.role is Role.AGENT and message.content.strip():
+                break
+        return origin
+
+    def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+        """Write the calls of one answer down, tell them, and run those that run here."""
+        client_names = {tool.name for tool in reply.options.client_tools}
+        made: Counter[str] = Counter()
+        told: list[Command] = []
+        runs: list[Command] = []
+        for call in calls:
+            item_id = self._ids("item")
+            self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
+            client_side = call.name in client_names
+            told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
+            if client_side:
+                continue
+            what = signature(call)
+            # The same call twice in one answer is meant twice.
+            key = self._key_of_running(what, reply) or (f"{reply.origin}/{what}/{made[what]}")
+            made[what] += 1
+            spec = self._tools.get(call.name)
+            stoppable = spec is not None and (spec.read_only or spec.cancellable)
+            running = _Running(what, key, reply.reply_id, item_id, stoppable)
+            self._running[call.call_id] = running
+            reply.pending.add(call.call_id)
+            runs.append(RunTool(reply.reply_id, call, key))
+        return told + runs
+
+    def answered(self, result: ToolResult) -> None:
+        """Write a result beside its call, whatever became of the reply."""
+        running = self._running.pop(result.call_id, None)
+        if running is None or running.item_id not in {e.item_id for e in self._dialogue}:
+            return
+        item_id = self._ids("item")
+        message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
+        self._dialogue.add(item_id, message, self._behind_calls(running.item_id))
+        if result.unfinished:
+            self._unfinished[result.call_id] = (running.key, item_id)
+
+    def finished(self, result: ToolResult) -> bool:
+        """Put what was done in the place of what was said for want of it.
+
+        Returns:
+            Whether that is news: a call that repeats another has the same outcome.
+        """
+        key, _ = self._unfinished.get(result.call_id, ("", ""))
+        same = [call_id for call_id, (other, _) in self._unfinished.items() if other == key]
+        known = {entry.item_id for entry in self._dialogue}
+        for call_id in same:
+            _, item_id = self._unfinished.pop(call_id)
+            if item_id in known:
+                self._dialogue.say(item_id, result.content)
+        return bool(same)
+
+    def stop(self) -> list[Command] | None:
+        """Stop what can be stopped; None when no tool runs, and nothing when none lets itself."""
+        if not self._running:
+            return None
+        keys = dict.fromkeys(run.key for run in self._running.values() if run.stoppable)
+        return [CancelTool(key) for key in keys]
+
+    def _key_of_running(self, what: str, reply: Reply) -> str | None:
+        """The model does not see calls without an answer, so it makes them again."""
+        same = (run for run in self._running.values() if run.what == what)
+        return next((run.key for run in same if run.reply_id != reply.reply_id), None)
+
+    def _behind_calls(self, item_id: str) -> str:
+        """The last of the calls and results that stand together with a call."""
+        entries = list(self._dialogue)
+        at = next(i for i, entry in enumerate(entries) if entry.item_id == item_id)
+        while at + 1 < len(entries):
+            following = entries[at + 1].message
+            if not following.tool_calls and following.role is not Role.TOOL:
+                break
+            at += 1
+        return entries[at].item_id
+
+
+def signature(call: ToolCall) -> str:
+    """What is called, and with what: the same for calls that are alike."""
+    return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"

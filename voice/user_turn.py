@@ -1,0 +1,38 @@
+"""A turn of the user's, from its first sound until it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voice.doubt import Doubt
+from voice.drafting import Wording
+from voice.types import SAMPLE_RATE_HZ, Transcript, TurnEnded
+
+
+@dataclass(slots=True)
+class UserTurn:
+    """What is known of a turn until it is answered.
+
+    Attributes:
+        told: The interim transcript that the client was told last.
+        doubt: Set while nobody knows whether the turn is meant to stop the agent.
+        cut: Set when it has stopped the agent: whether it was meant to is known in the end.
+    """
+
+    item_id: str
+    start_sample: int
+    wording: Wording
+    end_sample: int | None = None
+    transcript: Transcript | None = None
+    ended: TurnEnded | None = None
+    paused: bool = False
+    told: str = ""
+    doubt: Doubt | None = None
+    cut: Doubt | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the user spoke, pauses included; 0 while the turn goes on."""
+        if self.ended is None:
+            return 0.0
+        return max(0, self.ended.end_sample - self.start_sample) / SAMPLE_RATE_HZ
