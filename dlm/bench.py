@@ -18,8 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 
-import torch
-
 from dlm.effort import Effort
 from dlm.engine import SHIPPED, Engine
 from dlm.live import Event, Failed, Finished, Request, TextDelta
@@ -210,7 +208,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", help="such as cpu or cuda:0")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)
-    torch.set_num_threads(min(4, os.cpu_count() or 1))
     try:
         with _asking(given) as ask:
             rows = [

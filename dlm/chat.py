@@ -6,13 +6,10 @@ Undecided positions are shown as ``░`` and fill in while the model works.
 from __future__ import annotations
 
 import argparse
-import os
 import queue
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-
-import torch
 
 from dlm.effort import Effort
 from dlm.engine import SHIPPED, Engine
@@ -170,7 +167,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--max-tokens", type=int, default=256, help="longest answer")
     parser.add_argument("--device", help="such as cpu or cuda:0")
     given = parser.parse_args(arguments)
-    torch.set_num_threads(min(4, os.cpu_count() or 1))
     try:
         engine = Engine.load(given.checkpoint, device=given.device)
     except (OSError, ValueError) as error:

@@ -28,6 +28,7 @@ from dlm.forwards import Steps
 from dlm.grammar import GrammarFactory, Matcher
 from dlm.live import Event, Failed, Finished, Live, Request, Snapshot, TextDelta, Usage
 from dlm.model import Transformer
+from dlm.placement import best_threads
 from dlm.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.rounds import Begin, Job, Rounds
 from dlm.sampling import Sampling
@@ -103,9 +104,18 @@ class Engine:
         checkpoint: str | Path = SHIPPED,
         dtype: torch.dtype | None = None,
         device: str | None = None,
+        threads: int = 0,
     ) -> Engine:
-        """Load a checkpoint; arguments and errors as those of `dlm.checkpoint.load_checkpoint`."""
+        """Load a checkpoint; arguments and errors as those of `dlm.checkpoint.load_checkpoint`.
+
+        Args:
+            checkpoint: Directory or hub name.
+            dtype: None takes what is fast.
+            device: None takes CUDA where there is a device of it.
+            threads: That torch takes for everything in this process; 0 takes what is fast.
+        """
         loaded = load_checkpoint(checkpoint, dtype, device)
+        torch.set_num_threads(threads or best_threads(loaded.model.config))
         return cls(loaded.model, loaded.dialect)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable
 
@@ -18,6 +19,9 @@ SMALL = 100_000_000
 Its step is made of many small operations, which half as many bytes do not speed up; and in float32
 or int8 a request's tokens do not depend on its company.
 """
+
+SHORT = 10_000_000
+"""Matrix entries up to which a step of 16 positions takes two or three milliseconds."""
 
 _ROWS, _INNER, _OUTER, _TRIES = 16, 1024, 4096, 5
 
@@ -38,6 +42,15 @@ def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
         return torch.int8
     large = device.type == "cpu" and matrix_entries(config) > SMALL
     return torch.bfloat16 if large and bfloat16_is_fast() else torch.float32
+
+
+def best_threads(config: ModelConfig) -> int:
+    """Threads of a CPU for a step: one where a step is so short that a second one only waits.
+
+    On two busy cores a second thread makes a small model's step slower, and it takes the core that
+    recognition and synthesis run on.
+    """
+    return 1 if matrix_entries(config) <= SHORT else min(4, os.cpu_count() or 1)
 
 
 def matrix_entries(config: ModelConfig) -> int:

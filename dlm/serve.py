@@ -29,6 +29,9 @@ from dlm.server.models import ModelCard
 DRAIN_S = 30
 
 
+DTYPES = ("float32", "bfloat16", "float16", "int8")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     out = argparse.ArgumentParser(prog="python -m dlm.serve", description="Serve a checkpoint.")
@@ -46,7 +49,9 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--device", help="such as cpu or cuda:0; by default a GPU if there is one")
     out.add_argument("--dtype", help="such as float32; by default what is fast on the device")
-    out.add_argument("--threads", type=int, default=0, help="of torch on the CPU; 0 takes up to 4")
+    out.add_argument(
+        "--threads", type=int, default=0, help="of torch on the CPU; 0 takes what is fast"
+    )
     out.add_argument("--max-live", type=_positive, default=64, help="answers generated at a time")
     out.add_argument("--max-tokens", type=_positive, default=16_384, help="longest answer")
     out.add_argument(
@@ -69,11 +74,10 @@ def load(given: argparse.Namespace) -> Engine:
         OSError: A file of the checkpoint is missing.
         ValueError: The checkpoint, or an option, is wrong.
     """
-    dtype = None if given.dtype is None else getattr(torch, given.dtype, None)
-    if given.dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-        raise ValueError(f"--dtype: got {given.dtype!r}, expected float32, float16 or bfloat16")
-    torch.set_num_threads(given.threads or min(4, os.cpu_count() or 1))
-    engine = Engine.load(given.checkpoint, dtype, given.device)
+    if given.dtype is not None and given.dtype not in DTYPES:
+        raise ValueError(f"--dtype: got {given.dtype!r}, expected one of {', '.join(DTYPES)}")
+    dtype = None if given.dtype is None else getattr(torch, given.dtype)
+    engine = Engine.load(given.checkpoint, dtype, given.device, given.threads)
     engine.max_live = given.max_live
     return engine
 

@@ -158,7 +158,8 @@ class LlmConfig(Section):
     dtype: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
     """auto takes what is fast on the device; int8 rounds the matrices on a CPU."""
     threads: int = Field(default=0, ge=0)
-    """torch threads; 0 means one per core, at most 4."""
+    """torch threads; 0 means one for a model as small as the one that ships, else one per core, at
+    most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
     """Refinement steps per block."""
     max_reply_tokens: int = Field(default=96, ge=8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -111,9 +110,8 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
     name = Path(checkpoint).name
     device = None if config.device == "auto" else config.device
     dtype = None if config.dtype == "auto" else getattr(torch, config.dtype)
-    torch.set_num_threads(config.threads or min(4, os.cpu_count() or 1))
     try:
-        engine = Engine.load(checkpoint, dtype, device)
+        engine = Engine.load(checkpoint, dtype, device, config.threads)
     except (OSError, ValueError) as error:
         raise ModelError(f"llm.checkpoint: {error}") from error
     line = f"language model: {name} on {engine.placement} (llm.engine = embedded)"

@@ -26,6 +26,7 @@ from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
 from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.placement import best_threads
 from dlm.template import Tool, Turn, turn_of
 from dlm.train.dialogues import generate
 
@@ -193,9 +194,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     arguments = parser.parse_args()
     began = machine()
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     checkpoint = load_checkpoint(arguments.checkpoint, device="cpu")
+    torch.set_num_threads(arguments.threads or best_threads(checkpoint.model.config))
     told: dict[str, Any] = {
         "threads": torch.get_num_threads(),
         "prompt_tokens": 256,

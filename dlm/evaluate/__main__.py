@@ -10,8 +10,6 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
 from dlm.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
 from dlm.evaluate.report import plot, table
@@ -25,8 +23,6 @@ def main() -> None:
     if arguments.plot:
         plot(arguments.files, arguments.plot)
         return
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     plan = Plan(
         arguments.corpora,
         tuple(arguments.sets.split(",")) if arguments.sets else tuple(SETS),
@@ -73,7 +69,7 @@ def _told(arguments: argparse.Namespace, plan: Plan) -> Told:
 
     if arguments.endpoint:
         return evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, say)
-    engine = Engine.load(arguments.checkpoint)
+    engine = Engine.load(arguments.checkpoint, threads=arguments.threads)
     try:
         return evaluate(plan, ask_engine(engine), engine, say)
     finally:

@@ -18,6 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import torch
+
 from dlm.engine import Engine, Finished, Request
 from dlm.template import Encoded, Template, Tool, Turn, turn_of
 from dlm.tokenizer import Tokenizer
@@ -86,7 +88,7 @@ def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -
 
     tokenizer = Tokenizer.load(init)
     template = Template(tokenizer)
-    engine = Engine.load(init)
+    engine = Engine.load(init, threads=torch.get_num_threads())
 
     def own(seed: int, split: str, number: int) -> packed.Dialogues:
         rows = generate(seed=seed, corpora=corpora, split=split, share_alike=config.share_alike)

@@ -66,7 +66,7 @@ async def test_the_command_line_reaches_the_server(
     ("arguments", "told"),
     [
         (["nowhere"], "nowhere"),
-        (["--dtype", "int8"], "--dtype: got 'int8'"),
+        (["--dtype", "int4"], "--dtype: got 'int4'"),
         (["--dtype", "nothing"], "--dtype: got 'nothing'"),
         (["--host", "0.0.0.0"], "QUICKSILVER_API_KEY"),
     ],
