@@ -126,7 +126,8 @@ async def test_answers_under_way_are_finished_when_it_is_told_to_end(
                 rest = [line async for line in lines if line]
             assert rest[-1] == "data: [DONE]"
             assert '"completion_tokens"' in rest[-2]
-            with pytest.raises(httpx.ConnectError):
+            # Refused, or dropped where the system had taken it in already; not answered.
+            with pytest.raises(httpx.TransportError):
                 await client.get("/models")
         async with asyncio.timeout(30):
             assert await process.wait() == 0

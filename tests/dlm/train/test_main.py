@@ -12,6 +12,7 @@ import torch
 from dlm.engine import Engine, Event, Failed, Finished, Request
 from dlm.template import Turn
 from dlm.tokenizer import Tokenizer
+from dlm.train import loop
 from dlm.train.__main__ import main
 from dlm.train.examples import ExampleError
 from dlm.train.export import main as export
@@ -106,9 +107,14 @@ def lines(command: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_a_gpu_run_in_small_on_a_packed_file(
-    repo_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    repo_root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The commands of configs/train/gpu.toml, with all that only its machine has left out."""
+    # A busy machine takes few steps in the time.
+    monkeypatch.setattr(loop, "LOG_STEPS", 1)
     small = ["vocab_size = 600", "hidden_size = 32", "intermediate_size = 48", "head_dim = 8"]
     small += ["num_hidden_layers = 1", "num_attention_heads = 4", "num_key_value_heads = 2"]
     small += ["tokenizer_dialogues = 50", "evaluate_dialogues = 6", "tokens_per_step = 2048"]
