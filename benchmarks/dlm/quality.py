@@ -35,6 +35,7 @@ def main() -> None:
     began = machine()
     engine = Engine.load(arguments.checkpoint)
     told = measure(engine, Plan(arguments.corpora, scale=arguments.scale))
+    told["placement"] = engine.placement
     engine.close()
     print(table(told))
     told["checkpoint"] = shipped_checkpoint()
