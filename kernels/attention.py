@@ -30,6 +30,72 @@ ROW_TILE = 64
 
 @triton.jit
 @no_type_check
+def _slots(pages_ptr, positions, inside, PAGE: tl.constexpr):
+    """Where positions lie in the cache, by a request's row of the table of pages."""
+    page = tl.load(pages_ptr + positions // PAGE, mask=inside, other=0)
+    # int64, because slots times heads times numbers passes 2**31 in a cache of some gigabytes.
+    return page.to(tl.int64) * PAGE + positions % PAGE
+
+
+@triton.jit
+@no_type_check
+def _attend(
+    queries,
+    keys_ptr,
+    values_ptr,
+    pages_ptr,
+    seen,
+    length,
+    kv_head,
+    share,
+    scale,
+    PAGE: tl.constexpr,
+    KV_HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+    SHARES: tl.constexpr,
+    WIDE: tl.constexpr,
+):
+    """One share of a request's keys: weighted values, largest score and weight of each row."""
+    offsets = tl.arange(0, SIZE)
+    if WIDE:
+        queries = queries.to(tl.float32)
+    best = tl.full((ROWS,), float("-inf"), dtype=tl.float32)
+    total_weight = tl.zeros((ROWS,), dtype=tl.float32)
+    mixed = tl.zeros((ROWS, SIZE), dtype=tl.float32)
+    span = tl.cdiv(tl.cdiv(length, KEYS), SHARES) * KEYS
+    for start in range(share * span, tl.minimum(length, (share + 1) * span), KEYS):
+        positions = start + tl.arange(0, KEYS)
+        inside = positions < length
+        where = _slots(pages_ptr, positions, inside, PAGE) * KV_HEADS + kv_head
+        where *= SIZE
+        keys = tl.load(
+            keys_ptr + where[None, :] + offsets[:, None], mask=inside[None, :], other=0.0
+        )
+        if WIDE:
+            keys = keys.to(tl.float32)
+        scores = tl.dot(queries, keys, input_precision="ieee") * scale
+        scores = tl.where(positions[None, :] < seen[:, None], scores, float("-inf"))
+        new_best = tl.maximum(best, tl.max(scores, axis=1))
+        # A row of this share may see none of its keys: -inf - -inf would be nan.
+        shift = tl.where(new_best == float("-inf"), 0.0, new_best)
+        weights = tl.exp(scores - shift[:, None])
+        kept = tl.exp(best - shift)
+        total_weight = total_weight * kept + tl.sum(weights, axis=1)
+        values = tl.load(
+            values_ptr + where[:, None] + offsets[None, :], mask=inside[:, None], other=0.0
+        )
+        weights = weights.to(values.dtype)
+        if WIDE:
+            weights, values = weights.to(tl.float32), values.to(tl.float32)
+        mixed = mixed * kept[:, None] + tl.dot(weights, values, input_precision="ieee")
+        best = new_best
+    return mixed, best, total_weight
+
+
+@triton.jit
+@no_type_check
 def _attention_kernel(
     queries_ptr,
     keys_ptr,
@@ -75,40 +141,11 @@ def _attention_kernel(
     queries = tl.load(
         queries_ptr + at[:, None] * SIZE + offsets[None, :], mask=live[:, None], other=0.0
     )
-    if WIDE:
-        queries = queries.to(tl.float32)
-    best = tl.full((ROWS,), float("-inf"), dtype=tl.float32)
-    total_weight = tl.zeros((ROWS,), dtype=tl.float32)
-    mixed = tl.zeros((ROWS, SIZE), dtype=tl.float32)
-    span = tl.cdiv(tl.cdiv(length, KEYS), SHARES) * KEYS
-    for start in range(share * span, tl.minimum(length, (share + 1) * span), KEYS):
-        positions = start + tl.arange(0, KEYS)
-        inside = positions < length
-        page = tl.load(pages_ptr + request * page_columns + positions // PAGE, mask=inside, other=0)
-        # int64, because slots times heads times numbers passes 2**31 in a cache of some gigabytes.
-        slot = page.to(tl.int64) * PAGE + positions % PAGE
-        where = (slot * KV_HEADS + kv_head) * SIZE
-        keys = tl.load(
-            keys_ptr + where[None, :] + offsets[:, None], mask=inside[None, :], other=0.0
-        )
-        if WIDE:
-            keys = keys.to(tl.float32)
-        scores = tl.dot(queries, keys, input_precision="ieee") * scale
-        scores = tl.where(positions[None, :] < seen[:, None], scores, float("-inf"))
-        new_best = tl.maximum(best, tl.max(scores, axis=1))
-        # A row of this share may see none of its keys: -inf - -inf would be nan.
-        shift = tl.where(new_best == float("-inf"), 0.0, new_best)
-        weights = tl.exp(scores - shift[:, None])
-        kept = tl.exp(best - shift)
-        total_weight = total_weight * kept + tl.sum(weights, axis=1)
-        values = tl.load(
-            values_ptr + where[:, None] + offsets[None, :], mask=inside[:, None], other=0.0
-        )
-        weights = weights.to(values.dtype)
-        if WIDE:
-            weights, values = weights.to(tl.float32), values.to(tl.float32)
-        mixed = mixed * kept[:, None] + tl.dot(weights, values, input_precision="ieee")
-        best = new_best
+    mixed, best, total_weight = _attend(
+        queries, keys_ptr, values_ptr, pages_ptr + request * page_columns, seen, length, kv_head,
+        share, scale, PAGE=PAGE, KV_HEADS=KV_HEADS, SIZE=SIZE, ROWS=ROWS, KEYS=KEYS,
+        SHARES=SHARES, WIDE=WIDE,
+    )  # fmt: skip
     if SHARES == 1:
         out = (mixed / total_weight[:, None]).to(out_ptr.dtype.element_ty)
         tl.store(out_ptr + at[:, None] * SIZE + offsets[None, :], out, mask=live[:, None])

@@ -50,6 +50,83 @@ def _gumbel(seeds, ids):
 
 @triton.jit
 @no_type_check
+def _products(
+    hidden_ptr,
+    weight_ptr,
+    rows,
+    ids,
+    columns,
+    width,
+    hidden_stride,
+    weight_stride,
+    WIDE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """Logits of a tile, (ROWS, COLUMNS) float32; -inf beyond the vocabulary."""
+    wanted, known = rows >= 0, ids < columns
+    logits = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    for start in range(0, width, WIDTH):
+        deep = start + tl.arange(0, WIDTH)
+        inside = deep < width
+        hidden = tl.load(
+            hidden_ptr + rows[:, None] * hidden_stride + deep[None, :],
+            mask=wanted[:, None] & inside[None, :],
+            other=0.0,
+        )
+        # int64, because a vocabulary of 150k rows of 16k numbers passes 2**31.
+        weight = tl.load(
+            weight_ptr + ids[None, :].to(tl.int64) * weight_stride + deep[:, None],
+            mask=known[None, :] & inside[:, None],
+            other=0.0,
+        )
+        if WIDE:
+            hidden, weight = hidden.to(tl.float32), weight.to(tl.float32)
+        logits = tl.dot(hidden, weight, logits, input_precision="ieee")
+    return tl.where(known[None, :], logits, float("-inf"))
+
+
+@triton.jit
+@no_type_check
+def _sums(logits):
+    """Each row's largest logit m, and the sums of exp(x - m) and of (x - m)·exp(x - m)."""
+    largest = tl.max(tl.where(logits == logits, logits, float("-inf")), axis=1)
+    shift = tl.where(largest == float("-inf"), 0.0, largest)
+    below = logits - shift[:, None]
+    shares = tl.exp(below)
+    # A banned token weighs nothing, while -inf times 0 would be nan.
+    weighted = tl.where(below == float("-inf"), 0.0, below) * shares
+    return largest, tl.sum(shares, axis=1), tl.sum(weighted, axis=1)
+
+
+@triton.jit
+@no_type_check
+def _choice(
+    logits,
+    seeds_ptr,
+    slots,
+    count,
+    ids,
+    inverse_temperature,
+    SAMPLED: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """Each row's best score in the tile, its place there, and its logit."""
+    scores = logits
+    if SAMPLED:
+        seeds = tl.load(seeds_ptr + slots, mask=slots < count, other=0)
+        scores = logits * inverse_temperature + _gumbel(seeds[:, None], ids[None, :])
+    # nan must lose the comparison, yet stay in the sums, where it marks the row's confidence.
+    scores = tl.where(scores == scores, scores, float("-inf"))
+    best, index = tl.max(scores, axis=1, return_indices=True)
+    chosen = tl.arange(0, COLUMNS)[None, :] == index[:, None]
+    logit = tl.sum(tl.where(chosen, logits, 0.0), axis=1)
+    return best, index, logit
+
+
+@triton.jit
+@no_type_check
 def _tiles_kernel(
     hidden_ptr,
     weight_ptr,
@@ -77,57 +154,29 @@ def _tiles_kernel(
     tile = tl.program_id(0)
     slots = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     rows = tl.load(rows_ptr + slots, mask=slots < count, other=-1)
-    wanted = rows >= 0
     if tl.max(rows, axis=0) < 0:
         return
     ids = tile * COLUMNS + tl.arange(0, COLUMNS)
-    known = ids < columns
-    logits = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for start in range(0, width, WIDTH):
-        deep = start + tl.arange(0, WIDTH)
-        inside = deep < width
-        hidden = tl.load(
-            hidden_ptr + rows[:, None] * hidden_stride + deep[None, :],
-            mask=wanted[:, None] & inside[None, :],
-            other=0.0,
-        )
-        # int64, because a vocabulary of 150k rows of 16k numbers passes 2**31.
-        weight = tl.load(
-            weight_ptr + ids[None, :].to(tl.int64) * weight_stride + deep[:, None],
-            mask=known[None, :] & inside[:, None],
-            other=0.0,
-        )
-        if WIDE:
-            hidden, weight = hidden.to(tl.float32), weight.to(tl.float32)
-        logits = tl.dot(hidden, weight, logits, input_precision="ieee")
-    logits = tl.where(known[None, :], logits, float("-inf"))
+    logits = _products(
+        hidden_ptr, weight_ptr, rows, ids, columns, width, hidden_stride, weight_stride,
+        WIDE=WIDE, ROWS=ROWS, COLUMNS=COLUMNS, WIDTH=WIDTH,
+    )  # fmt: skip
     if BANNED:
         words = tl.load(
             banned_ptr + slots[:, None].to(tl.int64) * banned_stride + (ids // 32)[None, :],
-            mask=wanted[:, None] & known[None, :],
+            mask=(rows >= 0)[:, None] & (ids < columns)[None, :],
             other=0,
         )
         logits = tl.where(((words >> (ids % 32)[None, :]) & 1) != 0, float("-inf"), logits)
-    scores = logits
-    if SAMPLED:
-        seeds = tl.load(seeds_ptr + slots, mask=slots < count, other=0)
-        scores = logits * inverse_temperature + _gumbel(seeds[:, None], ids[None, :])
-    # nan must lose the comparison, yet stay in the sums, where it marks the row's confidence.
-    scores = tl.where(scores == scores, scores, float("-inf"))
-    best, index = tl.max(scores, axis=1, return_indices=True)
-    largest = tl.max(tl.where(logits == logits, logits, float("-inf")), axis=1)
-    shift = tl.where(largest == float("-inf"), 0.0, largest)
-    below = logits - shift[:, None]
-    shares = tl.exp(below)
-    # A banned token weighs nothing, while -inf times 0 would be nan.
-    weighted = tl.where(below == float("-inf"), 0.0, below) * shares
-    chosen = tl.arange(0, COLUMNS)[None, :] == index[:, None]
-    logit = tl.sum(tl.where(chosen, logits, 0.0), axis=1)
+    best, index, logit = _choice(
+        logits, seeds_ptr, slots, count, ids, inverse_temperature, SAMPLED, COLUMNS
+    )
+    largest, total, spread = _sums(logits)
     at = slots.to(tl.int64) * tiles + tile
     inside = slots < count
     tl.store(sums_ptr + at, largest, mask=inside)
-    tl.store(sums_ptr + plane + at, tl.sum(shares, axis=1), mask=inside)
-    tl.store(sums_ptr + 2 * plane + at, tl.sum(weighted, axis=1), mask=inside)
+    tl.store(sums_ptr + plane + at, total, mask=inside)
+    tl.store(sums_ptr + 2 * plane + at, spread, mask=inside)
     tl.store(sums_ptr + 3 * plane + at, best, mask=inside)
     tl.store(sums_ptr + 4 * plane + at, logit, mask=inside)
     tl.store(tokens_ptr + at, tile * COLUMNS + index, mask=inside)
