@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,78 +9,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
-from dlm.template import Answer, AnswerError, Tool
+from dlm.grammar import AnswerRules
+from dlm.template import AnswerError, Tool
 from dlm.tokenizer import Mark
+from tests.dlm.answers import (
+    AUTO,
+    FACTORY,
+    SAID,
+    SIZE,
+    allows,
+    call,
+    choice,
+    random_answer,
+    text,
+)
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, template, tokenizer, tool
-
-SIZE = 352
-FACTORY = GrammarFactory(tokenizer(), SIZE)
-SAID = ("Set a timer for ten minutes, please!", "don't wake the café at 7:30")
-
-
-def text(words: str) -> list[int]:
-    return tokenizer().encode(f" {words}")
-
-
-def call(name: str, **arguments: str) -> list[int]:
-    ids = [int(Mark.CALL), *text(name)]
-    for key, value in arguments.items():
-        ids += [int(Mark.KEY), *text(key), int(Mark.VALUE), *text(value)]
-    return ids
-
-
-def allows(rules: AnswerRules, ids: Sequence[int]) -> bool:
-    """Whether an answer of these tokens and the end mark is within the rules."""
-    matcher = FACTORY.matcher(rules)
-    wanted = [*ids, int(Mark.END)]
-    at = 0
-    while True:
-        if choice(matcher, wanted[at]) != wanted[at]:
-            return False
-        if wanted[at] == Mark.END:
-            return True
-        forced = matcher.advance(wanted[at])
-        if wanted[at + 1 : at + 1 + len(forced)] != forced:
-            return False
-        at += 1 + len(forced)
-        if wanted[at - 1] == Mark.END:
-            return True
-
-
-def choice(matcher: Matcher, token: int) -> int:
-    """What a model that wants this token gets."""
-    logits = torch.zeros(SIZE)
-    logits[token] = 1.0
-    return matcher.best(logits)
-
-
-def generate(matcher: Matcher, logits: Callable[[], torch.Tensor], longest: int) -> list[int]:
-    """Greedy decoding of whatever logits come, the end mark wanted more and more."""
-    out: list[int] = []
-    while len(out) < longest:
-        row = logits()
-        row[Mark.END] += 0.1 * len(out)
-        token = matcher.best(row)
-        out.append(token)
-        if token == Mark.END:
-            return out
-        out += matcher.advance(token)
-        if out[-1] == Mark.END:
-            return out
-    return []
-
-
-def random_answer(rules: AnswerRules, seed: int) -> Answer | None:
-    """What a model of random logits says; None when it does not come to an end."""
-    generator = torch.Generator().manual_seed(seed)
-    ids = generate(
-        FACTORY.matcher(rules), lambda: torch.randn(SIZE, generator=generator) * 2, longest=300
-    )
-    return template().answer(ids, rules.callable()) if ids else None
-
-
-AUTO = AnswerRules((TIMER, WEATHER, LIGHT), said=SAID)
 
 
 @pytest.mark.parametrize(
@@ -366,72 +308,3 @@ def test_an_invalid_answer_is_what_the_template_refuses() -> None:
         assert not allows(AUTO, ids)
         with pytest.raises(AnswerError):
             template().answer(ids, AUTO.tools)
-
-
-MARKED = tool(
-    "note",
-    ["text"],
-    text={"type": "string", "x-as-said": True},
-    mood={"anyOf": [{"type": "string"}, {"type": "null"}], "x-as-said": True},
-    title=WORDS,
-)
-
-
-def test_a_marked_parameter_is_a_span_of_what_was_heard() -> None:
-    rules = AnswerRules((MARKED,), heard=SAID)
-    assert allows(rules, call("note", text="ten minutes"))
-    assert allows(rules, call("note", text="ten", mood="please", title="Anything else"))
-    assert not allows(rules, call("note", text="thirty minutes"))
-    assert not allows(rules, call("note", text="ten", mood="angry"))
-
-
-def test_what_was_said_binds_marked_parameters_as_well() -> None:
-    rules = AnswerRules((MARKED,), said=("buy milk",), heard=SAID)
-    assert allows(rules, call("note", text="milk", title="buy"))
-    assert not allows(rules, call("note", text="ten"))
-
-
-def test_a_marked_parameter_needs_words() -> None:
-    rules = AnswerRules((MARKED, TIMER), heard=("...",))
-    assert not allows(rules, call("note", text="ten"))
-    assert allows(rules, call("set_timer", duration="ten"))
-    with pytest.raises(ValueError, match="got no words"):
-        FACTORY.matcher(AnswerRules((MARKED,), "required"))
-
-
-ORDER = tool(
-    "order",
-    ["size", "parts", "code"],
-    size={"type": "integer", "minimum": 2, "maximum": 12},
-    parts={
-        "type": "array",
-        "items": {"type": "object", "properties": {"n": WORDS}, "required": ["n"]},
-    },
-    code={"type": "string", "pattern": "^[A-Z]{2}$"},
-    gift={"type": "boolean"},
-    weight={"type": "number", "maximum": 3.5},
-)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, True),
-        ({"gift": "true", "weight": "-0.25"}, True),
-        ({"weight": "3.5"}, True),
-        ({"parts": "[]"}, True),
-        ({"size": "13"}, False),
-        ({"size": "2.5"}, False),
-        ({"size": "twelve"}, False),
-        ({"parts": '[{"n": 3}]'}, False),
-        ({"parts": "[{}]"}, False),
-        ({"code": '"ab"'}, False),
-        ({"code": "AB"}, False),
-        ({"gift": "yes"}, False),
-        ({"weight": "4"}, False),
-    ],
-)
-def test_values_that_are_not_words_are_json(changes: dict[str, str], expected: bool) -> None:
-    given_ = {"size": "12", "parts": '[{"n": "x"}]', "code": '"AB"', **changes}
-    rules = AnswerRules((ORDER,))
-    assert allows(rules, call("order", **given_)) is expected
