@@ -41,6 +41,22 @@ def python_of(client: str) -> Path:
     return python
 
 
+def python_with(name: str, requirement: str) -> Path:
+    """The interpreter of an environment that holds a package as its users install it: the newest.
+
+    Args:
+        name: Of the environment.
+        requirement: As pip takes it.
+    """
+    home = HOMES / name
+    python = home / "bin" / "python"
+    if not _made(home, requirement.encode()):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True)
+        _seal(home, requirement.encode())
+    return python
+
+
 def node_home() -> Path:
     """A folder with the Vercel AI SDK, and the program that uses it."""
     home = HOMES / "api-vercel"

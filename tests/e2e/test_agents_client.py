@@ -1,14 +1,11 @@
 """openai-agents' RealtimeRunner, unmodified and in its own environment, talks to the server."""
 
-import asyncio
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_openai_client import spoken
+from tests.clients.environments import python_with
+from tests.e2e.realtime_clients import found
 from tests.server_program import program
 
 REQUIREMENT = "openai-agents"
@@ -18,40 +15,17 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def client_python(repo_root: Path) -> Path:
+def client_python() -> Path:
     """The interpreter of an environment that holds the client alone; made once and kept."""
-    home = repo_root / ".venv-clients" / "agents"
-    python = home / "bin" / "python"
-    complete = home / "complete"
-    if not complete.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", REQUIREMENT], check=True)
-        complete.write_text(REQUIREMENT)
-    return python
+    return python_with("agents", REQUIREMENT)
 
 
 async def test_the_runner_calls_a_tool_and_is_talked_over(
     client_python: Path, repo_root: Path, tmp_path: Path
 ) -> None:
     async with program(cwd=repo_root) as (_, _, address):
-        client = await asyncio.create_subprocess_exec(
-            client_python,
-            SCRIPT,
-            f"ws://{address}/v1/realtime?model=gpt-realtime",
-            spoken("assistant-1-timer", tmp_path),
-            spoken("assistant-6-time", tmp_path),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(100):
-                out, errors = await client.communicate()
-        finally:
-            if client.returncode is None:
-                client.kill()
-                await client.wait()
-    assert client.returncode == 0, errors.decode()
-    report = json.loads(out)
+        url = f"ws://{address}/v1/realtime?model=gpt-realtime"
+        report = await found(client_python, SCRIPT, url, folder=tmp_path)
 
     assert report["errors"] == []
     assert report["calls"][0] == {"duration": "ten minutes"}

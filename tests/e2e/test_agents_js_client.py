@@ -1,14 +1,12 @@
 """@openai/agents-realtime on Node, unmodified and in a folder of its own, talks to the server."""
 
-import asyncio
-import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_openai_client import spoken
+from tests.e2e.realtime_clients import found
 from tests.server_program import program
 
 REQUIREMENTS = ("@openai/agents-realtime", "ws", "zod")
@@ -38,24 +36,8 @@ async def test_the_session_calls_a_tool_and_is_talked_over(
     client_home: Path, repo_root: Path, tmp_path: Path
 ) -> None:
     async with program(cwd=repo_root) as (_, _, address):
-        client = await asyncio.create_subprocess_exec(
-            "node",
-            client_home / SCRIPT.name,
-            f"ws://{address}/v1/realtime",
-            spoken("assistant-1-timer", tmp_path),
-            spoken("assistant-6-time", tmp_path),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(100):
-                out, errors = await client.communicate()
-        finally:
-            if client.returncode is None:
-                client.kill()
-                await client.wait()
-    assert client.returncode == 0, errors.decode()
-    report = json.loads(out)
+        url = f"ws://{address}/v1/realtime"
+        report = await found("node", client_home / SCRIPT.name, url, folder=tmp_path)
 
     assert report["calls"][0] == {"duration": "ten minutes"}
     assert report["seen"]["errors"] == []

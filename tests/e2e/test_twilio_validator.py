@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -11,6 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from tests.clients.environments import python_with
 from tests.fakes import FakeParts
 from tests.serving import serving
 from tests.transports.test_media_stream import TWILIO_START
@@ -32,16 +32,9 @@ print(RequestValidator(token).compute_signature(url, form, algorithm))
 
 
 @pytest.fixture(scope="module")
-def twilio_python(repo_root: Path) -> Path:
+def twilio_python() -> Path:
     """The interpreter of an environment that holds the twilio package alone; made once and kept."""
-    home = repo_root / ".venv-clients" / "twilio"
-    python = home / "bin" / "python"
-    complete = home / "complete"
-    if not complete.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", REQUIREMENT], check=True)
-        complete.write_text(REQUIREMENT)
-    return python
+    return python_with("twilio", REQUIREMENT)
 
 
 def signature(python: Path, token: str, url: str, form: dict[str, str], algorithm: str) -> str:
