@@ -120,8 +120,8 @@ class ChatTemplate:
         last = len(ids) - ids[::-1].index(self.end) if self.end in ids else len(ids)
         return ids[:last]
 
-    def spell(self, answer: Answer) -> list[int]:
-        """Ids of an answer as the model would write it, end included."""
+    def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of an answer as the model would write it to these tools, end included."""
         ids = self.text(answer.content)
         for call in answer.calls:
             if self.calls is None:

@@ -115,8 +115,8 @@ class Dialect(Protocol):
             ValueError: As `prompt`.
         """
 
-    def spell(self, answer: Answer) -> list[int]:
-        """Ids of an answer as the model would write it, end included.
+    def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of an answer as the model would write it to these tools, end included.
 
         Raises:
             ValueError: It holds a call and the checkpoint has none.

@@ -89,7 +89,7 @@ class Engine:
         self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
         self._grammars = GrammarFactory(dialect, config.vocab_size)
         self._runner = runner or Eager(model)
-        self._prefixes = PrefixPool(
+        self.prefixes = PrefixPool(
             self._runner.cache,
             prefix_bytes,
             config.block_size if config.commit == "block" else 1,
@@ -322,7 +322,7 @@ class Engine:
 
     def _leave(self, decoder: Decoder | None) -> None:
         if decoder is not None and self.model.config.commit != "full":
-            self._prefixes.give(decoder.committed, decoder.cache)
+            self.prefixes.give(decoder.committed, decoder.cache)
         with self._lock:
             self._unfinished -= 1
 
@@ -344,7 +344,7 @@ class Engine:
         config = self.model.config
         # Where everything sees everything, no beginning is as it was in another prompt.
         known = prompt if config.commit != "full" else []
-        cache = self._prefixes.take(known, capacity, live)
+        cache = self.prefixes.take(known, capacity, live)
         vocabulary = self._vocabulary
         if thought is not None:
             never = tuple(token for token in vocabulary.never if token != thought.closing)
@@ -364,7 +364,7 @@ class Engine:
             request.verified,
             request.max_tokens,
             _sampling(request),
-            self._earlier(request.draft),
+            self._earlier(request),
         )
         decoder = self._decoder(prompt, request.max_tokens, live.thought)
         matcher, budget = None, REASONING[request.effort]
@@ -385,11 +385,12 @@ class Engine:
             return decode_full(decoder, plan, matcher, config.shift)
         return decode(decoder, plan, matcher)
 
-    def _earlier(self, draft: str | Answer | None) -> tuple[int, ...]:
+    def _earlier(self, request: Request) -> tuple[int, ...]:
+        draft = request.draft
         if draft is None:
             return ()
         answer = Answer(draft, ()) if isinstance(draft, str) else draft
-        return tuple(self.dialect.spell(answer))
+        return tuple(self.dialect.spell(answer, request.tools))
 
 
 def _sampling(request: Request) -> Sampling | None:

@@ -2,7 +2,8 @@
 
 Tool names, parameter names and options can only be those of the schema; the punctuation between
 them is forced, and so placed without a decision. An as-said string can only be a span of words
-that the user said, so that a small model chooses a value and never invents one.
+that the user said, so that a small model chooses a value and never invents one, and no two values
+of a call can be of the same words (`dlm.disjoint`).
 An answer's text follows its format where one is given (`dlm.format_rules`).
 
 The matcher is llguidance's; it is imported when the first grammar is built.
@@ -23,17 +24,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dlm.dialect import NEVER_SPELLED, Dialect, JsonCalls, MarkedCalls
-from dlm.format_rules import format_rules, reason, strict_json
+from dlm.disjoint import PIECES, Disjoint, spans_of
+from dlm.format_rules import closed, format_rules, reason, strict_json
 from dlm.formats import AnswerFormat, FormatError
 from dlm.json_rules import call_rules, runs
+from dlm.naming import worded
 from dlm.schema import AS_SAID, is_words, options, written
 from dlm.template import Template, Tool
 from dlm.tokenizer import Tokenizer
 
 KEPT_GRAMMARS = 64
-
-# Pieces that a span is made of. A number and a contraction are one word each.
-_PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
+KEPT_SPELLINGS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,9 @@ class GrammarFactory:
         self._built = functools.lru_cache(KEPT_GRAMMARS)(
             functools.partial(llguidance.LLMatcher, self._tokenizer)
         )
+        self._spelled = functools.lru_cache(KEPT_SPELLINGS)(
+            lambda token: bytes(self._tokenizer.decode_bytes([token]))
+        )
 
     def matcher(self, rules: AnswerRules) -> Matcher:
         """A matcher at the beginning of an answer.
@@ -110,7 +114,14 @@ class GrammarFactory:
         inner = self._built(grammar)
         if inner.is_error():
             raise _fault(inner.get_error(), text, rules)
-        return Matcher(inner.deep_copy(), self._dialect.end)
+        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules))
+
+    def _disjoint(self, rules: AnswerRules) -> Disjoint | None:
+        calls, bound = self._dialect.calls, _bound_keys(rules)
+        if not (isinstance(calls, MarkedCalls) and bound):
+            return None
+        spans = functools.partial(spans_of, rules.heard if rules.said is None else rules.said)
+        return Disjoint(calls, self._dialect.end, self._spelled, bound, spans)
 
 
 class Matcher:
@@ -120,8 +131,9 @@ class Matcher:
         end: The token that ends an answer.
     """
 
-    def __init__(self, inner: Any, end: int) -> None:
+    def __init__(self, inner: Any, end: int, words: Disjoint | None = None) -> None:
         self._inner = inner
+        self._words = words
         self.end = end
 
     def best(self, logits: Tensor) -> int:
@@ -135,9 +147,9 @@ class Matcher:
         """
         likeliest = int(logits.argmax())
         # Most often the model is right, and asking for one token is cheaper than for all of them.
-        if self._inner.validate_tokens([likeliest]) == 1:
+        if self.takes(likeliest):
             return likeliest
-        bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
+        bits = self._bits().view(np.uint8)
         self._check()
         allowed = np.unpackbits(bits, count=len(logits), bitorder="little")
         masked = logits.masked_fill(torch.from_numpy(allowed) == 0, -torch.inf)
@@ -156,14 +168,14 @@ class Matcher:
             (n + 1, W) of at least V bits in a row, bit j of word i for id 32·i + j. Behind a
             token that the grammar refuses, or the end mark, nothing is asked for: all is allowed.
         """
-        inner = self._inner.deep_copy()
+        here = self.copy()
         rows: list[NDArray[np.int32]] = []
         for token in (*draft, self.end):
-            rows.append(np.frombuffer(inner.compute_bitmask(), dtype=np.int32))
+            rows.append(here._bits())
             # Asked first, because a refused token would be quoted on standard error.
-            if token == self.end or inner.validate_tokens([token]) != 1:
+            if token == self.end or not here.takes(token):
                 break
-            inner.consume_token(token)
+            here._consume(token)
         out = np.full((len(draft) + 1, len(rows[0])), -1, dtype=np.int32)
         out[: len(rows)] = rows
         return out
@@ -174,11 +186,13 @@ class Matcher:
 
     def takes(self, token: int) -> bool:
         """Whether a token may come next."""
-        return bool(self._inner.validate_tokens([token]) == 1)
+        fits = self._words is None or self._words.fits(token)
+        return fits and bool(self._inner.validate_tokens([token]) == 1)
 
     def copy(self) -> Matcher:
         """One that stands at the same place and goes on by itself."""
-        return Matcher(self._inner.deep_copy(), self.end)
+        words = None if self._words is None else self._words.copy()
+        return Matcher(self._inner.deep_copy(), self.end, words)
 
     def follow(self, ids: Sequence[int]) -> None:
         """Go on with tokens that are decided already, the end mark not among them.
@@ -187,7 +201,7 @@ class Matcher:
             ValueError: One of them may not come next.
         """
         for token in ids:
-            if not self._inner.consume_token(token):
+            if not self._consume(token):
                 raise ValueError(f"prefix: got token {token}, which the grammar does not allow")
 
     def advance(self, token: int) -> list[int]:
@@ -200,13 +214,31 @@ class Matcher:
         Raises:
             ValueError: The token may not come next.
         """
-        if not self._inner.consume_token(token):
+        if not self._consume(token):
             raise ValueError(f"got token {token}, which the grammar does not allow here")
         forced = [] if self._inner.is_stopped() else list(self._inner.compute_ff_tokens())
         for follower in forced:
-            self._inner.consume_token(follower)
+            self._consume(follower)
         self._check()
         return [*forced, self.end] if self._inner.is_stopped() else forced
+
+    def _consume(self, token: int) -> bool:
+        if self._words is not None and not self._words.fits(token):
+            return False
+        taken = bool(self._inner.consume_token(token))
+        if taken and self._words is not None:
+            self._words.follow(token)
+        return taken
+
+    def _bits(self) -> NDArray[np.int32]:
+        """(W,) what may come next."""
+        bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
+        if self._words is None or not self._words.binds:
+            return bits.view(np.int32)
+        flags = np.unpackbits(bits, bitorder="little")
+        for token in np.flatnonzero(flags).tolist():
+            flags[token] = self._words.fits(token)
+        return np.packbits(flags, bitorder="little").view(np.int32)
 
     def _check(self) -> None:
         if self._inner.is_error():
@@ -242,18 +274,33 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
     if isinstance(calls, JsonCalls):
         bound = [_bound(tool, said, marked) for tool in tools]
         return "\n".join([*start, *call_rules(calls, tools, bound)]) + "\n"
+    called = worded(tool.name for tool in rules.tools)
     lines = [
         *start,
         f"call: <[{calls.call}]> ({' | '.join(f't{i}' for i in range(len(tools)))})",
         *(
             line
             for i, tool in enumerate(tools)
-            for line in _tool(f"t{i}", tool, said, marked, calls)
+            for line in _tool(f"t{i}", tool, called[tool.name], said, marked, calls)
         ),
         r"WORDS: / \S[^\n]*/",
         *_spans(said or marked or ()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
+    """Of tools with several, the parameters that are bound to what was said, as spelled."""
+    said, heard = None if rules.said is None else list(rules.said), list(rules.heard)
+    names = worded(tool.name for tool in rules.tools)
+    found = {}
+    for tool in rules.callable():
+        properties = tool.properties
+        keys = worded(properties)
+        bound = [keys[key] for key in properties if _sources(properties[key], said, heard)]
+        if len(bound) > 1:
+            found[_spelled(names[tool.name])] = frozenset(map(_spelled, bound))
+    return found
 
 
 def _bound(tool: Tool, said: list[str] | None, marked: list[str] | None) -> dict[str, list[str]]:
@@ -262,7 +309,7 @@ def _bound(tool: Tool, said: list[str] | None, marked: list[str] | None) -> dict
     for name, schema in tool.properties.items():
         sources = _sources(schema, said, marked)
         if sources is not None:
-            every = (span for text in sources for span in runs(_PIECES.findall(text)))
+            every = (span for text in sources for span in runs(PIECES.findall(text)))
             found[name] = list(dict.fromkeys(every))
     return found
 
@@ -283,17 +330,19 @@ def _sources(
 def _tool(
     rule: str,
     tool: Tool,
+    called: str,
     said: list[str] | None,
     marked: list[str] | None,
     calls: MarkedCalls,
 ) -> list[str]:
-    parts, values = [_literal(tool.name)], []
+    parts, values = [_literal(called)], []
+    keys = worded(tool.properties)
     for number, (name, schema) in enumerate(tool.properties.items()):
         sources = _sources(schema, said, marked)
         if sources == []:
             continue
         value = f"{rule}_{number}"
-        key = f"<[{calls.key}]> {_literal(name)} <[{calls.value}]> {value}"
+        key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
         parts.append(key if name in tool.required else f"({key})?")
         values.append(f"{value}: {_value(schema, sources)}")
     return [f"{rule}: {' '.join(parts)}", *values]
@@ -303,7 +352,7 @@ def _value(schema: Mapping[str, Any], sources: Sequence[str] | None) -> str:
     if options(schema):
         return " | ".join(_literal(written(option)) for option in options(schema))
     if not is_words(schema):
-        return f'" " %json {strict_json(schema)}'
+        return f'" " %json {strict_json(closed(schema))}'
     if sources is None:
         return "WORDS"
     return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(sources)))})'
@@ -313,7 +362,7 @@ def _spans(said: Sequence[str]) -> list[str]:
     """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first."""
     lines = [r"WORDY: /\S*\w(.|\n)*/"] if said else []
     for index, text in enumerate(said):
-        chunks = json.dumps({"substring_chunks": _PIECES.findall(text)})
+        chunks = json.dumps({"substring_chunks": PIECES.findall(text)})
         lines += [f"SPAN{index}: RUN{index} & WORDY", f"RUN{index}: %regex {chunks}"]
     return lines
 
@@ -343,3 +392,7 @@ def _literal(text: str) -> str:
     if NEVER_SPELLED in text:
         raise ValueError(f"got {text!r}, expected no {NEVER_SPELLED!r} in names and options")
     return json.dumps(f" {text.strip()}")
+
+
+def _spelled(name: str) -> bytes:
+    return f" {name.strip()}".encode()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dlm.dialect import JsonCalls
-from dlm.format_rules import strict_json
+from dlm.format_rules import closed, strict_json
 from dlm.template import Tool
 
 SPAN_PIECES = 24
@@ -29,7 +29,7 @@ def call_rules(
     names = " | ".join(f"t{number}" for number in range(len(tools)))
     lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']
     for number, (tool, spans) in enumerate(zip(tools, said, strict=True)):
-        lines.append(f"t{number}: %json {strict_json(_schema(tool, spans))}")
+        lines.append(f"t{number}: %json {strict_json(closed(_schema(tool, spans)))}")
     return lines
 
 

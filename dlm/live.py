@@ -295,11 +295,15 @@ class Live:
         return after.lstrip() if prefix != prefix.rstrip() else after
 
     def _read(self, tokens: list[int]) -> Answer:
-        answer = self._dialect.answer([*self.head, *tokens], self.rules.callable())
+        answer = self._dialect.answer([*self.head, *tokens], self.rules.tools)
         if self.request.format is not None and not answer.calls:
             answer = Answer(self._text(self._dialect.words(tokens)), ())
         else:
             answer = Answer(self._without_head(answer.content), answer.calls)
+        may = sorted(tool.name for tool in self.rules.callable())
+        for call in answer.calls:
+            if call.name not in may:
+                raise AnswerError(f"tool: got {call.name!r}, expected one of {may}")
         if self.rules.must_call and not answer.calls:
             raise AnswerError("got no calls, expected at least 1")
         if len(answer.calls) > 1 and not self.rules.parallel:

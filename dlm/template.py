@@ -8,8 +8,9 @@
 An answer may be thought about before it is given: <|agent|> <|think|> text <|answer|> text …
 
 Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
-reply. String values stand as they are; others as JSON. The reading side is strict: an answer that
-is not of this form, or does not fit the schema, is an error that says why.
+reply. Names of tools and parameters stand as words (`dlm.naming`). String values stand as they are;
+others as JSON. The reading side is strict: an answer that is not of this form, or does not fit the
+schema, is an error that says why.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlm.dialect import MarkedCalls, ThoughtMarks, unspellable
+from dlm.naming import worded
 from dlm.schema import admits_null, options, plain, read_value, written
 from dlm.tokenizer import Mark, Tokenizer
 
@@ -144,10 +146,9 @@ class Template:
         """Ids of a dialogue, up to and including the end of the last message."""
         return self.dialogue(turns, tools).ids
 
-    def spell(self, answer: Answer) -> list[int]:
-        """Ids of an answer as the model would write it, end included."""
-        calls = [token for call in answer.calls for token in self.call(call)]
-        return [*self.text(answer.content), *calls, int(Mark.END)]
+    def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of an answer as the model would write it to these tools, end included."""
+        return [*self.text(answer.content), *self._calls(answer.calls, tools), int(Mark.END)]
 
     def words(self, tokens: Sequence[int]) -> list[int]:
         """Tokens of an answer's text: those before its first mark, the mask apart."""
@@ -173,14 +174,15 @@ class Template:
         out = Encoded()
         rest = list(turns)
         while rest and rest[0].role == "system":
-            self._turn(out, rest.pop(0))
+            self._turn(out, rest.pop(0), tools)
+        names = worded(tool.name for tool in tools)
         for tool in tools:
-            out.ids += self.tool(tool)
+            out.ids += self.tool(tool, names[tool.name])
         for turn in rest:
-            self._turn(out, turn)
+            self._turn(out, turn, tools)
         return out
 
-    def _turn(self, out: Encoded, turn: Turn) -> None:
+    def _turn(self, out: Encoded, turn: Turn, tools: Sequence[Tool]) -> None:
         marks = {
             "system": Mark.SYSTEM,
             "user": Mark.USER,
@@ -197,36 +199,43 @@ class Template:
         if turn.reasoning:
             out.ids += [*self.text(turn.reasoning), Mark.ANSWER]
         out.ids += self.text(turn.content)
-        for call in turn.calls:
-            out.ids += self.call(call)
+        out.ids += self._calls(turn.calls, tools)
         out.ids.append(Mark.END)
         if turn.role == "assistant":
             out.answers.append((start, len(out.ids)))
 
-    def tool(self, tool: Tool) -> list[int]:
+    def tool(self, tool: Tool, name: str) -> list[int]:
         """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
-        key = json.dumps([tool.name, tool.description, tool.parameters])
+        key = json.dumps([name, tool.description, tool.parameters])
         if key not in self._tools:
             if len(self._tools) > 4096:
                 self._tools.clear()
-            self._tools[key] = self._encode_tool(tool)
+            self._tools[key] = self._encode_tool(tool, name)
         return self._tools[key]
 
-    def _encode_tool(self, tool: Tool) -> list[int]:
-        ids = [Mark.TOOL, *self.text(tool.name), Mark.TYPE, *self.text(tool.description)]
-        for name, schema in tool.properties.items():
-            ids += [Mark.KEY, *self.text(name)]
-            if name not in tool.required:
+    def _encode_tool(self, tool: Tool, name: str) -> list[int]:
+        ids = [Mark.TOOL, *self.text(name), Mark.TYPE, *self.text(tool.description)]
+        keys = worded(tool.properties)
+        for key, schema in tool.properties.items():
+            ids += [Mark.KEY, *self.text(keys[key])]
+            if key not in tool.required:
                 ids.append(Mark.OPTIONAL)
             for option in options(schema):
                 ids += [Mark.OPTION, *self.text(written(option))]
         return [*ids, Mark.END]
 
-    def call(self, call: Call) -> list[int]:
-        """Ids of a call."""
-        ids = [Mark.CALL, *self.text(call.name)]
-        for name, value in call.arguments.items():
-            ids += [Mark.KEY, *self.text(name), Mark.VALUE, *self.text(written(value))]
+    def _calls(self, calls: Sequence[Call], tools: Sequence[Tool]) -> list[int]:
+        if not calls:
+            return []
+        names = worded(tool.name for tool in tools)
+        properties = {tool.name: tool.properties for tool in tools}
+        ids: list[int] = []
+        for call in calls:
+            keys = worded(properties.get(call.name, call.arguments))
+            ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
+            for key, value in call.arguments.items():
+                ids += [Mark.KEY, *self.text(keys.get(key, key))]
+                ids += [Mark.VALUE, *self.text(written(value))]
         return ids
 
     def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:
@@ -235,7 +244,7 @@ class Template:
         Args:
             ids: From the token after <|agent|> or <|think|>; what follows the first <|end|> is left
                 out.
-            tools: Those that may be called.
+            tools: Those that are offered.
 
         Raises:
             AnswerError: A mark stands where it must not, a tool or parameter is unknown, a required
@@ -251,7 +260,8 @@ class Template:
         reasoning = self._plain(thought)
         content, *calls = split(ids, Mark.CALL)
         self._plain(content)
-        by_name = {tool.name: tool for tool in tools}
+        names = worded(tool.name for tool in tools)
+        by_name = {names[tool.name]: tool for tool in tools}
         return Answer(
             self.tokenizer.decode(content).strip(),
             tuple(self._read_call(call, by_name) for call in calls),
@@ -265,14 +275,16 @@ class Template:
             raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
         tool = tools[name]
         properties = tool.properties
+        keys = {text: key for key, text in worded(properties).items()}
         arguments: dict[str, Any] = {}
         for pair in pairs:
             key_ids, *values = split(pair, Mark.VALUE)
-            key = self._plain(key_ids)
+            said = self._plain(key_ids)
             if len(values) != 1:
-                raise AnswerError(f"{name}.{key}: got {len(values)} values, expected 1")
-            if key not in properties or key in arguments:
-                raise AnswerError(f"{name}: got unknown or repeated parameter {key!r}")
+                raise AnswerError(f"{name}.{said}: got {len(values)} values, expected 1")
+            key = keys.get(said)
+            if key is None or key in arguments:
+                raise AnswerError(f"{name}: got unknown or repeated parameter {said!r}")
             try:
                 arguments[key] = read_value(self._plain(values[0]), properties[key])
             except ValueError as error:
@@ -281,7 +293,7 @@ class Template:
         if missing:
             raise AnswerError(f"{name}: missing {missing}")
         nulls = {key: None for key in tool.nulled if key not in arguments}
-        return Call(name, {**arguments, **nulls})
+        return Call(tool.name, {**arguments, **nulls})
 
     def _plain(self, ids: Sequence[int]) -> str:
         stray = [Mark(i).name for i in ids if i < len(Mark)]

@@ -116,8 +116,9 @@ def _extras(
         free = score(some, ask, spans=False)
         bound = score(some, ask, spans=True)
         figures["spans"] = {"call": bound.figures()["call"], "call_free": free.figures()["call"]}
-    if stock.heldout is not None:
-        pairs = talk.openers(stock.heldout, max(1, round(OPENERS * plan.scale)), plan.seed)
+    if stock.heldout is not None and plan.corpora is not None:
+        count = max(1, round(OPENERS * plan.scale))
+        pairs = talk.openers(stock.heldout, plan.corpora, count, plan.seed)
         figures["talk"] = talk.small_talk(pairs, ask)
         if engine is not None:
             chat = pairs[: max(1, round(CHAT_PAIRS * plan.scale))]

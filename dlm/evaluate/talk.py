@@ -1,6 +1,7 @@
 """How a checkpoint chats: replies to openers that it never saw, and how likely it finds people's.
 
-Openers and answers are held-out rows of the small-talk corpus.
+Openers and answers are held-out rows of the small-talk corpus, and beginnings of people's dialogues
+that training never reads.
 """
 
 from __future__ import annotations
@@ -8,19 +9,44 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
+from itertools import islice
+from pathlib import Path
 from random import Random
 
 from dlm.engine import Engine, Finished, Request
 from dlm.evaluate.scores import Ask, loops
 from dlm.template import Tool, Turn
-from dlm.train.corpora import Corpora
+from dlm.train.corpora import Corpora, rows
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 
+PEOPLE = "self_dialogue.jsonl.xz"
+PEOPLE_READ = 2000
+OPENER_WORDS = range(3, 15)
 
-def openers(corpora: Corpora, count: int, seed: int) -> list[tuple[str, str]]:
-    """Held-out pairs of opener and answer, the openers all different."""
-    pairs = sorted(dict(corpora.chat).items())
-    return Random(f"{seed} talk").sample(pairs, min(count, len(pairs)))
+
+def openers(corpora: Corpora, directory: Path, count: int, seed: int) -> list[tuple[str, str]]:
+    """Pairs of opener and answer, the openers all different.
+
+    Args:
+        corpora: The held-out part; its small talk comes first.
+        directory: Of the corpora; people's dialogues give what small talk is too short of.
+        count: So many, if there are.
+        seed: Of the choice.
+    """
+    rng = Random(f"{seed} talk")
+    known = dict(corpora.chat)
+    found = rng.sample(sorted(known.items()), min(count, len(known)))
+    if len(found) < count:
+        others = sorted(_beginnings(directory / PEOPLE).items() - known.items())
+        found += rng.sample(others, min(count - len(found), len(others)))
+    return found
+
+
+def _beginnings(path: Path) -> dict[str, str]:
+    """First sentences of people's dialogues, with what was said next."""
+    messages = (row["messages"] for row in islice(rows(path), PEOPLE_READ))
+    pairs = ([m["content"] for m in said[:2]] for said in messages if len(said) > 1)
+    return {first: second for first, second in pairs if len(first.split()) in OPENER_WORDS}
 
 
 def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]:

@@ -5,6 +5,7 @@ Each takes the word lists, a source of chance and whether numbers are digits; te
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Protocol
@@ -13,6 +14,13 @@ from dlm.train.said import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
 from dlm.train.words import CURRENCIES, UNITS, WORDS
 
 _CONSONANTS, _VOWELS = "bcdfghklmnprstvwz", "aeiou"
+_HALF = re.compile(r" (?:am|pm|a m|p m|in the (?:morning|afternoon|evening))$", re.I)
+_HOURS = {
+    "in the morning": range(1, 12),
+    "in the afternoon": (12, 1, 2, 3, 4, 5),
+    "in the evening": range(5, 12),
+}
+"""Hours that are said with a part of the day."""
 
 
 class Lists(Protocol):
@@ -97,6 +105,8 @@ def clock(_: Lists, rng: Random, digits: bool) -> str:
         minute = rng.randint(1, 59)
     half = rng.choice(("am", "pm", "in the morning", "in the evening", "in the afternoon"))
     half = half if rng.random() < 0.55 else ""
+    if half in _HOURS and hour not in _HOURS[half]:
+        half = "am" if half == "in the morning" else "pm"
     if digits:
         half = half.upper() if len(half) == 2 and rng.random() < 0.7 else half
         return f"{hour}{f':{minute:02d}' if minute or rng.random() < 0.3 else ''} {half}".strip()
@@ -154,6 +164,13 @@ def when(values: Lists, rng: Random, digits: bool) -> str:
     )
     moment = clock(values, rng, digits)
     joint = "on " if named in WEEKDAYS else ""
+    if " " in named:
+        # The part of the day is said already, and "this evening at 4 am" is no time at all.
+        named, moment = (
+            ("tomorrow", moment)
+            if moment in ("noon", "midnight", "midday")
+            else (named, _HALF.sub("", moment))
+        )
     return f"{named} at {moment}" if roll < 0.8 else f"{moment} {joint}{named}"
 
 

@@ -48,6 +48,20 @@ _NEEDS = (
 )  # fmt: skip
 _DEEDS = 0.3
 """Share of plain deeds among fresh tools, in training."""
+_TIMES = {"when", "day"}
+"""Kinds of which a request has one: "tomorrow at five" and "on monday" contradict each other."""
+_NO_VERBS = frozenset((
+    "about", "all", "availability", "cost", "details", "find_free", "get_status", "info", "is_on",
+    "mark_done", "new", "next", "openings", "order_status", "pick_a", "price", "quote", "random",
+    "report_fault", "slots", "state", "status", "tell",
+))  # fmt: skip
+_SPOKEN = {
+    "listen": "listen to", "search": "search for", "subscribe": "subscribe to", "alert": "follow",
+    "notify": "follow", "add_to_cart": "order", "jump": "skip",
+    "check_price": "check the price of", "get_price": "check the price of",
+    "show_info": "describe", "mail": "send", "favorite": "save", "like": "save",
+}  # fmt: skip
+"""Verbs of names as a sentence has them."""
 _BY_GROUP = {g: tuple(a for a in ALL_ACTIONS if a.group == g) for g in ALL_THINGS}
 
 
@@ -101,8 +115,14 @@ def compose(
     told = said if shown.replace("_", " ") != said else rng.choice(thing)
     description = _description(rng, rng.choice(action.verbs), told, list(kinds))
     spec = {"name": name, "description": description, "parameters": _schema(rng, action, kinds)}
-    ability = f"{rng.choice(action.verbs)} {nouns.plural(said)}".replace("_", " ")
+    ability = f"{_able(rng, action)} {nouns.plural(said)}".replace("_", " ")
     return Stranger(spec, action, thing, said, kinds, ref, ability)
+
+
+def _able(rng: Random, action: Action) -> str:
+    """A verb of the action that follows "I can't"."""
+    verb = rng.choice([v for v in action.verbs if v not in _NO_VERBS] or ["do that with"])
+    return _SPOKEN.get(verb, verb)
 
 
 def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
@@ -216,8 +236,9 @@ def request(
     used = {p.slot for p in pieces if p.slot}
     extra = [k for k in tool.kinds.values() if k not in used and k not in ("ref", "value")]
     for kind in rng.sample(extra, rng.choice((0, 1, 1, 2, 2, 3)) if len(extra) > 2 else len(extra)):
-        if by_kind[kind] == bare or rng.random() < 0.25:
+        if by_kind[kind] == bare or rng.random() < 0.25 or (kind in _TIMES and used & _TIMES):
             continue
+        used.add(kind)
         phrase = template(rng.choice(ALL_KINDS[kind].said).replace("{}", f"{{{kind}}}"))
         added = [Piece(" "), *phrase.expand(rng)]
         front = kind in ("when", "day") and rng.random() < 0.15 and not source.endswith("?")

@@ -29,13 +29,13 @@ from dlm.train.values import Values
 from dlm.train.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.26,
+    "assistant": 0.25,
     "coffee": 0.08,
     "assistant_renamed": 0.20,
-    "coffee_renamed": 0.08,
-    "invented": 0.07,
+    "coffee_renamed": 0.07,
+    "invented": 0.06,
     "corpus": 0.03,
-    "stranger": 0.28,
+    "stranger": 0.31,
 }
 """Share of each kind of dialogue; without corpora the last falls away."""
 
@@ -236,13 +236,13 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
         return
     if 0.34 <= roll < 0.38 and moves.repeat(script):
         return
-    if 0.38 <= roll < 0.6 and _without_tool(script):
+    if 0.38 <= roll < 0.61 and _without_tool(script):
         return
     tool = wanted(script)
     other = wanted(script)
     if roll > 0.89 and tool != other and _compound(script, tool, other):
         return
-    if 0.6 <= roll < 0.67 and tool in catalog.BARE:
+    if 0.61 <= roll < 0.67 and tool in catalog.BARE:
         moves.bare_request(script, tool)
     else:
         moves.request(script, tool)
@@ -263,13 +263,13 @@ def _without_tool(script: Script) -> bool:
         return moves.acquaintance(script)
     if roll < 0.08:
         return moves.abilities(script, script.repertoire)
-    if roll < 0.32:
+    if roll < 0.29:
         return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
-    if roll < 0.54:
+    if roll < 0.48:
         return moves.chat(script)
     if roll < 0.8:
         return moves.unfit(script)
-    if roll < 0.89:
+    if roll < 0.9:
         strange = rng.choice([n for n in INVENTIONS if n not in _ALIKE])
         return moves.decline(script, strange)
     return moves.decline(script, _wanted(script))

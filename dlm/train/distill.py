@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,6 +34,7 @@ from dlm.weights import load_model
 
 SAID_MESSAGES = 3
 ANSWERS = "answers.npz"
+RECORD = "run.json"
 HELD_OUT_ANSWERS = 100
 
 Case = tuple[Request, Turn]
@@ -131,7 +133,7 @@ def distill(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Answer, train, and say how many tokens a forward brings before and after."""
+    """Answer, train, and tell how many tokens a forward brings before and after."""
     parser = argparse.ArgumentParser(prog="dlm.train.distill", description=__doc__)
     parser.add_argument("--init", type=Path, required=True, help="the checkpoint")
     parser.add_argument("--out", type=Path, required=True, help="directory of the run")
@@ -152,8 +154,14 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{file}: {len(data.train)} answers, {len(data.train.ids)} tokens", flush=True)
     run = distill(config, options.init, options.out, data, options.minutes)
     print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}")
-    for checkpoint in (options.init, options.out):
-        print(f"{checkpoint}: {measured(checkpoint, options.corpora):.2f} tokens per forward")
+    told: dict[str, Any] = {"config": asdict(run.config), "machine": machine(), "data": data.told}
+    told |= {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+    gained = {}
+    for name, checkpoint in (("before", options.init), ("after", options.out)):
+        gained[name] = round(measured(checkpoint, options.corpora), 3)
+        print(f"{checkpoint}: {gained[name]:.2f} tokens per forward")
+    told["tokens_per_forward"] = gained
+    (options.out / RECORD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def measured(checkpoint: Path, corpora: Path | None) -> float:

@@ -172,6 +172,8 @@ def _field(slot: str, arguments: Arguments, values: Values, rng: Random) -> str:
     kind = slot.rstrip("23")
     if kind == "letters":
         return " ".join(c.upper() for c in next(iter(arguments.values()), "") if c.isalpha())
+    if kind == "pips":
+        return str(rng.randint(1, round(said.number(arguments.get("sides", "6")) or 6)))
     composed = _FIELDS.get(kind)
     return composed(rng) if composed else values.draw(kind, rng, True)
 

@@ -139,8 +139,8 @@ c roll dice
 p sides? count sides faces max of
 > !roll a die | !roll a {sides} sided die | roll the dice | give me a number up to {sides}
 > dice please | !throw a {sides} sided dice
-< It shows {number}. | {number}.
-= It's {number}. | You rolled {number}. | {number}.
+< It shows {pips}. | {pips}.
+= It's {pips}. | You rolled {pips}. | {pips}.
 
 @ play_podcast | Play a podcast. / Latest episode of a show. / Podcasts.
 n play start resume open ; podcast episode show radio_show

@@ -148,6 +148,7 @@ class Run:
         minutes: float,
         report: Callable[[Report], None],
         heldout: Sequence[list[Encoded]] = (),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Train until this invocation's minutes, the whole run's or the data are over; then save.
 
@@ -156,6 +157,8 @@ class Run:
             minutes: Bound of this invocation.
             report: Called every `LOG_STEPS` steps with losses and speed.
             heldout: Batches to evaluate on, every so often.
+            clock: Seconds that all these minutes are counted by; `time.process_time` makes a run on
+                one thread independent of what else the machine does.
 
         Raises:
             FloatingPointError: A loss is not finite; what was saved before stands.
@@ -165,12 +168,12 @@ class Run:
             batches = ahead(batches, AHEAD)
         # The first batch waits for the corpora to be read, which is no time of training.
         batch = next(batches, None)
-        began = last_save = last_look = time.monotonic()
+        began = last_save = last_look = clock()
         start_s = self.elapsed_s
         meter = Meter(self.config, self.model)
-        while batch and time.monotonic() - began < minutes * 60 and self.share < 1.0:
+        while batch and clock() - began < minutes * 60 and self.share < 1.0:
             meter.add(self._step(batch), batch, self.phase)
-            now = time.monotonic()
+            now = clock()
             self.elapsed_s = start_s + now - began
             if self.step % LOG_STEPS == 0:
                 row: Report = {"step": self.step, "minutes": round(self.elapsed_s / 60, 2)}

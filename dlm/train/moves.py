@@ -135,6 +135,8 @@ def correction(script: Script) -> bool:
         o.replace("{no}", script.rng.choice(REFUSALS))
         for o in (pick(script.rng, catalog.FIX[tool], script.split),)
     )
+    if "shots" in before:
+        options = tuple(o.replace("add {shots} to that", "make it {shots}") for o in options)
     given = _asked(script, tool, options, before)
     after = ordered(before | given, catalog.PARAMETERS[tool])
     if tool == "get_device" and "device" in given and "room" not in given:

@@ -270,11 +270,26 @@ def relative(rng: Random, name: str) -> tuple[str, ...]:
     return (found,)
 
 
+_PLURAL = (
+    "blinds",
+    "curtains",
+    "shutters",
+    "glasses",
+    "scissors",
+    "stairs",
+    "headphones",
+    "lights",
+)
+"""Ends of nouns that are plurals already."""
+
+
 def plural(noun: str) -> str:
     """A noun in the plural, as the rules have it."""
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+    if noun.endswith(_PLURAL):
+        return noun
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh", "tz")) else f"{noun}s"
 
 
 def kept(name: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from dlm.naming import words as read
 from dlm.schema import written
 from dlm.train import reasons_words as words
 
@@ -139,24 +140,24 @@ def _calls(
 def _fits(tool: Row, rng: Random) -> str:
     described = tool["description"].strip().rstrip(".").split()[: words.GIST_WORDS]
     if not described:
-        return f"a tool fits, {tool['name']}"
+        return f"a tool fits, {read(tool['name'])}"
     text = " ".join(described)
-    return rng.choice(words.FITS).format(does=text[:1].lower() + text[1:], name=tool["name"])
+    return rng.choice(words.FITS).format(does=text[:1].lower() + text[1:], name=read(tool["name"]))
 
 
 def _arguments(given: Mapping[str, Any], said: str, tool: Row, rng: Random) -> Iterator[str]:
     parts = [_argument(key, written(value), said) for key, value in given.items()]
     for start in range(0, len(parts), 2):
         yield f"{', '.join(parts[start : start + 2])}."
-    left = [key for key in tool["parameters"].get("properties", {}) if key not in given]
+    left = [read(key) for key in tool["parameters"].get("properties", {}) if key not in given]
     if left and rng.random() < 0.5:
         yield rng.choice(words.UNSAID).format(keys=" or ".join(left[:2]))
     elif not given:
         yield rng.choice(words.NOTHING_MORE)
 
 
-def _argument(key: str, value: str, said: str) -> str:
-    parts = value.split()
+def _argument(name: str, value: str, said: str) -> str:
+    key, parts = read(name), value.split()
     if len(parts) > LONG_VALUE:
         return f"{key} begins with {' '.join(parts[:4])}"
     return f"{key} is {value}" if _within(value, said) else f"{key} is still {value}"
@@ -171,7 +172,9 @@ def _missing(
     known = _last_said(messages, at)
     given = call["arguments"] if call else {}
     keys = [
-        k for k, v in given.items() if _within(written(v), told) and not _within(written(v), known)
+        read(key)
+        for key, value in given.items()
+        if _within(written(value), told) and not _within(written(value), known)
     ]
     if call is None or not keys:
         yield from (rng.choice(words.MISSING).format(key="something"), words.ASK_IT)

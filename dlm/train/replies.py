@@ -180,7 +180,7 @@ REPLIES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "search_documents": {
         "done": (
-            "From {source}: {passage}", "Your {source} say: {passage}", "{passage}",
+            "From {source}: {passage}", "It says in {source}: {passage}", "{passage}",
             "I found this in {source}: {passage}", "In {source}: {passage}",
         ),
     },

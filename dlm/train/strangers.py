@@ -33,13 +33,27 @@ _ASK = (
     "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
     "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
 )  # fmt: skip
+_ASK_PLAINLY = {
+    "when": ("For when?", "When should it be?", "Okay, when?", "What time should it be?"),
+    "to_person": ("To whom?", "Who should get it?", "Who is it for?", "Sure, to whom?"),
+    "percent": ("At what level?", "How far?", "How high should it be?", "To how many percent?"),
+}
+"""Questions where the parameter's name is no noun that one could ask for."""
+_NO_NOUNS = frozenset(
+    ("when", "at", "due", "to", "send_to", "target", "date_time", "person", "percent")
+)
 _FIX = ("{no} ", "{no} i meant ", "{no} i said ", "sorry ", "actually ", "make that ", "wait ")
 _REFINE = (
-    ("and", ""), ("what about one", ""), ("how about one", "instead"), ("do you have one", ""),
-    ("any", ""), ("i'd rather have one", ""), ("can you look for one", ""), ("and", "instead"),
-    ("do the same", ""), ("is there anything", ""), ("okay but", ""), ("the same", "please"),
-    ("actually", ""), ("please make it", ""), ("again but", ""), ("and now", ""), ("try", ""),
+    ("and", ""), ("and", "instead"), ("do the same", ""), ("okay but", ""), ("the same", "please"),
+    ("actually", ""), ("please make it", ""), ("again but", ""), ("and now", ""),
 )  # fmt: skip
+_REFINE_CHOICE = (
+    ("what about one", ""), ("how about one", "instead"), ("do you have one", ""), ("any", ""),
+    ("i'd rather have one", ""), ("can you look for one", ""), ("is there anything", ""),
+    ("try", ""),
+)  # fmt: skip
+"""Said on top of those where one of many things is chosen, and not one thing acted upon."""
+_CHOOSING = frozenset(("find", "list", "any", "free", "price", "book", "buy"))
 _GIVE = ("", "", "it's ", "just ", "let's say ", "make it ")
 
 
@@ -184,7 +198,8 @@ class Scene:
         pieces = [*whole[: at - 1], Piece(head[0]), *whole[at + 1 :]]
         known = self._speak(pieces)
         words = key.replace("_", " ") if self.rng.random() < 0.6 else kind.split("_")[-1]
-        text = self.rng.choice(_ASK).format(key=words)
+        forms = _ASK_PLAINLY.get(kind, ()) if words.replace(" ", "_") in _NO_NOUNS else _ASK
+        text = self.rng.choice(forms or ("What should it be?",)).format(key=words)
         self.messages.append({"role": "assistant", "content": text, "kind": "ask"})
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
         told = self._speak([Piece(self.rng.choice(_GIVE)), *value])
@@ -201,6 +216,8 @@ class Scene:
             return False
         key = self.rng.choice(list(before))
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        if _told_already(before, key, value):
+            return False
         lead = self.rng.choice(_FIX).replace("{no}", self.rng.choice(REFUSALS))
         self._call([(tool, before | self._speak([Piece(lead), *value]))])
         return True
@@ -217,8 +234,11 @@ class Scene:
         phrase = self.rng.choice(ALL_KINDS[tool.kinds[key]].said)
         before, _, after = phrase.partition("{}")
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
-        lead, tail = self.rng.choice(_REFINE)
         known = last["tool_calls"][0]["arguments"]
+        if _told_already(known, key, value):
+            return False
+        choice = _REFINE_CHOICE if tool.action.name in _CHOOSING else ()
+        lead, tail = self.rng.choice((*_REFINE, *choice))
         told = self._speak([Piece(f"{lead} {before}"), *value, Piece(f"{after} {tail}")])
         self._call([(tool, known | told)])
         return True
@@ -260,6 +280,15 @@ def _typed(text: str, kind: str) -> Any:
             raise AssertionError(f"expected a number, got {text!r}")
         return int(told)
     return text
+
+
+def _told_already(known: Mapping[str, Any], key: str, value: list[Piece]) -> bool:
+    """Whether the last call had that value, which nobody would ask for again."""
+    said = "".join(p.text for p in value).lower()
+    held = known.get(key)
+    if isinstance(held, str):
+        return held.lower() == said
+    return key in known and held == _typed(said, "boolean" if isinstance(held, bool) else "integer")
 
 
 def _plain_order(pieces: list[Piece]) -> bool:

@@ -137,7 +137,8 @@ def _get_weather(world: World, a: Arguments) -> Result:
         day = "tonight" if day == "tonight" else "today"
     elif said.day(day, world.now.date()) is None:
         return unread("day", a["day"])
-    place = title(bare(a["place"])) if "place" in a else rng.choice(WORDS["place"])
+    world.home = world.home or ("" if "place" in a else rng.choice(WORDS["place"]))
+    place = title(bare(a["place"])) if "place" in a else world.home
     if rng.random() < 0.02:
         unknown = failure("I do not know which place you mean.")
         return unread("place", a["place"]) if "place" in a else unknown

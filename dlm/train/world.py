@@ -82,6 +82,7 @@ class World:
         self.lists: dict[str, list[str]] = {}
         self.order: list[Arguments] = []
         self.devices: dict[str, str] = {}
+        self.home = ""
 
     def call(self, tool: str, arguments: Arguments) -> Result:
         """The result of a call.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.naming import worded
 from dlm.template import Answer
 from dlm.tokenizer import Mark
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, template, tokenizer
@@ -21,9 +22,10 @@ def text(words: str) -> list[int]:
 
 
 def call(name: str, **arguments: str) -> list[int]:
-    ids = [int(Mark.CALL), *text(name)]
+    ids = [int(Mark.CALL), *text(worded([name])[name])]
+    keys = worded(arguments)
     for key, value in arguments.items():
-        ids += [int(Mark.KEY), *text(key), int(Mark.VALUE), *text(value)]
+        ids += [int(Mark.KEY), *text(keys[key]), int(Mark.VALUE), *text(value)]
     return ids
 
 

@@ -15,7 +15,7 @@ from tests.dlm.tiny import TIMER, template, tokenizer, vocabulary
 END, MASK, SIZE = int(Mark.END), int(Mark.MASK), 352
 CALL = [
     int(Mark.CALL),
-    *template().text("set_timer"),
+    *template().text("set timer"),
     int(Mark.KEY),
     *template().text("duration"),
     int(Mark.VALUE),

@@ -11,7 +11,7 @@ from dlm.template import Answer, AnswerError, Turn
 from dlm.text import MASKED
 from dlm.weights import save_model
 from tests.dlm.asking import SAID, TIMER_CALL, ask, collected, failure, request, spoken, submit
-from tests.dlm.tiny import DIALOGUES, model, taught, template, tokenizer
+from tests.dlm.tiny import DIALOGUES, call_ids, model, taught, tokenizer
 
 
 @pytest.mark.parametrize("verified", [True, False])
@@ -70,14 +70,14 @@ def test_a_call_is_made_of_what_was_said(engine: Engine) -> None:
     done = ask(engine, request(SAID, said=(SAID,)))
     assert done.answer == Answer("", (TIMER_CALL,))
     assert done.reason == "stop"
-    assert done.usage.answer_tokens == len(template().call(TIMER_CALL)) + 1
+    assert done.usage.answer_tokens == len(call_ids(TIMER_CALL)) + 1
     done = ask(engine, request(SAID, said=("two eggs",), tool_choice="set_timer", parallel=False))
     assert done.answer.calls[0].arguments["duration"] in ("two", "eggs", "two eggs")
 
 
 @pytest.mark.parametrize("verified", [True, False])
 def test_half_a_call_is_no_call(engine: Engine, verified: bool) -> None:
-    whole = len(template().call(TIMER_CALL)) + 1
+    whole = len(call_ids(TIMER_CALL)) + 1
     for longest in range(1, whole):
         done = ask(engine, request(SAID, max_tokens=longest, verified=verified))
         assert done.answer == Answer("", ())

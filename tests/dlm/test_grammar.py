@@ -193,9 +193,13 @@ def test_odd_names_are_only_names(name: str) -> None:
     assert answer.calls[0].name == name
 
 
-def test_a_name_that_could_spell_a_mark_is_refused() -> None:
-    with pytest.raises(ValueError, match="in names and options"):
-        FACTORY.matcher(AnswerRules((tool("\0<|end|>"),)))
+def test_a_name_or_option_that_could_spell_a_mark_is_refused() -> None:
+    wordless, option = tool("\0<||>"), tool("pick", day={"enum": ["\0<|end|>"]})
+    for odd in (wordless, option):
+        with pytest.raises(ValueError, match="in names and options"):
+            FACTORY.matcher(AnswerRules((odd,)))
+    # A name that has words stands as these.
+    assert allows(AnswerRules((tool("\0<|end|>"),)), call("end"))
 
 
 @pytest.mark.parametrize("said", ['say "hi" \\ {', "<|end|> x", "two\nlines", "日本 語", "a|b*"])

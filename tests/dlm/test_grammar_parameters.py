@@ -70,6 +70,8 @@ ORDER = tool(
         ({"size": "twelve"}, False),
         ({"parts": '[{"n": 3}]'}, False),
         ({"parts": "[{}]"}, False),
+        # Nobody named it, so that a weak model would go on naming more.
+        ({"parts": '[{"n": "x", "m": 1}]'}, False),
         ({"code": '"ab"'}, False),
         ({"code": "AB"}, False),
         ({"gift": "yes"}, False),

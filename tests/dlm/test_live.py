@@ -14,7 +14,7 @@ from dlm.live import (
 )
 from dlm.template import Answer, AnswerError, Call, Turn
 from dlm.tokenizer import Mark
-from tests.dlm.tiny import TOOLS, decoder, model, template
+from tests.dlm.tiny import TOOLS, call_ids, decoder, model, template
 
 MASK, END, CALL = int(Mark.MASK), int(Mark.END), int(Mark.CALL)
 TIMER_CALL = Call("set_timer", {"duration": "ten"})
@@ -91,8 +91,8 @@ def test_a_draft_is_shown_behind_what_is_final() -> None:
 
 def test_calls_are_not_words() -> None:
     one = Begun()
-    one.grow(*template().text("Sure"), *template().call(TIMER_CALL)[:3])
-    one.close(*template().call(TIMER_CALL)[3:])
+    one.grow(*template().text("Sure"), *call_ids(TIMER_CALL)[:3])
+    one.close(*call_ids(TIMER_CALL)[3:])
     last = one.heard[-1]
     assert one.heard[:-1] == [TextDelta("Sure")]
     assert isinstance(last, Finished)
@@ -102,7 +102,7 @@ def test_calls_are_not_words() -> None:
 @pytest.mark.parametrize("count", range(1, 9))
 def test_half_a_call_is_none(count: int) -> None:
     one = Begun()
-    one.close(*template().text("Sure"), *template().call(TIMER_CALL)[:count], complete=False)
+    one.close(*template().text("Sure"), *call_ids(TIMER_CALL)[:count], complete=False)
     last = one.heard[-1]
     assert isinstance(last, Finished)
     assert (last.answer, last.reason) == (Answer("Sure", ()), "length")
@@ -112,8 +112,8 @@ def test_half_a_call_is_none(count: int) -> None:
     ("options", "tokens", "told"),
     [
         ({"tool_choice": "required"}, template().text("hi"), "got no calls"),
-        ({"tool_choice": "none"}, template().call(TIMER_CALL), r"expected one of \[\]"),
-        ({"parallel": False}, template().call(TIMER_CALL) * 2, "got 2 calls, expected at most 1"),
+        ({"tool_choice": "none"}, call_ids(TIMER_CALL), r"expected one of \[\]"),
+        ({"parallel": False}, call_ids(TIMER_CALL) * 2, "got 2 calls, expected at most 1"),
         ({}, [CALL], "tool: got ''"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_stop_string_ends_the_answer_before_itself(stop: tuple[str, ...]) -> N
 
 def test_a_stop_string_inside_a_block_cuts_what_stands_behind_it() -> None:
     one = Begun(stop=("timer",))
-    call = template().call(TIMER_CALL)
+    call = call_ids(TIMER_CALL)
     assert one.grow(*template().text("Set a timer now"), *call, END)
     one.live.finish(one.decoder)
     assert one.finished().answer == Answer("Set a", ())

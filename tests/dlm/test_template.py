@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlm.template import Answer, AnswerError, Call, Template, Tool, Turn, split, turn_of
 from dlm.tokenizer import Mark
-from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, template, tokenizer, tool
+from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, call_ids, template, tokenizer, tool
 
 TOOLS = (TIMER, WEATHER, LIGHT)
 
@@ -43,11 +43,11 @@ def test_a_dialogue_reads_as_the_module_says() -> None:
     encoded = template().dialogue(turns, (WEATHER, LIGHT))
     assert spelled(encoded.ids) == (
         "<SYSTEM> Be brief.<END>"
-        "<TOOL> get_weather<TYPE> Does get_weather.<KEY> place<OPTIONAL>"
+        "<TOOL> get weather<TYPE> Does get_weather.<KEY> place<OPTIONAL>"
         "<KEY> day<OPTIONAL><OPTION> today<OPTION> tomorrow<END>"
-        "<TOOL> set_light<TYPE> Does set_light.<KEY> level<KEY> on<OPTIONAL><KEY> room<OPTIONAL>"
+        "<TOOL> set light<TYPE> Does set_light.<KEY> level<KEY> on<OPTIONAL><KEY> room<OPTIONAL>"
         "<END><USER> light please<END>"
-        "<AGENT> Sure.<CALL> set_light<KEY> level<VALUE> 3<KEY> on<VALUE> true<KEY> room<VALUE> den"
+        "<AGENT> Sure.<CALL> set light<KEY> level<VALUE> 3<KEY> on<VALUE> true<KEY> room<VALUE> den"
         "<END><RESULT> Done.<END><AGENT> It is on.<END>"
     )
 
@@ -62,7 +62,7 @@ def test_answers_are_the_ranges_behind_the_agents_mark() -> None:
     encoded = template().dialogue(turns)
     first, second = encoded.answers
     assert spelled(encoded.ids[slice(*first)]) == (
-        " hello<CALL> set_timer<KEY> duration<VALUE> ten minutes<END>"
+        " hello<CALL> set timer<KEY> duration<VALUE> ten minutes<END>"
     )
     assert spelled(encoded.ids[slice(*second)]) == "<END>"
     assert [encoded.ids[start - 1] for start, _ in (first, second)] == [Mark.AGENT] * 2
@@ -74,7 +74,7 @@ def test_a_thought_stands_before_its_answer_and_is_read_back() -> None:
     encoded = template().dialogue(turns, (TIMER,))
     (answer,) = encoded.answers
     assert spelled(encoded.ids[slice(*answer)]) == (
-        " the user says hi.<ANSWER> hello<CALL> set_timer<KEY> duration<VALUE> ten minutes<END>"
+        " the user says hi.<ANSWER> hello<CALL> set timer<KEY> duration<VALUE> ten minutes<END>"
     )
     assert encoded.ids[answer[0] - 1] == Mark.THINK
     read = template().answer(encoded.ids[slice(*answer)], (TIMER,))
@@ -132,9 +132,13 @@ def test_text_that_spells_marks_is_ordinary_text() -> None:
 
 def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
     fresh = Template(tokenizer())
-    assert fresh.tool(TIMER) is fresh.tool(Tool(TIMER.name, TIMER.description, TIMER.parameters))
-    renamed = Tool("start_timer", TIMER.description, TIMER.parameters)
-    assert spelled(fresh.tool(renamed)).startswith("<TOOL> start_timer<TYPE>")
+    same = Tool(TIMER.name, TIMER.description, TIMER.parameters)
+    assert fresh.tool(TIMER, "set timer") is fresh.tool(same, "set timer")
+    assert spelled(fresh.tool(TIMER, "set_timer")).startswith("<TOOL> set_timer<TYPE>")
+    changed = Tool("set_timer", "Starts one.", TIMER.parameters)
+    assert spelled(fresh.tool(changed, "set timer")).startswith(
+        "<TOOL> set timer<TYPE> Starts one."
+    )
 
 
 def test_required_parameters_are_those_declared() -> None:
@@ -154,7 +158,7 @@ def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
         Call("set_timer", {"duration": words}),
         Call("set_light", {"level": level, "on": on, "room": words}),
     )
-    ids = [*template().text(words), *(i for call in calls for i in template().call(call))]
+    ids = [*template().text(words), *(i for call in calls for i in call_ids(call))]
     answer = template().answer([*ids, Mark.END, *text("what follows the end")], TOOLS)
     assert answer.calls == calls
     assert answer.content == words
@@ -163,11 +167,11 @@ def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
 def test_structured_arguments_survive_the_round_trip() -> None:
     search = tool("search", filters={"type": "object"}, limits={"type": "array"})
     call = Call("search", {"filters": {"day": "Montag ☕", "n": [1.5, None]}, "limits": []})
-    assert template().answer(template().call(call), (search,)).calls == (call,)
+    assert template().answer(call_ids(call), (search,)).calls == (call,)
 
 
 CALL, KEY, VALUE = [Mark.CALL], [Mark.KEY], [Mark.VALUE]
-TIMER_CALL = [*CALL, *text("set_timer"), *KEY, *text("duration"), *VALUE, *text("ten")]
+TIMER_CALL = [*CALL, *text("set timer"), *KEY, *text("duration"), *VALUE, *text("ten")]
 
 
 @pytest.mark.parametrize(
@@ -175,22 +179,22 @@ TIMER_CALL = [*CALL, *text("set_timer"), *KEY, *text("duration"), *VALUE, *text(
     [
         ([*text("hi"), Mark.USER, *text("x")], r"got marks \['USER'\] inside a text"),
         ([*text("hi"), *VALUE], r"got marks \['VALUE'\] inside a text"),
-        ([*CALL, *text("set_time")], "tool: got 'set_time', expected one of"),
+        ([*CALL, *text("set time")], "tool: got 'set time', expected one of"),
         (CALL, "tool: got ''"),
-        ([*CALL, Mark.TYPE, *text("set_timer")], r"got marks \['TYPE'\]"),
-        ([*CALL, *text("set_timer")], r"set_timer: missing \['duration'\]"),
-        ([*TIMER_CALL, *KEY, *text("label")], r"set_timer.label: got 0 values, expected 1"),
-        ([*TIMER_CALL, *VALUE, *text("x")], r"set_timer.duration: got 2 values, expected 1"),
+        ([*CALL, Mark.TYPE, *text("set timer")], r"got marks \['TYPE'\]"),
+        ([*CALL, *text("set timer")], r"set timer: missing \['duration'\]"),
+        ([*TIMER_CALL, *KEY, *text("label")], r"set timer.label: got 0 values, expected 1"),
+        ([*TIMER_CALL, *VALUE, *text("x")], r"set timer.duration: got 2 values, expected 1"),
         ([*TIMER_CALL, *KEY, *text("loud"), *VALUE, *text("x")], "unknown or repeated .*'loud'"),
         ([*TIMER_CALL, *KEY, *text("duration"), *VALUE, *text("x")], "repeated .*'duration'"),
         ([*TIMER_CALL, Mark.OPTION], r"got marks \['OPTION'\]"),
         (
-            [*CALL, *text("set_light"), *KEY, *text("level"), *VALUE, *text("high")],
-            "set_light.level: got 'high', expected integer",
+            [*CALL, *text("set light"), *KEY, *text("level"), *VALUE, *text("high")],
+            "set light.level: got 'high', expected integer",
         ),
         (
-            [*CALL, *text("get_weather"), *KEY, *text("day"), *VALUE, *text("monday")],
-            "get_weather.day: got 'monday', expected one of",
+            [*CALL, *text("get weather"), *KEY, *text("day"), *VALUE, *text("monday")],
+            "get weather.day: got 'monday', expected one of",
         ),
     ],
 )
@@ -201,7 +205,7 @@ def test_an_answer_of_another_form_is_an_error(ids: list[int], told: str) -> Non
 
 def test_a_tool_that_is_not_offered_cannot_be_called() -> None:
     assert template().answer(TIMER_CALL, (TIMER,)).calls
-    with pytest.raises(AnswerError, match=r"expected one of \['get_weather'\]"):
+    with pytest.raises(AnswerError, match=r"expected one of \['get weather'\]"):
         template().answer(TIMER_CALL, (WEATHER,))
 
 
@@ -252,9 +256,9 @@ def test_a_required_value_that_may_be_null_is_null_where_it_is_not_given() -> No
     book = tool("book", ["room", "floor"], room=WORDS, floor=nullable, label=nullable)
     assert book.required == {"room"}
     assert book.nulled == {"floor"}
-    ids = template().call(Call("book", {"room": "office"}))
+    ids = call_ids(Call("book", {"room": "office"}))
     (read,) = template().answer(ids, [book]).calls
     assert read.arguments == {"room": "office", "floor": None}
-    ids = template().call(Call("book", {"room": "office", "floor": 3}))
+    ids = call_ids(Call("book", {"room": "office", "floor": 3}))
     (read,) = template().answer(ids, [book]).calls
     assert read.arguments == {"room": "office", "floor": 3}

@@ -133,7 +133,7 @@ def bits(rows: np.ndarray[Any, Any]) -> Tensor:
 def test_the_bits_of_a_draft_are_what_each_position_may_be() -> None:
     """Each row bans what `best` would not take, after any number of drafted tokens."""
     generator = torch.Generator().manual_seed(0)
-    call = [int(Mark.CALL), *tokenizer().encode(" set_timer")]
+    call = [int(Mark.CALL), *tokenizer().encode(" set timer")]
     draft = [WORD, WORD, STOP, WORD, STOP, int(Mark.ANSWER), *call]
     rows = bits(thinking().allowed(draft))
     assert rows.shape == (len(draft) + 1, config().vocab_size)

@@ -17,7 +17,7 @@ FACTORY = GrammarFactory(tokenizer(), SIZE)
 MUST = AnswerRules((TIMER,), "required", ("ten minutes",))
 CALL = [
     int(Mark.CALL),
-    *template().text("set_timer"),
+    *template().text("set timer"),
     int(Mark.KEY),
     *template().text("duration"),
     int(Mark.VALUE),

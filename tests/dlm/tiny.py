@@ -14,7 +14,7 @@ from dlm.cache import KVCache
 from dlm.config import ModelConfig
 from dlm.decode import Decoder, Vocabulary
 from dlm.model import Transformer
-from dlm.template import Call, Template, Tool, Turn
+from dlm.template import Answer, Call, Template, Tool, Turn
 from dlm.tokenizer import Tokenizer
 from dlm.train.objective import collate, joint_step, noisy_copies
 
@@ -37,6 +37,11 @@ def tokenizer() -> Tokenizer:
 @functools.cache
 def template() -> Template:
     return Template(tokenizer())
+
+
+def call_ids(call: Call) -> list[int]:
+    """A call as the model would write it."""
+    return template().spell(Answer("", (call,)))[:-1]
 
 
 def config(**changes: Any) -> ModelConfig:

@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 from dlm.config import ModelConfig
+from dlm.evaluate.__main__ import main
 from dlm.model import Transformer
 from dlm.tokenizer import Tokenizer
 from dlm.weights import save_model
+from tests.dlm.evaluate.api import CALL, Api
 
 
 def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
@@ -34,3 +37,29 @@ def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
     assert figures["sets"]["own"]["decision_cases"] == 2
     assert "own" in done.stdout
     assert failures.exists()
+
+
+def test_an_endpoint_gets_the_same_table(
+    api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    api.says = {"content": None, "tool_calls": [CALL]}
+    out, picture = tmp_path / "theirs.json", tmp_path / "both.png"
+    options = ["--sets", "own,asking", "--scale", "0.02", "--free", "--json", str(out)]
+    command = ["dlm.evaluate", "--endpoint", api.url, "--model", "theirs"]
+    monkeypatch.setattr(sys, "argv", [*command, *options])
+    main()
+    figures = json.loads(out.read_text(encoding="utf-8"))
+    assert figures["checkpoint"] == "theirs"
+    assert figures["sets"]["own"]["decision_cases"] == 8
+    assert "speed" not in figures
+    assert "theirs" in capsys.readouterr().out
+    assert all(body["model"] == "theirs" for body, _ in api.heard)
+    monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--plot", str(picture), str(out), str(out)])
+    main()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_endpoint_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--endpoint", "http://127.0.0.1:1/v1"])
+    with pytest.raises(SystemExit):
+        main()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from dlm.evaluate.cases import CALLS, Case, Kind
-from dlm.evaluate.sets import SETS, Stock, chosen
+from dlm.evaluate.run import OPENERS
+from dlm.evaluate.sets import SEED, SETS, Stock, chosen
+from dlm.evaluate.talk import openers
 from dlm.train.dialogues import generate
 
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
@@ -52,6 +54,11 @@ def test_other_peoples_sentences_ask_for_many_tools(full: Stock) -> None:
     orders = chosen("coffee", full, 0.3)
     assert {c.wanted.calls[0].name for c in orders} == {"order_drink"}
     assert all(c.kind is Kind.DECLINE for c in chosen("out_of_scope", full, 0.1))
+
+
+def test_small_talk_has_five_hundred_openers(full: Stock) -> None:
+    assert full.heldout is not None
+    assert len(dict(openers(full.heldout, CORPORA, OPENERS, SEED))) == OPENERS == 500
 
 
 def test_an_unknown_set_is_refused(stock: Stock) -> None:

@@ -1,5 +1,9 @@
+import json
+import lzma
+from pathlib import Path
+
 from dlm.engine import Engine, Finished, Request
-from dlm.evaluate.talk import loops, openers, perplexity, small_talk
+from dlm.evaluate.talk import PEOPLE, loops, openers, perplexity, small_talk
 from dlm.template import Answer
 from dlm.train.corpora import Corpora
 from tests.dlm.evaluate.rows import RIGHT, finished
@@ -7,10 +11,20 @@ from tests.dlm.evaluate.rows import RIGHT, finished
 PAIRS = [("hello there", "hi"), ("how are you", "fine thanks"), ("tell me more", "no")]
 
 
-def test_openers_are_drawn_once_each() -> None:
+def test_openers_are_drawn_once_each_and_peoples_fill_up(tmp_path: Path) -> None:
     corpora = Corpora(chat=[*PAIRS, ("hello there", "good day")])
-    assert sorted(o for o, _ in openers(corpora, 9, 1)) == sorted(o for o, _ in PAIRS)
-    assert openers(corpora, 2, 1) == openers(corpora, 2, 1)
+    said = [("have you seen jaws", "yes"), ("hello there", "you"), ("oh", "short")]
+    said += [(f"did you see film {number}", "no") for number in range(9)]
+    with lzma.open(tmp_path / PEOPLE, "wt", encoding="utf-8") as out:
+        for pair in said:
+            out.write(json.dumps({"messages": [{"content": text} for text in pair]}) + "\n")
+    found = openers(corpora, tmp_path, 9, 1)
+    assert {o for o, _ in found[:3]} == {o for o, _ in PAIRS}
+    assert len(dict(found)) == 9
+    assert "oh" not in dict(found)
+    assert openers(corpora, tmp_path, 9, 1) == found
+    # Where small talk suffices nobody else's dialogues are read.
+    assert len(openers(corpora, tmp_path / "nowhere", 2, 1)) == 2
 
 
 def test_what_is_wrong_with_replies_is_counted() -> None:

@@ -76,7 +76,7 @@ def test_a_row_of_the_training_data_is_encoded() -> None:
     encoded = encode_row(template(), row)
     (start, end), text = encoded.answers[0], tokenizer().decode(encoded.ids)
     assert tokenizer().decode(encoded.ids[start:end]) == " hello"
-    assert text.startswith(" Be brief. set_timer")
+    assert text.startswith(" Be brief. set timer")
     assert (
         encode_row(template(), {**row, "system": ""}).ids
         == encoded.ids[1 + len(template().text("Be brief.")) + 1 :]

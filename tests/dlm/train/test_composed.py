@@ -35,6 +35,19 @@ def test_what_is_said_can_be_read(digits: bool) -> None:
         assert evaluate(VALUES.draw("sum_order", rng, digits)) is not None
 
 
+def test_times_do_not_contradict_themselves() -> None:
+    rng = Random(9)
+    parts = ("morning", "afternoon", "evening")
+    for _ in range(3000):
+        text = VALUES.draw("when", rng, rng.random() < 0.5).lower()
+        told = sum(text.count(part) for part in parts)
+        assert told <= 1
+        assert not told or not text.endswith((" am", " pm", " a m", " p m"))
+        assert "noon this" not in text and "noon tomorrow " not in text
+        # Nobody says eleven in the afternoon, or three in the evening.
+        assert not text.startswith(("eleven in the afternoon", "3 in the evening", "12 in the m"))
+
+
 def test_pairs_fit_and_differ() -> None:
     rng = Random(7)
     for _ in range(100):

@@ -19,7 +19,7 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
     assert loaded.model().hidden_size == 32
 
 
-@pytest.mark.parametrize("name", ["small", "gpu", "fine-tune", "distill"])
+@pytest.mark.parametrize("name", ["small", "gpu", "fine-tune", "distill", "sweep"])
 def test_the_shipped_files_are_read(repo_root: Path, name: str) -> None:
     assert TrainConfig.load(repo_root / "configs" / "train" / f"{name}.toml").total_minutes > 0
 

@@ -2,9 +2,39 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
+from dlm.train import coffee_rows
 from dlm.train.catalog import PARAMETERS
-from dlm.train.corpora import as_heard, beginning, dialogue, load
+from dlm.train.corpora import (
+    _DIALOGUES,
+    _INTENTS_ALONE,
+    _UTTERANCES,
+    as_heard,
+    beginning,
+    dialogue,
+    load,
+)
 from dlm.train.talk import TALK
+
+ATTRIBUTED = {
+    "clinc_oos": "Larson et al., EMNLP 2019",
+    "nlu_evaluation_data": "Liu, Eshghi, Swietojanski, Rieser",
+    "hwu64": "HWU64",
+    "slurp_devel": "SLURP",
+    "snips_train": "Coucke et al. 2018",
+    "mycroft_ovos_intents": "Mycroft AI, OpenVoiceOS",
+    "ohf_intents_expanded": "Open Home Foundation",
+    "ohf_intents_dialogues": "Open Home Foundation",
+    "banking77_train": "Casanueva et al. 2020",
+    "rasa_nlu": "Rasa Technologies",
+    "home_llm_dialogues": "Alex O'Connell",
+    "taskmaster4_coffee": "Taskmaster",
+    "taskmaster_reward_good": "Taskmaster",
+    "qna_chitchat": "Microsoft",
+    "slot_values": "GeoNames",
+}
+"""Corpora that training reads, and words of their line in the model card."""
 
 ROW: dict[str, Any] = {
     "tools": [
@@ -81,3 +111,21 @@ def test_the_corpora_serve_most_tools_and_splits_share_no_row(corpora: Path) -> 
     assert set(train.talk) <= {*TALK, "repeat", "bye"}
     assert not set(train.unfit) & set(rest.unfit)
     assert len(train.chat) > 5000 and len(train.dialogues) > 3000
+
+
+def test_share_alike_dialogues_need_the_option(corpora: Path, tmp_path: Path) -> None:
+    for file in corpora.glob("*.jsonl.xz"):
+        if not file.name.startswith("sgd_"):
+            (tmp_path / file.name).symlink_to(file)
+    # Without the option nothing of them is read; with it their file must be there.
+    assert load(tmp_path, "heldout").dialogues
+    with pytest.raises(FileNotFoundError, match="sgd_train"):
+        load(tmp_path, "heldout", share_alike=True)
+
+
+def test_whatever_is_read_is_attributed(repo_root: Path) -> None:
+    card = (repo_root / "docs" / "model-card.md").read_text(encoding="utf-8")
+    read = {*_UTTERANCES, *_INTENTS_ALONE, *_DIALOGUES, *coffee_rows.FILES}
+    assert read | {"qna_chitchat", "slot_values"} == set(ATTRIBUTED)
+    for name, words in ATTRIBUTED.items():
+        assert any(words in line for line in card.splitlines() if line.startswith("|")), name

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,7 @@ def test_the_program_answers_trains_and_measures(
     assert all(line.endswith(" tokens per forward") for line in told[-2:])
     steps = [int(line.split()[1].rstrip(",")) for line in told if line.startswith("step ")]
     assert 0 < steps[0] < steps[1]
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["step"] == steps[1]
+    assert record["data"]["asked"] == 6
+    assert set(record["tokens_per_forward"]) == {"before", "after"}

@@ -1,3 +1,4 @@
+import re
 from random import Random
 
 from dlm.train.grammar import template
@@ -42,3 +43,11 @@ def test_replies_hold_nothing_that_the_result_does_not() -> None:
             used = {s for r in tool.replies for s in template(r).slots if result.fields.get(s)}
             for slot in used - shown - set(given):
                 assert result.fields[slot] not in said
+
+
+def test_a_die_shows_no_more_than_its_sides() -> None:
+    rng, dice = Random(3), INVENTIONS["roll_dice"]
+    for sides in ("eight", "4"):
+        texts = [twin(dice, {"sides": sides}, VALUES, rng).text for _ in range(60)]
+        shown = {int(n) for text in texts for n in re.findall(r"\d+", text)}
+        assert shown <= set(range(1, 9 if sides == "eight" else 5)) and len(shown) > 2

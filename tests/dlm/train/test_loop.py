@@ -190,6 +190,15 @@ def test_minutes_bound_an_invocation(tmp_path: Path) -> None:
     assert run.step > 0
 
 
+def test_minutes_are_those_of_the_clock_that_is_given(tmp_path: Path) -> None:
+    ticks = itertools.count(step=6.0)
+    run = Run(config(total_minutes=1.0), tmp_path)
+    run.train(data(100_000), minutes=5, report=quiet, clock=lambda: next(ticks))
+    assert run.share == 1.0
+    assert run.elapsed_s == pytest.approx(60.0, abs=12.0)
+    assert run.step <= 10
+
+
 def test_a_run_that_is_over_trains_no_more(tmp_path: Path) -> None:
     run = Run(config(total_minutes=0.005), tmp_path)
     run.train(data(100_000), minutes=5, report=quiet)

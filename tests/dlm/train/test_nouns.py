@@ -38,7 +38,7 @@ def test_a_relative_shares_the_last_word_alone() -> None:
 
 
 def test_plurals() -> None:
-    words = ("chair", "story", "sketch", "box", "bus", "tray")
+    words = ("chair", "story", "sketch", "box", "bus", "tray", "waltz", "window blinds")
     assert [nouns.plural(w) for w in words] == [
-        "chairs", "stories", "sketches", "boxes", "buses", "trays",
+        "chairs", "stories", "sketches", "boxes", "buses", "trays", "waltzes", "window blinds",
     ]  # fmt: skip

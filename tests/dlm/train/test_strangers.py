@@ -1,5 +1,7 @@
+import re
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from dlm.train.corpora import load
 from dlm.train.strangers import write
@@ -24,6 +26,36 @@ def test_every_row_calls_what_it_offers() -> None:
             assert set(schema["required"]) <= set(given) <= set(schema["properties"])
             assert list(given) == [k for k in schema["properties"] if k in given]
     assert calls > 800 and asked > 40
+
+
+def _said(count: int) -> list[list[dict[str, Any]]]:
+    rng, values = Random(4), Values()
+    written = (write(rng, values, "train", {}) for _ in range(count))
+    return [messages for row in written if row for messages in (row[1],)]
+
+
+def test_questions_ask_for_something_that_can_be_named() -> None:
+    dialogues = _said(2500)
+    asked = [m["content"] for row in dialogues for m in row if m.get("kind") == "ask"]
+    assert len(asked) > 60
+    for text in asked:
+        assert not re.search(r"\b(the|which|what) (when|at|to|due|send to)\b(?! l)", text, re.I)
+
+
+def test_what_cannot_be_done_is_told_with_a_verb() -> None:
+    said = [m["content"] for row in _said(2500) for m in row if m.get("kind") == "decline"]
+    assert len(said) > 300
+    for text in said:
+        assert not re.search(r"\b(about|info|status|openings|search|listen|notify) \w+s\b", text)
+
+
+def test_a_call_is_made_again_with_something_new() -> None:
+    for row in _said(1500):
+        calls = [m["tool_calls"][0] for m in row if m.get("tool_calls")]
+        texts = [m["content"].lower() for m in row if m["role"] == "user"]
+        for before, call, text in zip(calls, calls[1:], texts[1:], strict=False):
+            if text.startswith(("actually ", "make that ", "again but ", "do the same ")):
+                assert before != call
 
 
 def test_intents_are_offered_beside_composed_tools(corpora: Path) -> None:

@@ -92,3 +92,9 @@ def test_services_answer_and_sometimes_fail() -> None:
     assert any(r.text.startswith("Apple is at ") and r.text.endswith(" dollars.") for r in price)
     found = [World(rng, TWINS).call("search_documents", {"query": "tides"}) for _ in range(50)]
     assert {r.text for r in found if r.error} == {"Error: Nothing about tides was found."}
+
+
+def test_home_is_one_place() -> None:
+    home = World(Random(2), TWINS)
+    places = [home.call("get_weather", {}).fields.get("place") for _ in range(30)]
+    assert len(set(places) - {None}) == 1

@@ -1,0 +1,32 @@
+"""Names of tools and parameters as words, as prompts show them and answers say them.
+
+``getWeatherReport`` and ``get_weather_report`` both read "get weather report": whoever asks for the
+weather report then uses the very tokens of the tool's name, which a small model matches far more
+readily than it learns how every word looks inside an identifier.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+# Behind a small letter or a digit and before a capital; between an acronym and a word behind it.
+_HUMP = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words(name: str) -> str:
+    """The words of an identifier in small letters; empty where it has none."""
+    return " ".join(_WORD.findall(_HUMP.sub(" ", name).lower()))
+
+
+def worded(names: Iterable[str]) -> dict[str, str]:
+    """How each of some names reads, so that no two read alike.
+
+    Returns:
+        By name its words, or the name itself where it has no words or shares them.
+    """
+    read = {name: words(name) for name in names}
+    times = Counter(read.values())
+    return {name: text if text and times[text] == 1 else name for name, text in read.items()}
