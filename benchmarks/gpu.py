@@ -3,13 +3,19 @@
 First the kernels' parity, compiled: a figure counts only behind that. Then every kernel against
 torch, torch.compile and the roofline; the whole denoising step at the shapes of 0.5B, 1.5B and 8B
 models; tokens per second of the shipped model. Last a plot. Each part writes its own file in
-benchmarks/results, so one that is cut off costs the others nothing; ``--only`` takes some of them.
-``--dry-run`` goes through all of it at small sizes, on any machine, and writes nothing.
+benchmarks/results after each figure, so that one that is cut off goes on with ``--go-on``;
+``--only`` takes some of them, and ``--minutes`` bounds each. ``--dry-run`` goes through all of it
+at small sizes, on any machine, and writes nothing.
+
+It needs torch, triton, transformers, tokenizers, safetensors and numpy. Where pytest is not
+installed, kernels are checked at the benchmarks' shapes alone; where matplotlib is not, ``--only
+plot`` draws elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
@@ -18,9 +24,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import RESULTS, ROOT
+from benchmarks.series import add_options
 
 PARITY = ("tests/kernels", "tests/dlm/test_fused.py", "tests/dlm/test_fused_runner.py")
 QUICK = ("tests/kernels/test_mlp.py", "tests/dlm/test_packing.py")
+# A machine for measuring may lack the plugins that the project's options of pytest are for.
+PYTEST = (
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-o",
+    "addopts=",
+    "-W",
+    "ignore::pytest.PytestConfigWarning",
+)
 PARTS = {
     "kernels": "benchmarks.kernels.speed",
     "step": "benchmarks.dlm.gpu_step",
@@ -37,6 +54,27 @@ def run(arguments: Sequence[str]) -> None:
     print("$ python -m", *arguments, flush=True)
     if code := subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, check=False).returncode:
         sys.exit(code)
+
+
+def parity(files: Sequence[str]) -> None:
+    """Run tests, if the machine can.
+
+    Raises:
+        SystemExit: One failed.
+    """
+    if importlib.util.find_spec("pytest") is None:
+        print("pytest is not installed: kernels are checked at the benchmarks' shapes alone")
+    else:
+        run(["pytest", *PYTEST, *files])
+
+
+def draw(measured: Path, target: Path) -> None:
+    """Plot a results file, if the machine can."""
+    if importlib.util.find_spec("matplotlib") is None:
+        print("matplotlib is not installed: --only plot draws elsewhere")
+        return
+    plot(json.loads(measured.read_text(encoding="utf-8"))["figures"], target)
+    print(target)
 
 
 def plot(results: dict[str, Any], file: Path) -> None:
@@ -75,16 +113,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run all parts."""
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="small sizes, on any machine")
-    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    names = ["parity", *PARTS, "plot"]
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    add_options(parser)
     given = parser.parse_args(arguments)
-    run(["pytest", "-q", "-p", "no:cacheprovider", *(QUICK if given.dry_run else PARITY)])
-    for part in given.only:
-        run([PARTS[part], *(["--dry-run"] if given.dry_run else [])])
+    options = ["--dry-run"] if given.dry_run else []
+    if "parity" in given.only:
+        parity(QUICK if given.dry_run else PARITY)
+    if not given.dry_run:
+        options += ["--go-on"] if given.go_on else []
+        options += [] if given.minutes is None else ["--minutes", str(given.minutes)]
+    for part in PARTS:
+        if part in given.only:
+            run([PARTS[part], *options])
     measured = RESULTS / "gpu_step.json"
-    if not given.dry_run and measured.is_file():
-        target = ROOT / "docs" / "gpu-step.svg"
-        plot(json.loads(measured.read_text(encoding="utf-8"))["figures"], target)
-        print(target)
+    if "plot" in given.only and not given.dry_run and measured.is_file():
+        draw(measured, ROOT / "docs" / "gpu-step.svg")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from dlm.config import ModelConfig
 
@@ -86,31 +87,50 @@ class KVCache(Cache):
             config.head_dim,
         )
         self._store = torch.empty(shape, dtype=dtype, device=device)
+        # Up to here there are numbers, whatever they mean, or committed positions.
+        self._filled = 0
 
     @property
     def nbytes(self) -> int:
         """Memory of the buffers, used or not."""
         return self._store.nbytes
 
-    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def write(
+        self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
+    ) -> tuple[Tensor, Tensor]:
         """Put new keys and values behind the committed ones and return all of them.
 
         Args:
             layer: Index of the layer.
             keys: (1, K, T, N).
             values: (1, K, T, N).
+            wanted: Positions to return, at least; behind those written come whatever numbers.
 
         Returns:
-            Keys and values, each (1, K, length + T, N), views of the buffer.
+            Keys and values, each (1, K, S, N), S being length + T or ``wanted``; views of the
+            buffer where it has so many.
 
         Raises:
             ValueError: They do not fit.
         """
         end = self._end(keys.shape[2])
+        self._fill(wanted)
         store = self._store[layer]
         store[0, :, self.length : end] = keys[0]
         store[1, :, self.length : end] = values[0]
-        return store[0:1, :, :end], store[1:2, :, :end]
+        seen = max(end, wanted)
+        missing = (0, 0, 0, max(0, seen - self.capacity))
+        both = store[:, :, :seen] if not missing[-1] else functional.pad(store, missing)
+        return both[0:1], both[1:2]
+
+    def _fill(self, end: int) -> None:
+        """Put zeros where nothing was written yet: what is masked is multiplied by 0 all the same.
+
+        A forward's first layer does it for all of them.
+        """
+        if end > self._filled:
+            self._store[:, :, :, max(self._filled, self.length) : end] = 0
+            self._filled = end
 
     def copy(self, length: int, capacity: int) -> KVCache:
         """A cache of another capacity with the first ``length`` committed positions.

@@ -22,6 +22,8 @@ _JOINING = (
     *("dependentSchemas", "minProperties", "propertyNames"),
 )
 _VALUES = ("enum", "const", "default", "examples", "required")
+# What stands in these is named by the schema's author, and may be named as keywords are.
+_NAMED = ("properties", "$defs", "definitions")
 
 
 def format_rules(
@@ -68,7 +70,13 @@ def _joins(node: Any) -> bool:
         return False
     beside = "properties" in node and any(word in node for word in ("$ref", "anyOf", "oneOf"))
     joins = any(word in node for word in _JOINING)
-    return beside or joins or any(map(_joins, node.values()))
+    parts = [_inner(key, value) for key, value in node.items() if key not in _VALUES]
+    return beside or joins or any(map(_joins, parts))
+
+
+def _inner(key: str, value: Any) -> Any:
+    """Schemas below a keyword: the value, or a list of those that it names."""
+    return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
 
 
 def _closed(node: Any) -> Any:
@@ -76,11 +84,19 @@ def _closed(node: Any) -> Any:
         return [_closed(part) for part in node]
     if not isinstance(node, Mapping):
         return node
-    made = {key: value if key in _VALUES else _closed(value) for key, value in node.items()}
+    made = {key: _closed_below(key, value) for key, value in node.items()}
     named = node.get("properties")
     if isinstance(named, Mapping) and set(node.get("required", ())) <= set(named):
         made.setdefault("additionalProperties", False)
     return made
+
+
+def _closed_below(key: str, value: Any) -> Any:
+    if key in _VALUES:
+        return value
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _closed(part) for name, part in value.items()}
+    return _closed(value)
 
 
 def reason(error: str) -> str:

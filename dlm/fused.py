@@ -215,7 +215,7 @@ class FusedModel:
         cache = flat[0], flat[1]
         queries = ops.rope(layer.qkv(x), layer.head_norms, eps, angles, slots, cache)
         # Few requests leave most of a GPU idle, unless their keys are shared out.
-        busy = 16 // len(context.lengths) if queries.is_cuda else 1
+        busy = 1 if queries.device.type == "cpu" else 16 // len(context.lengths)
         shares = 1 << (max(1, busy).bit_length() - 1)
         attended = ops.attention(queries, store[0], store[1], context, shares)
         x = ops.add_norm(layer.out(attended.flatten(1)), residual, layer.second_norm, eps)

@@ -22,7 +22,7 @@ from torch.nn import functional
 from dlm.cache import KVCache
 from dlm.config import ModelConfig
 from dlm.experts import Mixture
-from dlm.padding import padded
+from dlm.padding import GRAIN, padded, whole_keys
 from dlm.rope import RopeTable, rotate
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -47,22 +47,34 @@ class Rows:
     causal: int
     block: int = 0
 
-    def mask(self, dtype: torch.dtype, device: torch.device) -> Tensor | None:
-        """(1, 1, T, S), 0 where a position may look and -inf elsewhere; None where all look."""
+    def mask(self, dtype: torch.dtype, device: torch.device, head_dim: int) -> Tensor | None:
+        """Where a position may look: 0, and -inf elsewhere; None where all look everywhere.
+
+        Returns:
+            (1, 1, T, S). Where all are causal, in float32 on a CPU, T and S are as large as it
+            takes for a position's bits not to depend on how many are forwarded with it.
+        """
         start, end = self.cache.length, self.cache.length + self.length
-        positions = torch.arange(start, end, device=device)
+        count, seen = self.length, end
+        if self._exact and dtype == torch.float32 and device.type == "cpu":
+            count, seen = count + -count % GRAIN, whole_keys(end, head_dim)
+        elif not self.block and (not self.causal or count == 1):
+            return None
+        positions = torch.arange(start, start + count, device=device)
         if self.block:
             ends = (positions // self.block + 1) * self.block
-        elif self.causal and self.length > 1:
+        else:
             ends = torch.full_like(positions, end)
             ends[: self.causal] = positions[: self.causal] + 1
-        else:
-            return None
-        hidden = positions >= ends[:, None]
-        mask = torch.zeros(self.length, end, dtype=dtype, device=device)
+        hidden = torch.arange(start, seen, device=device) >= ends[:, None]
+        mask = torch.zeros(count, seen, dtype=dtype, device=device)
         # What is committed is seen by all, and may be a hundred times as long as what is new.
         mask[:, start:].masked_fill_(hidden, -torch.inf)
         return mask[None, None]
+
+    @property
+    def _exact(self) -> bool:
+        return self.causal == self.length and not self.block
 
 
 Span = tuple[int, int, KVCache, Tensor | None]
@@ -161,10 +173,13 @@ class Attention(nn.Module):
         queries, keys, values = (part.transpose(0, 1) for part in self._project(x, rope))
         parts: list[Tensor] = []
         for start, end, cache, mask in spans:
-            rows = slice(start, end)
-            seen = cache.write(self.layer, keys[None, :, rows], values[None, :, rows])
-            attended = self._attend(queries[None, :, rows], *seen, mask, grouped=True)
-            parts.append(attended[0].transpose(0, 1).flatten(1))
+            rows, asking = slice(start, end), queries[None, :, start:end]
+            wanted = 0 if mask is None else mask.shape[-1]
+            seen = cache.write(self.layer, keys[None, :, rows], values[None, :, rows], wanted)
+            if mask is not None and mask.shape[-2] > end - start:
+                asking = functional.pad(asking, (0, 0, 0, mask.shape[-2] - (end - start)))
+            attended = self._attend(asking, *seen, mask, grouped=True)[0, :, : end - start]
+            parts.append(attended.transpose(0, 1).flatten(1))
         missing = len(x) - sum(len(part) for part in parts)
         if missing:
             parts.append(x.new_zeros(missing, self.heads * self.head_dim))
@@ -286,7 +301,8 @@ class Transformer(nn.Module):
 
         On a CPU a request's results are the same, bit for bit, whatever else is in the batch.
         Attention is computed for each request on its own, and all matrix products have numbers of
-        rows that give a row the same bits (`dlm.padding`).
+        rows that give a row the same bits (`dlm.padding`). In float32 and int8 a request that is
+        wholly causal also gets them however many of its positions are forwarded at a time.
 
         Args:
             ids: (N,) int64, the requests' tokens one after the other.
@@ -312,7 +328,7 @@ class Transformer(nn.Module):
         for part in rows:
             first, end = part.cache.length, start + part.length
             torch.arange(first, first + part.length, out=positions[start:end])
-            spans.append((start, end, part.cache, part.mask(x.dtype, device)))
+            spans.append((start, end, part.cache, part.mask(x.dtype, device, self.config.head_dim)))
             start = end
         end = max((part.cache.length + part.length for part in rows), default=1)
         rope = self._rope.at(positions[:, None], end)

@@ -1,20 +1,68 @@
-"""Rows in numbers that a CPU multiplies alike.
+"""Rows and keys in numbers that a CPU adds up alike.
 
 A matrix product of few rows adds in another order: with MKL a row among one to seven gets other
 bits than the same row among 16, while from 16 rows on neither their number, nor a row's place among
 them, nor the number of threads matters (inner sizes 32 to 8,960, one to four threads). So rows that
 must not depend on their company are padded to a multiple of 16. A block of 16 needs none.
+
+Attention adds over the keys as well, and in another order for some numbers of them. A query that
+must not depend on how far the keys go on behind it sees a number that is known to do no harm; what
+is too much is masked.
 """
 
 from __future__ import annotations
 
+import functools
+
+import torch
 from torch import Tensor
 from torch.nn import functional
 
 GRAIN = 16
+
+STRETCH = 512
+"""Keys that torch's attention takes at a time on a CPU, from the first one on."""
 
 
 def padded(rows: Tensor) -> Tensor:
     """(n, D) with rows of zeros up to a multiple of `GRAIN`, on a CPU; elsewhere as it is."""
     missing = 0 if rows.is_cuda else -len(rows) % GRAIN
     return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
+
+
+def whole_keys(end: int, head_dim: int) -> int:
+    """How many keys a query sees that gets the same bits however far the keys go on behind it.
+
+    Args:
+        end: Keys that there are.
+        head_dim: Of the queries, in float32 on a CPU.
+
+    Returns:
+        At least ``end``; those beyond are to be finite and masked.
+    """
+    full, rest = divmod(end, STRETCH)
+    more = next(count for count in _harmless(head_dim) if count >= rest)
+    return full * STRETCH + more
+
+
+@functools.cache
+def _harmless(head_dim: int) -> tuple[int, ...]:
+    """Numbers of keys, ascending, that give a query the bits which `STRETCH` gives it.
+
+    Where a matrix product cuts its sums is the processor's matter, so it is tried, not guessed.
+    """
+    generator = torch.Generator().manual_seed(0)
+    queries, keys, values = torch.randn(3, 1, 1, STRETCH, head_dim, generator=generator)
+    queries = queries[:, :, :GRAIN]
+    found = [0]
+    with torch.inference_mode():
+        for count in range(GRAIN, STRETCH, GRAIN):
+            mask = torch.zeros(1, 1, GRAIN, STRETCH)
+            mask[..., count:] = -torch.inf
+            near = _attend(queries, keys[:, :, :count], values[:, :, :count], mask[..., :count])
+            if torch.equal(near, _attend(queries, keys, values, mask)):
+                found.append(count)
+    return (*found, STRETCH)
+
+
+_attend = functional.scaled_dot_product_attention

@@ -30,9 +30,12 @@ class PrefixPool:
 
     Args:
         make: Builds an empty cache of a capacity.
-        limit_bytes: Memory of the caches kept; the one unused for longest goes first.
+        limit_bytes: See `limit_bytes`.
         unit: Prefixes are shared in multiples of so many positions: 1, or the block within which
             positions see each other.
+
+    Attributes:
+        limit_bytes: Memory of the caches kept; the one unused for longest goes first.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class PrefixPool:
         unit: int = 1,
     ) -> None:
         self._make = make
-        self._limit = limit_bytes
+        self.limit_bytes = limit_bytes
         self._unit = unit
         self._entries: list[_Entry] = []
 
@@ -51,8 +54,8 @@ class PrefixPool:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the caches kept."""
-        return sum(entry.cache.nbytes for entry in self._entries)
+        """Memory of the caches kept; any thread may ask."""
+        return sum(entry.cache.nbytes for entry in tuple(self._entries))
 
     def take(
         self,
@@ -122,10 +125,10 @@ class PrefixPool:
     def _keep_within_limit(self) -> None:
         for entry in self._entries:
             if entry.cache.capacity > entry.cache.length:
-                if self.nbytes <= self._limit:
+                if self.nbytes <= self.limit_bytes:
                     return
                 entry.cache = entry.cache.copy(entry.cache.length, entry.cache.length)
-        while self.nbytes > self._limit:
+        while self.nbytes > self.limit_bytes:
             self._entries.pop(0)
 
     def _shared(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> int:

@@ -89,9 +89,11 @@ class RopeScaling:
         """Frequencies (R / 2,) as they are stretched."""
         if self.kind == "linear":
             return frequencies / self.factor
-        keep = (
-            self._llama3(frequencies) if self.kind == "llama3" else self._yarn(frequencies, theta)
-        )
+        # Each in the order in which transformers multiplies, to the last bit.
+        if self.kind == "llama3":
+            keep = self._llama3(frequencies)
+            return (1 - keep) * frequencies / self.factor + keep * frequencies
+        keep = self._yarn(frequencies, theta)
         return frequencies / self.factor * (1 - keep) + frequencies * keep
 
     @property
@@ -110,7 +112,7 @@ class RopeScaling:
 
     def _llama3(self, frequencies: Tensor) -> Tensor:
         """How much of each frequency is kept: all, none, or a share where the bounds lie apart."""
-        turns = self.original * frequencies / (2 * math.pi)
+        turns = self.original / (2 * math.pi / frequencies)
         span = self.high_freq_factor - self.low_freq_factor
         return ((turns - self.low_freq_factor) / span).clamp(0, 1)
 
@@ -137,7 +139,8 @@ def frequencies(size: int, theta: float, scaling: RopeScaling | None) -> Tensor:
         theta: Base of the wavelengths.
         scaling: None for none.
     """
-    plain = theta ** -(torch.arange(0, size, 2, dtype=torch.float32) / size)
+    # Rounded as transformers rounds it: far on, another last bit is an angle of 0.001.
+    plain = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     return plain if scaling is None else scaling.stretch(plain, theta)
 
 

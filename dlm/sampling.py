@@ -91,8 +91,8 @@ def gumbel(seed: int, positions: range, size: int) -> NDArray[np.float32]:
     """
     ids = np.arange(size, dtype=np.uint32)
     mixed = _mix(row_seeds(seed, positions)[:, None] + _mix(ids))
-    # Off by half a step, so that neither logarithm sees 0.
-    uniform = ((mixed >> 8).astype(np.float32) + np.float32(0.5)) * np.float32(2**-24)
+    # Off by half a step, so that neither logarithm sees 0; of 24 bits, the last would round to 1.
+    uniform = ((mixed >> 9).astype(np.float32) + np.float32(0.5)) * np.float32(2**-23)
     return np.asarray(-np.log(-np.log(uniform)), dtype=np.float32)
 
 

@@ -54,7 +54,8 @@ def _accept_kernel(
         good = confidence > bound
     elif RULE == 1:
         # The leading run of ranks that meet their bound: none before them fails.
-        meets = confidence >= 1.0 - bound / (rank + 2).to(tl.float32)
+        # Divided as torch divides; plain division is a few units off in the last place on a device.
+        meets = confidence >= 1.0 - tl.div_rn(bound, (rank + 2).to(tl.float32))
         failing = tl.where(masked & ~meets, rank, POSITIONS)
         good = rank < tl.min(failing, axis=0)
     else:

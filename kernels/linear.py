@@ -1,7 +1,8 @@
 """A matrix product for few rows, its weights in 8 bits: half the bytes, which is what it waits for.
 
 Weights are widened to the rows' dtype on the way to the tensor cores and scaled once per output.
-The inner dimension may be split among programs, whose sums a second kernel adds in a fixed order.
+Where there are few outputs, the inner dimension is split among programs, whose sums a second kernel
+adds in a fixed order. How far depends on the matrix alone, not on the number of rows.
 Arguments are checked by `kernels.ops`, not here.
 
 Shapes: N rows of D numbers in, O out; F parts of D.
@@ -20,13 +21,17 @@ from kernels.interpreter import INTERPRETED
 OUT_TILE = 64
 WIDTH_TILE = 128
 
+PROGRAMS = 256
+"""About how many keep a large GPU busy, two for each of its multiprocessors."""
+
 
 @triton.jit
 @no_type_check
 def _linear_kernel(
     x_ptr,
     weight_ptr,
-    parts_ptr,
+    scale_ptr,
+    out_ptr,
     rows,
     width,
     outs,
@@ -36,6 +41,7 @@ def _linear_kernel(
     ROWS: tl.constexpr,
     OUTS: tl.constexpr,
     WIDTH: tl.constexpr,
+    PARTS: tl.constexpr,
     WIDE: tl.constexpr,
 ):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
@@ -59,8 +65,11 @@ def _linear_kernel(
             x = x.to(tl.float32)
         weight = weight.to(x.dtype)
         total = tl.dot(x, weight, total, input_precision="ieee")
+    if PARTS == 1:
+        total *= tl.load(scale_ptr + column, mask=column < outs, other=0.0)[None, :]
     at = (part * rows + row[:, None]).to(tl.int64) * outs + column[None, :]
-    tl.store(parts_ptr + at, total, mask=(row < rows)[:, None] & (column < outs)[None, :])
+    total = total.to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + at, total, mask=(row < rows)[:, None] & (column < outs)[None, :])
 
 
 @triton.jit
@@ -79,6 +88,12 @@ def _sum_kernel(
     tl.store(out_ptr + at, total.to(out_ptr.dtype.element_ty), mask=inside)
 
 
+def parts_of(outs: int, width: int) -> int:
+    """How many parts to split a matrix of (outs, width) into."""
+    wanted, tiles = PROGRAMS // -(-outs // OUT_TILE), -(-width // WIDTH_TILE)
+    return max(1, min(wanted, tiles))
+
+
 def linear_into(
     x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int, out: torch.Tensor
 ) -> None:
@@ -92,13 +107,16 @@ def linear_into(
         out: (N, O), contiguous; overwritten.
     """
     (rows, width), outs = x.shape, weight.shape[0]
-    sums = torch.empty((parts, rows, outs), dtype=torch.float32, device=x.device)
+    sums = out
+    if parts > 1:
+        sums = torch.empty((parts, rows, outs), dtype=torch.float32, device=x.device)
     row_tile = min(64, max(16, triton.next_power_of_2(rows)))
     part_width = triton.cdiv(triton.cdiv(width, WIDTH_TILE), parts) * WIDTH_TILE
     with torch.cuda.device(x.device if x.is_cuda else -1):
         _linear_kernel[(triton.cdiv(rows, row_tile), triton.cdiv(outs, OUT_TILE), parts)](
             x,
             weight,
+            scale,
             sums,
             rows,
             width,
@@ -109,9 +127,11 @@ def linear_into(
             ROWS=row_tile,
             OUTS=OUT_TILE,
             WIDTH=WIDTH_TILE,
+            PARTS=parts,
             WIDE=INTERPRETED,
         )
-        columns = 256
-        _sum_kernel[(rows, triton.cdiv(outs, columns))](
-            sums, scale, out, outs, rows * outs, PARTS=parts, OUTS=columns
-        )
+        if parts > 1:
+            columns = 256
+            _sum_kernel[(rows, triton.cdiv(outs, columns))](
+                sums, scale, out, outs, rows * outs, PARTS=parts, OUTS=columns
+            )

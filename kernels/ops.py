@@ -313,7 +313,7 @@ def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
 
 
 def linear(
-    x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int = 1
+    x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int | None = None
 ) -> torch.Tensor:
     """``x @ (weight · scale)ᵀ`` with weights of 8 bits, made by `quantize`.
 
@@ -321,7 +321,8 @@ def linear(
         x: (N, D) float16, bfloat16 or float32, last dim contiguous; N small, 64 or so.
         weight: (O, D) int8 or float8_e4m3fn, last dim contiguous.
         scale: (O,) float32.
-        parts: That D is split into on CUDA; more keep the device busy when O is small.
+        parts: That D is split into on CUDA; more keep the device busy when O is small. By default
+            as many as the shape of ``weight`` asks for.
 
     Returns:
         (N, O), of the dtype of ``x``; added in float32.
@@ -332,13 +333,13 @@ def linear(
     expect_tensor("x", x, ("N", "D"), FLOATS, dense=False)
     expect_tensor("weight", weight, ("O", x.shape[1]), _EIGHT_BITS, dense=False)
     expect_tensor("scale", scale, (weight.shape[0],), (torch.float32,))
-    expect("parts", parts, "at least 1", parts >= 1)
+    expect("parts", parts, "at least 1", parts is None or parts >= 1)
     if not _by_kernel(x) or not x.shape[0] or not weight.numel():
         return reference.linear(x, weight, scale)
-    from kernels.linear import linear_into
+    from kernels.linear import linear_into, parts_of
 
     out = torch.empty((x.shape[0], weight.shape[0]), dtype=x.dtype, device=x.device)
-    linear_into(x, weight, scale, parts, out)
+    linear_into(x, weight, scale, parts or parts_of(*weight.shape), out)
     return out
 
 

@@ -57,7 +57,8 @@ def unmask(
 def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """Gumbel noise of a seed and an id alone, in float32; both int64, below 2³²."""
     mixed = _mix((seeds + _mix(ids)) & _WORD)
-    uniform = ((mixed >> 8).float() + 0.5) * 2.0**-24
+    # Of 24 bits, the last half step would round to 1, whose noise is infinite.
+    uniform = ((mixed >> 9).float() + 0.5) * 2.0**-23
     return -(-uniform.log()).log()
 
 

@@ -22,7 +22,10 @@ import triton.language as tl
 
 from kernels.interpreter import INTERPRETED
 
-ROW_TILE = 16
+ROW_TILES = (16, 32)
+"""Rows of a program, for few rows and for more. Tensor cores add up both in the same order, which
+they do not from 64 rows on: a row's token does not depend on how many others are asked for."""
+
 VOCABULARY_TILE = 128
 WIDTH_TILE = 64
 
@@ -43,8 +46,8 @@ def _mix(x):
 def _gumbel(seeds, ids):
     """Noise of a seed and an id alone, so that it is the same in any batch."""
     mixed = _mix(seeds.to(tl.uint32) + _mix(ids.to(tl.uint32)))
-    # Off by half a step, so that neither logarithm sees 0.
-    uniform = ((mixed >> 8).to(tl.float32) + 0.5) * (1.0 / (1 << 24))
+    # Off by half a step, so that neither logarithm sees 0; of 24 bits, the last would round to 1.
+    uniform = ((mixed >> 9).to(tl.float32) + 0.5) * (1.0 / (1 << 23))
     return -tl.log(-tl.log(uniform))
 
 
@@ -130,8 +133,9 @@ def _tiles_kernel(
     BANNED: tl.constexpr, SAMPLED: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
-    tile = tl.program_id(0)
-    slots = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    # Programs of the same part of the vocabulary are neighbours, so that memory is read once.
+    slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    tile = tl.program_id(1)
     rows = tl.load(rows_ptr + slots, mask=slots < count, other=-1)
     if tl.max(rows, axis=0) < 0:
         return
@@ -230,12 +234,13 @@ def unmask_into(
     sums = torch.empty((5, count, tiles), dtype=torch.float32, device=hidden.device)
     tile_tokens = torch.empty((count, tiles), dtype=torch.int32, device=hidden.device)
     temperatures, seeds = noise if noise is not None else (rows, rows)
+    row_tile = ROW_TILES[count > ROW_TILES[0]]
     with torch.cuda.device(hidden.device if hidden.is_cuda else -1):
-        _tiles_kernel[(tiles, triton.cdiv(count, ROW_TILE))](
+        _tiles_kernel[(triton.cdiv(count, row_tile), tiles)](
             hidden, weight, rows, rows if banned is None else banned, temperatures, seeds, sums,
             tile_tokens, count, columns, width, tiles, sums[0].numel(), hidden.stride(0),
             weight.stride(0), 0 if banned is None else banned.stride(0),
-            BANNED=banned is not None, SAMPLED=noise is not None, WIDE=INTERPRETED, ROWS=ROW_TILE,
+            BANNED=banned is not None, SAMPLED=noise is not None, WIDE=INTERPRETED, ROWS=row_tile,
             COLUMNS=VOCABULARY_TILE, WIDTH=WIDTH_TILE,
         )  # fmt: skip
         _fold_kernel[(count,)](

@@ -14,13 +14,14 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from typing import Any, get_args
+from functools import partial
+from typing import get_args
 
 import torch
 
 from benchmarks.dlm.pure_step import Step
 from benchmarks.kernels.speed import peaks
-from benchmarks.report import machine, write
+from benchmarks.series import Series, add_options
 from dlm.config import ModelConfig
 from dlm.fused import Blocks, FusedModel, Weights
 from dlm.model import Transformer
@@ -142,42 +143,52 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.gpu_step", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="one step of a small model")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    add_options(parser)
     arguments = parser.parse_args()
     if arguments.dry_run:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        for bits in get_args(Weights):
-            fused = FusedModel(random_model(SMALL, device, torch.float32), 8, PAGE, bits)
-            made = int(fused.step(blocks_of(fused, 2, 100), RULE).sum())
-            print(f"{bits}: a step made {made} tokens final")
-        model = random_model(SMALL, device, torch.float32)
-        shape = (SMALL.num_hidden_layers, 2, SMALL.num_key_value_heads, 100, SMALL.head_dim)
-        ids = torch.full((BLOCK,), SMALL.mask_token_id, device=device)
-        logits = Step(model, BLOCK, 100)(ids, torch.randn(shape, device=device))
-        print(f"the plain step gave {len(logits)} rows of logits")
+        dry_run()
         return
     if not torch.cuda.is_available():
         sys.exit("benchmarks.dlm.gpu_step needs an NVIDIA GPU; --dry-run does not")
-    began = machine()
+    series = Series("gpu_step", "benchmarks.dlm.gpu_step", arguments)
     copy_gb_s, _ = peaks()
-    figures: dict[str, Any] = {
-        "device": torch.cuda.get_device_name(),
-        "copy_gb_s": round(copy_gb_s),
-    }
+    series.tell({"device": torch.cuda.get_device_name(), "copy_gb_s": round(copy_gb_s)})
     for name in arguments.models:
-        model = random_model(MODELS[name], "cuda", torch.bfloat16)
-        figures[f"{name}_compiled_ms"] = {c: compiled_ms(model, c) for c in (1024, 8192)}
+        measure(series, name, copy_gb_s)
+    series.close()
+
+
+def dry_run() -> None:
+    """One step of a small model in every format, on any machine."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    for bits in get_args(Weights):
+        fused = FusedModel(random_model(SMALL, device, torch.float32), 8, PAGE, bits)
+        made = int(fused.step(blocks_of(fused, 2, 100), RULE).sum())
+        print(f"{bits}: a step made {made} tokens final")
+    model = random_model(SMALL, device, torch.float32)
+    shape = (SMALL.num_hidden_layers, 2, SMALL.num_key_value_heads, 100, SMALL.head_dim)
+    ids = torch.full((BLOCK,), SMALL.mask_token_id, device=device)
+    logits = Step(model, BLOCK, 100)(ids, torch.randn(shape, device=device))
+    print(f"the plain step gave {len(logits)} rows of logits")
+
+
+def measure(series: Series, name: str, copy_gb_s: float) -> None:
+    """All formats, contexts and batches of a model, then what torch.compile makes of it."""
+    model = random_model(MODELS[name], "cuda", torch.bfloat16)
+    for bits in get_args(Weights):
+        fused = FusedModel(model, 32 * (-(-(8192 + BLOCK) // PAGE)), PAGE, bits)
+        for context in (1024, 8192):
+            for batch in (1, 4, 8, 32):
+                series.add(
+                    f"{name}_{bits}_{context}_{batch}",
+                    partial(measured, fused, batch, context, copy_gb_s, bits),
+                )
+        del fused
+        torch.cuda.empty_cache()
+    for context in (1024, 8192):
+        series.add(f"{name}_compiled_{context}", partial(compiled_ms, model, context))
         torch._dynamo.reset()
         torch.cuda.empty_cache()
-        for bits in get_args(Weights):
-            fused = FusedModel(model, 32 * (-(-(8192 + BLOCK) // PAGE)), PAGE, bits)
-            for context in (1024, 8192):
-                for batch in (1, 4, 8, 32):
-                    told = measured(fused, batch, context, copy_gb_s, bits)
-                    figures[f"{name}_{bits}_{context}_{batch}"] = told
-                    print(name, bits, f"context {context} batch {batch}:", told, flush=True)
-            del fused
-            torch.cuda.empty_cache()
-    print(write("gpu_step", "benchmarks.dlm.gpu_step", figures, began))
 
 
 if __name__ == "__main__":

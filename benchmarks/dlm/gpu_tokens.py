@@ -14,11 +14,13 @@ import argparse
 import sys
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import torch
 
-from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.report import shipped_checkpoint
+from benchmarks.series import Series, add_options
 from dlm.bench import engine_ask, measure
 from dlm.effort import Effort
 from dlm.engine import SHIPPED, Engine
@@ -52,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.gpu_tokens", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="one prompt, nothing written")
     parser.add_argument("--checkpoint", default=str(SHIPPED))
+    add_options(parser)
     given = parser.parse_args()
     if given.dry_run:
         with closing(Engine.load(given.checkpoint)) as engine:
@@ -60,16 +63,23 @@ def main() -> None:
     if not torch.cuda.is_available():
         sys.exit("benchmarks.dlm.gpu_tokens needs an NVIDIA GPU; --dry-run does not")
     shipped = given.checkpoint == str(SHIPPED)
-    began = machine()
-    told: dict[str, Any] = {
-        "device": torch.cuda.get_device_name(),
-        "checkpoint": shipped_checkpoint() if shipped else given.checkpoint,
-        "mercury_2_tokens_s": MERCURY_2_TOKENS_S,
-    }
+    series = Series("gpu_tokens", "benchmarks.dlm.gpu_tokens", given)
+    series.tell(
+        {
+            "device": torch.cuda.get_device_name(),
+            "checkpoint": shipped_checkpoint() if shipped else given.checkpoint,
+            "mercury_2_tokens_s": MERCURY_2_TOKENS_S,
+        }
+    )
     for kernels in ("fused", "eager"):
-        with closing(Engine.load(given.checkpoint, kernels=kernels)) as engine:
-            told[kernels] = rates(engine, AT_ONCE, ROUNDS, LONGEST)
-    print(write("gpu_tokens", "benchmarks.dlm.gpu_tokens", told, began))
+        series.add(kernels, partial(run_by, kernels, given.checkpoint))
+    series.close()
+
+
+def run_by(kernels: str, checkpoint: str) -> dict[str, Any]:
+    """Rates of a checkpoint, run by kernels or eagerly."""
+    with closing(Engine.load(checkpoint, kernels=kernels)) as engine:
+        return rates(engine, AT_ONCE, ROUNDS, LONGEST)
 
 
 if __name__ == "__main__":

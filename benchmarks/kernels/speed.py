@@ -1,9 +1,10 @@
 """Kernels against their references and torch.compile: ``python -m benchmarks.kernels.speed``.
 
 It needs an NVIDIA GPU. Each kernel runs at shapes of an 8B model's denoising step: 32 positions of
-each of 1, 4, 8 and 32 requests. What it moves at least, and computes at least, gives its share of
-the roofline; a figure counts only if kernel and reference agree, which is checked first.
-``--dry-run`` does that alone, on any machine and at small shapes.
+each of 1, 4, 8 and 32 requests. Matrices of 8 bits run at 8, 16, 32 and 64 rows besides, beside the
+same product in full by torch (``linear_plain``, cuBLAS). What a kernel moves at least, and computes
+at least, gives its share of the roofline; a figure counts only if kernel and reference agree, which
+is checked first. ``--dry-run`` does that alone, on any machine and at small shapes.
 
 Results: benchmarks/results/kernels.json. Medians of `triton.testing.do_bench`.
 """
@@ -13,12 +14,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from benchmarks.report import machine, write
+from benchmarks.series import Series, add_options
 from kernels import ops, reference
 from kernels.context import Context
 
@@ -64,14 +65,14 @@ class Case:
     computed: int
 
 
+def _random(device: str, dtype: torch.dtype) -> Callable[..., torch.Tensor]:
+    return lambda *sizes: torch.randn(*sizes, device=device, dtype=dtype)
+
+
 def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator[Case]:
     """Every kernel, at a batch of so many blocks."""
     rows = batch * BLOCK
-    element = dtype.itemsize
-
-    def random(*sizes: int) -> torch.Tensor:
-        return torch.randn(*sizes, device=device, dtype=dtype)
-
+    element, random = dtype.itemsize, _random(device, dtype)
     x, weight = random(rows, shape.width), random(shape.width)
     yield Case(
         "norm",
@@ -79,6 +80,14 @@ def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator
         lambda: reference.add_norm(x, None, weight, 1e-6),
         2 * x.nbytes,
         4 * x.numel(),
+    )
+    update, residual = random(rows, shape.width), random(rows, shape.width)
+    yield Case(
+        "add_norm",
+        lambda: ops.add_norm(update, residual.zero_(), weight, 1e-6),
+        lambda: reference.add_norm(update, residual.zero_(), weight, 1e-6),
+        5 * x.nbytes,
+        5 * x.numel(),
     )
     gate_up = random(rows, 2 * shape.inner)
     yield Case(
@@ -97,27 +106,76 @@ def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator
         head.nbytes + x.nbytes,
         2 * rows * head.numel(),
     )
-    yield from _linear_cases(x, shape, dtype)
+    yield from linear_cases(rows, (shape.inner, shape.width), device, dtype)
+    yield _rope_case(rows, shape, random)
+    yield _accept_case(batch, device)
     yield _attention_case(batch, shape, random, element)
 
 
-def _linear_cases(x: torch.Tensor, shape: Shape, dtype: torch.dtype) -> Iterator[Case]:
-    full = torch.randn(shape.inner, shape.width, device=x.device, dtype=dtype)
+def linear_cases(
+    rows: int, matrix: tuple[int, int], device: str, dtype: torch.dtype
+) -> Iterator[Case]:
+    """A product of so many rows with a matrix of (outputs, width), in 8 bits and in full."""
+    full = torch.randn(matrix, device=device, dtype=dtype)
+    x = torch.randn(rows, matrix[1], device=device, dtype=dtype)
     for name, bits in (("int8", torch.int8), ("float8", torch.float8_e4m3fn)):
         weight, scale = ops.quantize(full, bits)
         yield Case(
             f"linear_{name}",
             lambda weight=weight, scale=scale: ops.linear(x, weight, scale),
             lambda weight=weight, scale=scale: reference.linear(x, weight, scale),
-            weight.nbytes + x.nbytes + len(x) * shape.inner * dtype.itemsize,
-            2 * len(x) * weight.numel(),
+            weight.nbytes + x.nbytes + rows * matrix[0] * dtype.itemsize,
+            2 * rows * weight.numel(),
         )
     yield Case(
         "linear_plain",
         lambda: torch.nn.functional.linear(x, full),
         lambda: torch.nn.functional.linear(x.float(), full.float()).to(dtype),
-        full.nbytes + x.nbytes + len(x) * shape.inner * dtype.itemsize,
-        2 * len(x) * full.numel(),
+        full.nbytes + x.nbytes + rows * matrix[0] * dtype.itemsize,
+        2 * rows * full.numel(),
+    )
+
+
+def _rope_case(rows: int, shape: Shape, random: Callable[..., torch.Tensor]) -> Case:
+    heads = shape.heads + 2 * shape.kv_heads
+    qkv = random(rows, heads * shape.size)
+    norms = random(shape.size), random(shape.size)
+    cache = random(rows, shape.kv_heads, shape.size), random(rows, shape.kv_heads, shape.size)
+    slots = torch.arange(rows, device=qkv.device)
+    turns = torch.rand(rows, shape.size // 2, device=qkv.device)
+    angles = turns.cos(), turns.sin()
+
+    def plain() -> tuple[torch.Tensor, ...]:
+        queries = qkv.new_empty(rows, shape.heads, shape.size)
+        reference.rope(qkv, norms, 1e-6, angles, slots, (queries, *cache))
+        return queries, *cache
+
+    return Case(
+        "rope",
+        lambda: (ops.rope(qkv, norms, 1e-6, angles, slots, cache), *cache),
+        plain,
+        2 * qkv.nbytes + 2 * turns.nbytes,
+        10 * qkv.numel(),
+    )
+
+
+def _accept_case(batch: int, device: str) -> Case:
+    """Tokens are copied by both, since they are changed."""
+    tokens = torch.zeros(batch, BLOCK, dtype=torch.int64, device=device)
+    drafted = torch.ones_like(tokens)
+    worth = torch.rand(batch, BLOCK, device=device), torch.rand(batch, BLOCK, device=device)
+
+    def run(by: Callable[..., torch.Tensor], *rule: Any) -> torch.Tensor:
+        kept = tokens.clone()
+        by(kept, drafted, worth, 0, *rule)
+        return kept.float()
+
+    return Case(
+        "accept",
+        lambda: run(ops.accept, ("factor", 1.0)),
+        lambda: run(reference.accept, "factor", 1.0),
+        4 * tokens.nbytes + 2 * worth[0].nbytes,
+        tokens.numel() * BLOCK,
     )
 
 
@@ -193,6 +251,7 @@ def main() -> None:
     """Check every kernel, and time it."""
     parser = argparse.ArgumentParser(prog="benchmarks.kernels.speed", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="check alone, at small shapes")
+    add_options(parser)
     arguments = parser.parse_args()
     if arguments.dry_run:
         for case in cases(2, SMALL, "cuda" if torch.cuda.is_available() else "cpu", torch.float32):
@@ -200,22 +259,43 @@ def main() -> None:
         return
     if not torch.cuda.is_available():
         sys.exit("benchmarks.kernels.speed needs an NVIDIA GPU; --dry-run does not")
-    began = machine()
-    copy_gb_s, peak_tflop_s = peaks()
-    figures: dict[str, Any] = {
-        "device": torch.cuda.get_device_name(),
-        "copy_gb_s": round(copy_gb_s),
-        "peak_tflop_s": round(peak_tflop_s),
-    }
+    series = Series("kernels", "benchmarks.kernels.speed", arguments)
+    limits = peaks()
+    series.tell(
+        {
+            "device": torch.cuda.get_device_name(),
+            "copy_gb_s": round(limits[0]),
+            "peak_tflop_s": round(limits[1]),
+        }
+    )
+    for key, case in everything(Shape(), torch.bfloat16):
+        series.add(key, lambda case=case: checked(case, limits))
+    series.close()
+
+
+def everything(shape: Shape, dtype: torch.dtype) -> Iterator[tuple[str, Case]]:
+    """All that is measured, by name: the kernel, and requests, or rows and the matrix."""
     for batch in (1, 4, 8, 32):
-        for case in cases(batch, Shape(), "cuda", torch.bfloat16):
-            error = disagreement(case)
-            if not error < 0.03:
-                sys.exit(f"{case.name}, batch {batch}: disagrees with its reference by {error:.3g}")
-            told = measured(case, copy_gb_s, peak_tflop_s)
-            figures[f"{case.name}_{batch}"] = told
-            print(f"{case.name:14} {batch:3} {told}", flush=True)
-    print(write("kernels", "benchmarks.kernels.speed", figures, began))
+        for case in cases(batch, shape, "cuda", dtype):
+            yield f"{case.name}_{batch}", case
+    long = _attention_case(1, replace(shape, context=8192), _random("cuda", dtype), dtype.itemsize)
+    yield "attention_8k_1", long
+    for matrix in ((shape.inner, shape.width), (shape.width, shape.inner)):
+        for rows in (8, 16, 32, 64):
+            for case in linear_cases(rows, matrix, "cuda", dtype):
+                yield f"{case.name}_{rows}_rows_{matrix[0]}x{matrix[1]}", case
+
+
+def checked(case: Case, limits: tuple[float, float]) -> dict[str, float]:
+    """A case's figures, once its kernel agrees with its reference.
+
+    Raises:
+        SystemExit: It does not.
+    """
+    error = disagreement(case)
+    if not error < 0.03:
+        sys.exit(f"{case.name}: disagrees with its reference by {error:.3g}")
+    return measured(case, *limits)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def build_app(engine: Engine, card: ModelCard, gate: Gate, limits: Limits) -> Starlette:
     """The application around an engine, which is closed when the application shuts down."""
-    metrics = ApiMetrics(CollectorRegistry())
+    metrics = ApiMetrics(CollectorRegistry(), lambda: engine.prefixes.nbytes)
     api = Api(engine, card, gate, metrics, limits)
     described = description(version("quicksilver-voice"), card.names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -20,9 +20,12 @@ class ApiMetrics:
 
     Args:
         registry: Where they are kept.
+        cached_bytes: Tells how much memory the prompts that are kept take.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, cached_bytes: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self.registry = registry
         self._requests = Counter(
             "quicksilver_api_requests",
@@ -31,6 +34,12 @@ class ApiMetrics:
             registry=registry,
         )
         self._live = Gauge("quicksilver_api_live_requests", "Requests now", registry=registry)
+        cached = Gauge(
+            "quicksilver_prompt_cache_bytes",
+            "Memory of keys and values of prompts that are kept",
+            registry=registry,
+        )
+        cached.set_function(cached_bytes)
         self._tokens = Counter(
             "quicksilver_api_tokens", "Tokens by kind", ["kind"], registry=registry
         )

@@ -75,3 +75,19 @@ def test_a_cache_takes_the_dtype_it_is_told() -> None:
     cache = KVCache(config(), 4, torch.bfloat16)
     keys = torch.ones(1, 2, 1, 8, dtype=torch.bfloat16)
     assert cache.write(0, keys, keys)[0].dtype is torch.bfloat16
+
+
+def test_more_than_is_written_may_be_asked_for() -> None:
+    cache = KVCache(config(), 10)
+    cache._store.fill_(torch.nan)
+    first, _ = written(cache, 6, seed=1)
+    cache.commit(2)
+    keys, values = torch.randn(2, 1, 2, 3, 8)
+    for wanted, seen in ((0, 5), (4, 5), (9, 9), (16, 16)):
+        all_keys, all_values = cache.write(1, keys, values, wanted)
+        assert all_keys.shape == all_values.shape == (1, 2, seen, 8)
+        assert torch.equal(all_keys[:, :, :2], first[:, :, :2])
+        assert torch.equal(all_keys[:, :, 2:5], keys)
+        assert torch.equal(all_values[:, :, 2:5], values)
+        # What was never written must be numbers: masked, they are multiplied by 0.
+        assert bool(all_keys.isfinite().all() and all_values.isfinite().all())

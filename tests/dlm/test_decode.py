@@ -15,6 +15,7 @@ from dlm.decode import Decoder, Plan, Progress, decode
 from dlm.effort import REFINEMENT, Effort, Refinement, Rule
 from dlm.forwards import Forward, Steps, drive, forward, served
 from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.int8 import round_weights
 from dlm.model import Transformer
 from dlm.template import Turn
 from dlm.tokenizer import Mark
@@ -116,6 +117,24 @@ def test_verified_decoding_is_greedy_decoding(seed: int, rules: str, effort: Eff
     assert progress.tokens == expected
     assert progress.complete == (expected[-1] == END)
     check_cache(net, made)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_in_8_bits_it_is_token_by_token_to_the_last_bit(seed: int, rules: str) -> None:
+    net = model(seed)
+    round_weights(net)
+    alone, made = decoder(net, PROMPT), decoder(net, PROMPT)
+    one_by_one = Plan(Refinement(0, 1.0), True, 40)
+    drive(net, alone.cache, decode(alone, one_by_one, matcher(rules)))
+    assert run(net, made, Effort.HIGH, 40, rules).tokens == alone.progress.tokens
+    both = min(made.cache.length, alone.cache.length)
+    with torch.inference_mode():
+        ours, theirs = (
+            forward(net, [(one.cache.copy(both, both + 1), Forward([20], 1))])[0]
+            for one in (made, alone)
+        )
+    assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("effort", Effort)

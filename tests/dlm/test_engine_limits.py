@@ -151,6 +151,30 @@ def test_an_urgent_request_overtakes(babbler: Engine) -> None:
         narrow.close()
 
 
+def test_a_long_prompt_stalls_nobody(babbler: Engine) -> None:
+    """It is read in pieces, and who comes later is answered between them."""
+    told: queue.Queue[str] = queue.Queue()
+    gate = threading.Event()
+
+    def listener(name: str) -> Callable[[Event], None]:
+        def listen(event: Event) -> None:
+            if isinstance(event, Finished | Failed):
+                told.put(name if isinstance(event, Finished) else str(event.error))
+
+        return listen
+
+    fresh = Engine(babbler.model, babbler.dialect)
+    try:
+        # The thread stands still until all have come.
+        fresh.submit(request("hold", tools=(), max_tokens=1), lambda event: gate.wait(30) or None)
+        fresh.submit(request("word " * 900, tools=(), max_tokens=1), listener("long"))
+        fresh.submit(request("two", tools=(), max_tokens=9), listener("short"))
+        gate.set()
+        assert [told.get(timeout=60) for _ in range(2)] == ["short", "long"]
+    finally:
+        fresh.close()
+
+
 def resident_bytes() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -184,7 +208,7 @@ def test_memory_is_bounded_over_a_thousand_requests() -> None:
         caches, objects, resident = held(), len(gc.get_objects()), resident_bytes()
         serve(700)
         gc.collect()
-        assert 0 < engine._prefixes.nbytes <= limit
+        assert 0 < engine.prefixes.nbytes <= limit
         # Not one more than what the pool holds, and those requests that are on their way out.
         assert held() <= caches + 70
         assert len(gc.get_objects()) <= objects + 5000

@@ -271,6 +271,29 @@ def test_properties_that_nobody_named_are_left_out_at_every_depth() -> None:
     assert "additionalProperties" not in schema
 
 
+def test_properties_may_be_named_as_keywords_are() -> None:
+    names = ("properties", "required", "enum", "default", "not", "allOf", "$ref", "anyOf")
+    inner = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    named = dict.fromkeys(names, inner)
+    schema = {"type": "object", "properties": named, "$defs": named, "required": list(names)}
+    shut = {**inner, "additionalProperties": False}
+    made = closed(schema)
+    assert made["properties"] == made["$defs"] == dict.fromkeys(names, shut)
+    assert made["additionalProperties"] is False
+    # They are what an answer has, and all that it has.
+    ids = babble(FACTORY.matcher(AnswerRules(format=JsonSchema(schema))), "names", 2000)
+    told = json.loads(tokenizer().decode(ids))
+    assert list(told) == list(names)
+    assert all(list(value) == ["a"] for value in told.values())
+
+
+def test_values_are_no_schemas() -> None:
+    enum = [{"properties": {"a": 1}}, {"not": 2}]
+    made = closed({"type": "object", "properties": {"pick": {"enum": enum}}})
+    assert made["properties"] == {"pick": {"enum": enum}}
+    assert made["additionalProperties"] is False
+
+
 @pytest.mark.parametrize(
     "schema",
     [

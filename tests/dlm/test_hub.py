@@ -3,20 +3,36 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import zlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from dlm.hub import find
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HELD = ("config.json", "model.safetensors", "tokenizer.json", "modeling.py", "weights.bin")
 PROGRAM = "import sys; from dlm.hub import find; print(find(sys.argv[1]))"
 
 
-def found(name: str, cache: Path, repo_root: Path) -> subprocess.CompletedProcess[str]:
-    """`find` in a process of its own: the hub's client reads its settings when imported."""
+def found(
+    name: str, cache: Path, repo_root: Path, hub: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """`find` in a process of its own: the hub's client reads its settings when imported.
+
+    Args:
+        name: Of the repository.
+        cache: Where copies are kept.
+        repo_root: Of this project.
+        hub: Address of a hub; empty for being offline.
+    """
+    where = {"HF_ENDPOINT": hub, "HF_HUB_DISABLE_XET": "1"} if hub else {"HF_HUB_OFFLINE": "1"}
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, name],
-        env={"HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(repo_root)},
+        env={"HF_HUB_CACHE": str(cache), "PYTHONPATH": str(repo_root), **where},
         capture_output=True,
         text=True,
         check=False,
@@ -34,6 +50,73 @@ def snapshot(cache: Path, *files: str) -> Path:
     for file in files:
         (place / file).write_text("{}", encoding="utf-8")
     return place
+
+
+class Hub(BaseHTTPRequestHandler):
+    """As much of a hub as a download asks for: what a repository holds, and its files."""
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def _answer(self, with_body: bool) -> None:
+        asked = self.path.partition("?")[0]
+        file = asked.rpartition(f"/resolve/{COMMIT}/")[2]
+        if asked.startswith("/api/models/owner/name/revision/"):
+            body = json.dumps(
+                {"id": "owner/name", "sha": COMMIT, "siblings": [{"rfilename": f} for f in HELD]}
+            )
+        elif asked.startswith("/api/models/owner/name/tree/"):
+            body = json.dumps(
+                [{"type": "file", "path": f, "size": 2, "oid": hex(i)} for i, f in enumerate(HELD)]
+            )
+        else:
+            body = "{}" if file in HELD else ""
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("ETag", f'"{zlib.crc32(asked.encode())}"')
+        if not body:
+            self.send_header("X-Error-Code", "RepoNotFound")
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_weights_configs_and_tokenizers_are_fetched_and_no_code(
+    tmp_path: Path, repo_root: Path, hub: str
+) -> None:
+    first = found("owner/name", tmp_path, repo_root, hub)
+    assert first.returncode == 0, first.stderr
+    place = Path(first.stdout.strip().splitlines()[-1])
+    assert {file.name for file in place.iterdir()} == set(HELD) - {"modeling.py", "weights.bin"}
+    # From then on it is there.
+    assert found("owner/name", tmp_path, repo_root).stdout == first.stdout
+
+
+def test_a_repository_that_the_hub_has_not_is_named(
+    tmp_path: Path, repo_root: Path, hub: str
+) -> None:
+    result = found("owner/other", tmp_path, repo_root, hub)
+    assert result.returncode == 1
+    told = result.stderr.strip()
+    assert "FileNotFoundError: owner/other: no such directory, not in the local hub cache" in told
+    assert "404" in told.rpartition("FileNotFoundError")[2]
 
 
 def test_a_directory_is_itself(tmp_path: Path) -> None:

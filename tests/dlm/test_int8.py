@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import torch
 from torch import nn
 
 from dlm.cache import KVCache
+from dlm.effort import Effort
+from dlm.engine import SHIPPED, Engine, Finished
 from dlm.int8 import Int8Linear, largest_weight, round_weights
 from dlm.model import Rows
 from tests.dlm import tiny
+from tests.dlm.asking import ask, collected, request, submit
 
 
 def layer(width: int = 64, outs: int = 48, bias: bool = False) -> nn.Linear:
@@ -44,6 +48,43 @@ def test_a_row_does_not_depend_on_the_others() -> None:
     together = rounded(x)
     for rows in (slice(0, 1), slice(4, 20), slice(1, 33)):
         assert torch.equal(rounded(x[rows]), together[rows])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("width", "outs"), [(256, 512), (256, 1536), (768, 256), (256, 4096)])
+def test_a_row_gets_the_same_bits_in_every_number_of_rows(
+    width: int, outs: int, threads: int
+) -> None:
+    """At the sizes of the shipped model's matrices."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        rounded = Int8Linear(layer(width, outs).weight)
+        x = torch.randn(32, width)
+        together = rounded(x)
+        for count in range(1, 33):
+            assert torch.equal(rounded(x[:count]), together[:count]), count
+            assert torch.equal(rounded(x[-count:]), together[-count:]), count
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_shipped_model_answers_the_same_in_any_batch() -> None:
+    """Calls and sentences, alone and then 3 and 8 at once."""
+    said = ("set a timer for ten minutes", "what time is it", "hello there", "tell me a joke")
+    wanted = [
+        request(words, effort=effort) for words in said for effort in (Effort.INSTANT, Effort.LOW)
+    ]
+    with closing(Engine.load(SHIPPED, dtype=torch.int8, device="cpu")) as engine:
+        assert "int8" in engine.placement
+        alone = [ask(engine, one).answer for one in wanted]
+        for size in (3, 8):
+            for start in range(0, len(wanted), size):
+                queues = [submit(engine, one) for one in wanted[start : start + size]]
+                for at, events in enumerate(queues, start):
+                    done = collected(events)[-1]
+                    assert isinstance(done, Finished), done
+                    assert done.answer == alone[at], (size, at)
 
 
 def test_rows_and_outputs_of_zeros_stay_zero() -> None:

@@ -8,9 +8,13 @@ from torch import Tensor
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dlm.cache import KVCache
+from dlm.decode import PREFILL_CHUNK, Decoder
+from dlm.forwards import Forward, drive, forward
+from dlm.int8 import round_weights
 from dlm.model import RMSNorm, Rows, Transformer
+from dlm.rope import RopeScaling
 from dlm.weights import save_model
-from tests.dlm.tiny import config, model
+from tests.dlm.tiny import config, model, vocabulary
 
 
 def ids(rows: int, length: int, seed: int = 3) -> Tensor:
@@ -30,6 +34,7 @@ def qwen3(made: Transformer, directory: Path) -> Qwen3ForCausalLM:
     """Stock transformers, reading the file that `save_model` writes."""
     save_model(made, directory, torch.float32)
     ours = made.config
+    stretched = {} if ours.rope_scaling is None else ours.rope_scaling.written()
     theirs = Qwen3Config(
         vocab_size=ours.vocab_size,
         hidden_size=ours.hidden_size,
@@ -39,7 +44,7 @@ def qwen3(made: Transformer, directory: Path) -> Qwen3ForCausalLM:
         num_key_value_heads=ours.num_key_value_heads,
         head_dim=ours.head_dim,
         max_position_embeddings=ours.max_position_embeddings,
-        rope_parameters={"rope_type": "default", "rope_theta": ours.rope_theta},
+        rope_parameters={"rope_type": "default", "rope_theta": ours.rope_theta, **stretched},
         rms_norm_eps=ours.rms_norm_eps,
         tie_word_embeddings=True,
         attention_bias=False,
@@ -228,6 +233,48 @@ def test_a_request_gets_the_same_bits_alone_and_in_any_company(threads: int) -> 
                 start = end
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_a_causal_position_gets_the_same_bits_however_many_are_forwarded(rounded: bool) -> None:
+    """What self-verification rests on: one position at a time, a block, or a prompt's chunk."""
+    made = model(seed=14, head_dim=64, hidden_size=96)
+    if rounded:
+        round_weights(made)
+    tokens = ids(1, 530, 5)[0]
+
+    def read(count: int) -> Tensor:
+        # Of 530 positions, which is less than attention would like to see of them.
+        cache, out = KVCache(made.config, 530), []
+        for part in tokens.split(count):
+            out.append(made.logits(made.packed(part, [Rows(cache, len(part), len(part))])))
+            cache.commit(len(part))
+        return torch.cat(out)
+
+    with torch.inference_mode():
+        one_by_one = read(1)
+        for count in (2, 7, 16, 100, 128, 530):
+            assert torch.equal(read(count), one_by_one), count
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [RopeScaling("linear", 8.0), RopeScaling("llama3", 8.0, 1024), RopeScaling("yarn", 8.0, 1024)],
+    ids=lambda scaling: scaling.kind,
+)
+def test_a_long_prompt_read_in_pieces_is_what_stock_qwen3_makes_of_it_at_once(
+    tmp_path: Path, scaling: RopeScaling
+) -> None:
+    made = model(seed=15, num_hidden_layers=1, max_position_embeddings=8192, rope_scaling=scaling)
+    tokens = ids(1, 5000, 6)
+    asked = Decoder(KVCache(made.config, 5016), tokens[0].tolist(), 8, vocabulary())
+    with torch.inference_mode():
+        rest = drive(made, asked.cache, asked.prefill())
+        (ours,) = forward(made, [(asked.cache, Forward(rest, len(rest)))])
+        stock = qwen3(made, tmp_path)
+        expected = stock(tokens, logits_to_keep=len(rest)).logits[0]
+    assert (asked.progress.forwards, len(rest)) == (5000 // PREFILL_CHUNK, 5000 % PREFILL_CHUNK)
+    torch.testing.assert_close(ours, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_each_request_writes_into_its_own_cache() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dlm.padding import GRAIN, padded
+from dlm.padding import GRAIN, STRETCH, padded, whole_keys
 
 
 @pytest.mark.parametrize(("rows", "after"), [(1, 16), (15, 16), (16, 16), (17, 32), (48, 48)])
@@ -32,3 +32,30 @@ def test_a_row_gets_the_same_bits_in_any_company(inner: int, outer: int, threads
                 assert torch.equal(functional.linear(padded(rows), weight)[place], alone)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("head_dim", [8, 64, 128])
+def test_a_query_gets_the_same_bits_however_far_the_keys_go_on(head_dim: int) -> None:
+    generator = torch.Generator().manual_seed(2)
+    queries, keys, values = torch.randn(3, 1, 2, 3 * STRETCH, head_dim, generator=generator)
+
+    def attended(at: int, end: int) -> torch.Tensor:
+        """The query at a position, when so many keys are there."""
+        seen = whole_keys(end, head_dim)
+        assert end <= seen <= end + STRETCH
+        mask = torch.zeros(1, 1, GRAIN, seen)
+        mask[..., at + 1 :] = -torch.inf
+        asking = queries[:, :, at : at + 1].expand(-1, -1, GRAIN, -1).contiguous()
+        seen_keys = keys[:, :, :seen], values[:, :, :seen]
+        return functional.scaled_dot_product_attention(asking, *seen_keys, mask)[:, :, 0]
+
+    for at in (0, 15, 100, 190, 200, 380, 390, 511, 600, 720, 1000):
+        alone = attended(at, at + 1)
+        for further in (2, 16, 37, 128, 200):
+            assert torch.equal(attended(at, at + further), alone), (at, further)
+
+
+def test_keys_are_whole_in_stretches() -> None:
+    assert whole_keys(0, 64) == 0
+    assert whole_keys(STRETCH, 64) == STRETCH
+    assert whole_keys(2 * STRETCH + 1, 64) == 2 * STRETCH + whole_keys(1, 64)

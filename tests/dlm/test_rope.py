@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from transformers import Qwen3Config
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.qwen3.modeling_qwen3 import Qwen3RotaryEmbedding
 
 from dlm.rope import RopeScaling, RopeTable, frequencies, rotate
 
@@ -36,19 +37,33 @@ def read(group: dict[str, Any]) -> RopeScaling:
     return scaling
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=str)
-def test_frequencies_are_those_of_transformers(group: dict[str, Any]) -> None:
-    config = Qwen3Config(
+def stock(group: dict[str, Any]) -> Qwen3Config:
+    return Qwen3Config(
         hidden_size=256,
         num_attention_heads=4,
         head_dim=SIZE,
         max_position_embeddings=POSITIONS,
         rope_parameters=group | {"rope_theta": THETA},
     )
-    expected, scale = ROPE_INIT_FUNCTIONS[group["rope_type"]](config, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+def test_frequencies_are_those_of_transformers(group: dict[str, Any]) -> None:
+    expected, scale = ROPE_INIT_FUNCTIONS[group["rope_type"]](stock(group), torch.device("cpu"))
     scaling = read(group)
     torch.testing.assert_close(frequencies(SIZE, THETA, scaling), expected)
     assert scaling.scale == pytest.approx(scale)
+
+
+@pytest.mark.parametrize("group", [{"rope_type": "default"}, *GROUPS], ids=str)
+def test_the_last_of_128k_positions_is_turned_as_transformers_turns_it(
+    group: dict[str, Any],
+) -> None:
+    places = torch.tensor([0, 1, 4095, 4096, 40_000, 131_071])
+    expected = Qwen3RotaryEmbedding(stock(group))(torch.zeros(1), places[None])
+    cos, sin = RopeTable(SIZE, THETA, RopeScaling.read(group, POSITIONS)).at(places, 131_072)
+    torch.testing.assert_close(cos, expected[0][0])
+    torch.testing.assert_close(sin.abs(), expected[1][0].abs())
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)

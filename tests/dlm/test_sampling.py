@@ -74,6 +74,15 @@ def test_neighbouring_seeds_and_positions_do_not_share_noise() -> None:
     assert len(rows) == 900
 
 
+@pytest.mark.parametrize("seed", [0, 3589926852], ids=["no bit set", "every bit set"])
+def test_the_rarest_noise_is_finite(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 151,936 ids and 110 rows, one has every bit set: it must not win whatever its logit."""
+    seeds = np.array([seed], dtype=np.uint32)
+    monkeypatch.setattr("dlm.sampling.row_seeds", lambda *given: seeds)
+    noise = gumbel(0, range(1), 1)
+    assert -3 < noise.item() < 17
+
+
 def test_noise_has_the_right_distribution() -> None:
     noise = gumbel(11, range(64), 4096)
     assert abs(noise.mean() - np.euler_gamma) < 0.01

@@ -78,13 +78,16 @@ def assert_parity(given: Case, shares: int = 1) -> None:
 def check_requests(device: torch.device) -> None:
     """Prefill, denoise, verify and a mixture in one launch, with a request that has no rows."""
     assert_parity(
-        case([(5, 5, 5), (16, 90, 0), (0, 9, 0), (1, 1, 0), (7, 70, 7), (6, 20, 2)], device=device)
+        case(
+            [(5, 5, 5), (16, 90, 0), (0, 9, 0), (0, 0, 0), (1, 1, 0), (7, 70, 7), (6, 20, 2)],
+            device=device,
+        )
     )
 
 
 def check_shares(device: torch.device) -> None:
     """More shares than tiles of keys leave some with nothing to read."""
-    for shares in (2, 4):
+    for shares in (2, 4, 16):
         assert_parity(case([(3, 2 * KEY_TILE + 5, 1), (2, 4, 2)], device=device), shares)
 
 

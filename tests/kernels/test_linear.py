@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import reference
+from kernels import ops, reference
 
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
 
 from kernels import linear
-from kernels.linear import OUT_TILE, WIDTH_TILE
+from kernels.linear import OUT_TILE, WIDTH_TILE, parts_of
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
@@ -45,7 +45,18 @@ def check_parts(device: torch.device) -> None:
         assert_parity(x, weight, scale, parts)
 
 
-CHECKS = (check_parity, check_parts)
+def check_float8(device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(1)
+    for outs, width in [(30, 70), (OUT_TILE + 1, WIDTH_TILE + 1)]:
+        weight, scale = reference.quantize(
+            torch.randn(outs, width, generator=generator), torch.float8_e4m3fn
+        )
+        x = torch.randn(4, width, generator=generator)
+        for parts in (1, 2):
+            assert_parity(x.to(device), weight.to(device), scale.to(device), parts)
+
+
+CHECKS = (check_parity, check_parts, check_float8)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -58,13 +69,26 @@ def test_every_dtype(dtype: torch.dtype, device: torch.device) -> None:
     check_parity(device, dtype)
 
 
-def test_weights_in_float8(device: torch.device) -> None:
-    generator = torch.Generator().manual_seed(1)
-    weight, scale = reference.quantize(
-        torch.randn(30, 70, generator=generator), torch.float8_e4m3fn
-    )
-    x = torch.randn(4, 70, generator=generator)
-    assert_parity(x.to(device), weight.to(device), scale.to(device))
+def test_parts_are_those_of_the_matrix() -> None:
+    """As many as keep a large GPU busy, never more than there are tiles to share out."""
+    assert parts_of(24_576, 4096) == 1
+    assert parts_of(4096, 12_288) == 4
+    assert parts_of(256, 256) == 2
+    assert parts_of(1, 1) == 1
+
+
+# The interpreter multiplies tiles of other sizes in another order.
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn], ids=str)
+def test_a_row_does_not_depend_on_the_others(dtype: torch.dtype, device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(2)
+    weight, scale = reference.quantize(torch.randn(70, 300, generator=generator), dtype)
+    weight, scale = weight.to(device), scale.to(device)
+    x = torch.randn(32, 300, generator=generator).to(device, torch.bfloat16)
+    together = ops.linear(x, weight, scale)
+    for rows in (1, 5, 16, 31):
+        assert torch.equal(ops.linear(x[:rows], weight, scale), together[:rows])
 
 
 def test_inputs_may_be_strided(device: torch.device) -> None:

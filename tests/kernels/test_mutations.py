@@ -6,6 +6,7 @@ checks that one instead.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -39,9 +40,13 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (unmask, test_unmask, "x ^= x >> 15", "x ^= x >> 14"),
     (unmask, test_unmask, "tl.where(temperatures > 0.0, drawn, logits)", "drawn"),
     (unmask, test_unmask, "tile * COLUMNS + index, mask", "index, mask"),
+    (unmask, test_unmask, "mixed >> 9", "mixed >> 8"),
+    (unmask, test_unmask, "tl.load(rows_ptr + slot) < 0", "tl.load(rows_ptr + slot) < -9"),
+    (unmask, test_unmask, "tl.sum(sums * scale, axis=0)", "tl.sum(sums, axis=0)"),
+    (unmask, test_unmask, "tl.exp(logit - shift) / total", "1.0 / total"),
     (accept, test_accept, "(equal & to_the_left)", "equal"),
     (accept, test_accept, "confidence > bound", "confidence >= bound"),
-    (accept, test_accept, "bound / (rank + 2)", "bound / (rank + 1)"),
+    (accept, test_accept, "(rank + 2)", "(rank + 1)"),
     (accept, test_accept, "before <= bound", "before < bound"),
     (accept, test_accept, "good | (rank == 0)", "good"),
     (attention, test_attention, "causal, position + 1, length)", "causal, position, length)"),
@@ -51,6 +56,9 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (attention, test_attention, "positions % PAGE\n", "positions % PAGE + (page == 1)\n"),
     (attention, test_attention, "tl.exp(best - tl.max(best, axis=0))", "1.0 + 0 * best"),
     (attention, test_attention, "kv_head * heads_per_key + inner", "kv_head + inner"),
+    (attention, test_attention, "+ SIZE + 1) * scale,", "+ SIZE + 1),"),
+    (attention, test_attention, "mixed * scale[:, None], axis=0", "mixed, axis=0"),
+    (attention, test_attention, "share * total * HEADS + at", "at"),
     (norm, test_norm, "/ width + eps", "/ WIDTH + eps"),
     (norm, test_norm, "/ width + eps)", "/ width)"),
     (norm, test_norm, "tl.store(at, x, mask=inside)", "tl.store(at, x, mask=offsets < 0)"),
@@ -62,9 +70,48 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (rope, test_rope, "KV_HEADS + head - HEADS) *", "KV_HEADS) *"),
     (rope, test_rope, "/ (2 * HALF)", "/ HALF"),
     (linear, test_linear, "part * plane + at", "at"),
+    (linear, test_linear, "range(1, PARTS)", "range(1, PARTS - 1)"),
+    (linear, test_linear, "range(part * part_width, end, WIDTH)", "range(0, end, WIDTH)"),
+    (linear, test_linear, "if PARTS == 1:", "if PARTS == 0:"),
+    (linear, test_linear, "weight_stride + deep", "(weight_stride - 1) + deep"),
     (linear, test_linear, "width, (part + 1) * part_width", "width, (part + 2) * part_width"),
-    (linear, test_linear, "tl.load(scale_ptr + column", "tl.load(scale_ptr + 0 * column"),
+    (linear, test_linear, "scale_ptr + column, mask=inside", "scale_ptr + 0 * column, mask=inside"),
 ]  # fmt: skip
+
+
+def functions(source: str) -> dict[str, tuple[str, set[str]]]:
+    """Text of each function that Triton compiles, and what it calls."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and "triton.jit" in map(
+            ast.unparse, node.decorator_list
+        ):
+            calls = {ast.unparse(x.func) for x in ast.walk(node) if isinstance(x, ast.Call)}
+            found[node.name] = ast.get_source_segment(source, node) or "", calls
+    return found
+
+
+def planted(kernel: str, known: dict[str, tuple[str, set[str]]], texts: list[str]) -> int:
+    """How many of these texts stand in a kernel, or in what it calls."""
+    parts, left = set(), [kernel]
+    while left:
+        name = left.pop()
+        parts.add(name)
+        left += known[name][1] & known.keys() - parts
+    return sum(any(text.strip() in known[part][0] for part in parts) for text in texts)
+
+
+def test_every_kernel_has_three_planted_bugs() -> None:
+    counts = {}
+    for module in {mutation[0] for mutation in MUTATIONS}:
+        assert module.__file__ is not None
+        known = functions(Path(module.__file__).read_text(encoding="utf-8"))
+        texts = [good for kernel, _, good, _ in MUTATIONS if kernel is module]
+        for name in known:
+            if name.endswith("_kernel"):
+                counts[f"{module.__name__}.{name}"] = planted(name, known, texts)
+    assert len(counts) == 11
+    assert min(counts.values()) >= 3, counts
 
 
 @contextmanager

@@ -12,7 +12,9 @@ from kernels import reference
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
 
 from kernels import unmask
-from kernels.unmask import ROW_TILE, VOCABULARY_TILE, WIDTH_TILE
+from kernels.unmask import ROW_TILES, VOCABULARY_TILE, WIDTH_TILE
+
+ROW_TILE = ROW_TILES[-1]
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 Out = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -69,7 +71,7 @@ def check_parity(device: torch.device) -> None:
     for rows, columns, width in [
         (1, 1, 1),
         (3, 63, 20),
-        (ROW_TILE, VOCABULARY_TILE, WIDTH_TILE),
+        (ROW_TILES[0], VOCABULARY_TILE, WIDTH_TILE),
         (ROW_TILE + 1, 2 * VOCABULARY_TILE + 5, WIDTH_TILE + 3),
     ]:
         generator = torch.Generator().manual_seed(columns)
@@ -106,7 +108,30 @@ def check_noise(device: torch.device) -> None:
         assert_parity(hidden, weight, rows, None, (temperatures, seeds))
 
 
-CHECKS = (check_parity, check_bans, check_noise)
+def check_the_rarest_noise(device: torch.device) -> None:
+    """Of a seed and id 0 whose mixture has no bit set, or every one: finite, it decides nothing."""
+    hidden = torch.ones(2, 1, device=device)
+    weight = torch.tensor([[0.0], [40.0]], device=device)
+    seeds = torch.tensor([0, 3589926852], device=device)
+    noise = torch.ones(2, device=device), seeds
+    assert run(hidden, weight, torch.arange(2, device=device), None, noise)[0].tolist() == [1, 1]
+    assert reference.gumbel(seeds, torch.zeros_like(seeds)).isfinite().all()
+
+
+def check_padding(device: torch.device) -> None:
+    """Rows chosen by index, one of them twice; a tile of padding alone, and padding beside rows."""
+    hidden = torch.randn(2 * ROW_TILE, 8, device=device)
+    weight = torch.randn(50, 8, device=device)
+    rows = torch.full((2 * ROW_TILE + 3,), -1, dtype=torch.int64, device=device)
+    rows[:3] = torch.tensor([5, 0, 5])
+    assert_parity(hidden, weight, rows)
+    tokens, confidence, _ = run(hidden, weight, rows)
+    assert tokens[0] == tokens[2]
+    assert confidence[3:].isnan().all()
+    assert (tokens[3:] == 0).all()
+
+
+CHECKS = (check_parity, check_bans, check_noise, check_the_rarest_noise, check_padding)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -139,18 +164,6 @@ def test_the_entropy_of_equal_logits_is_the_log_of_their_number(device: torch.de
         torch.zeros(1, dtype=torch.int64, device=device),
     )
     assert entropy.item() == pytest.approx(math.log(500), rel=1e-6)
-
-
-def test_rows_are_chosen_by_index_and_padding_is_told_apart(device: torch.device) -> None:
-    hidden = torch.randn(2 * ROW_TILE, 8, device=device)
-    weight = torch.randn(50, 8, device=device)
-    rows = torch.full((2 * ROW_TILE + 3,), -1, dtype=torch.int64, device=device)
-    rows[:3] = torch.tensor([5, 0, 5])
-    assert_parity(hidden, weight, rows)
-    tokens, confidence, _ = run(hidden, weight, rows)
-    assert tokens[0] == tokens[2]
-    assert confidence[3:].isnan().all()
-    assert (tokens[3:] == 0).all()
 
 
 def test_strided_inputs(device: torch.device) -> None:
@@ -188,6 +201,19 @@ def test_noise_depends_on_seed_and_id_alone(device: torch.device) -> None:
     alone = run(hidden[:1], weight, rows[:1], None, (ones[:1], seeds[:1]))[0]
     assert together[0] == together[2] == together[4] == alone[0]
     assert len(set(together.tolist())) > 1
+
+
+# The interpreter multiplies tiles of other sizes in another order.
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
+    hidden = torch.randn(40, 500, device=device, dtype=torch.bfloat16)
+    weight = torch.randn(3000, 500, device=device, dtype=torch.bfloat16)
+    rows = torch.arange(40, device=device)
+    together = run(hidden, weight, rows)
+    for count in (1, 5, 16, 17, 32):
+        for whole, part in zip(together, run(hidden, weight, rows[:count]), strict=True):
+            assert torch.equal(whole[:count], part)
 
 
 def test_noise_draws_from_the_distribution() -> None:

@@ -5,7 +5,7 @@ from dlm.server.metrics import ApiMetrics
 
 
 def test_the_series() -> None:
-    metrics = ApiMetrics(CollectorRegistry())
+    metrics = ApiMetrics(CollectorRegistry(), lambda: 5.0)
     metrics.answered("chat/completions", 200)
     metrics.finished(Usage(10, 4, 6, 3, reasoning_tokens=2))
     metrics.began(0.2)
@@ -22,4 +22,5 @@ def test_the_series() -> None:
     assert value("quicksilver_api_forwards_total") == 3
     assert value("quicksilver_api_first_event_seconds_sum") == 0.2
     assert value("quicksilver_api_answer_seconds_count") == 1
+    assert value("quicksilver_prompt_cache_bytes") == 5
     assert b"quicksilver_api_live_requests 0.0" in metrics.render()

@@ -1,0 +1,202 @@
+"""Kernels compiled for a GPU that need not be there: ``python -m benchmarks.kernels.compiling``.
+
+The interpreter, in which kernels are tested without a device, takes much that the compiler refuses,
+and knows nothing of registers and shared memory. So all that `benchmarks.gpu` launches is launched
+here on tensors without memory, and every launch ends with the compiler: Triton's, down to the
+machine code of a Hopper (H100, H200). That whole denoising steps run on such tensors shows besides
+that nothing in them waits for the device: a value could not be read.
+
+Results: benchmarks/results/compiling.json. It must run without TRITON_INTERPRET.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+
+from benchmarks.dlm.gpu_step import MODELS, RULE, blocks_of
+from benchmarks.kernels.speed import SMALL, Shape, cases, linear_cases
+from benchmarks.report import machine, write
+from dlm.fused import FusedModel, Weights
+from dlm.model import Transformer
+from kernels import ops
+
+HOPPER = 90
+SHARED_BYTES = 227 * 1024
+"""What a program may take of a Hopper's shared memory."""
+
+_USED = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel as it was compiled.
+
+    Attributes:
+        name: Of the kernel's function.
+        constants: What it was compiled for.
+        dtypes: Of its tensors.
+        registers: Of a thread.
+        stack_bytes: Of a thread, in slow memory: what did not fit into registers.
+        shared_bytes: Of a program.
+        tensor_cores: Whether its products run on them.
+    """
+
+    name: str
+    constants: dict[str, Any]
+    dtypes: tuple[str, ...]
+    registers: int
+    stack_bytes: int
+    shared_bytes: int
+    tensor_cores: bool
+
+
+class _Device:
+    """What Triton asks of a device before it compiles."""
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return device
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", HOPPER, 32)
+
+
+@contextmanager
+def compiling() -> Iterator[list[Compiled]]:
+    """Within, launches of the project's kernels on tensors of no device compile and do no more.
+
+    Yields:
+        What was compiled so far, each once.
+
+    Raises:
+        RuntimeError: Triton was told to interpret.
+    """
+    from triton.runtime import driver
+    from triton.runtime.jit import JITFunction
+
+    from kernels.interpreter import INTERPRETED
+
+    if INTERPRETED:
+        raise RuntimeError("expected TRITON_INTERPRET not to be set: there is nothing to compile")
+    made: dict[int, Compiled] = {}
+    plain = JITFunction.run
+
+    def run(self: Any, *given: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        kernel = plain(self, *given, grid=grid, warmup=True, **options)
+        if id(kernel) not in made:
+            dtypes = [str(x.dtype)[6:] for x in given if isinstance(x, torch.Tensor)]
+            made[id(kernel)] = _told(self.__name__, kernel, options, tuple(dtypes))
+            told.append(made[id(kernel)])
+        return kernel
+
+    told: list[Compiled] = []
+    driver.set_active(_Device())
+    JITFunction.run = run
+    try:
+        with ops.interpreted():
+            yield told
+    finally:
+        JITFunction.run = plain
+
+
+def _told(name: str, kernel: Any, constants: dict[str, Any], dtypes: tuple[str, ...]) -> Compiled:
+    import triton
+
+    program = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(kernel.asm["cubin"])
+        file.flush()
+        command = [str(program), "--dump-resource-usage", file.name]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    used = _USED.search(said)
+    assert used is not None, said
+    registers, stack, local = map(int, used.groups())
+    mma = "mma.sync" in kernel.asm["ptx"] or "wgmma" in kernel.asm["ptx"]
+    return Compiled(name, constants, dtypes, registers, stack + local, kernel.metadata.shared, mma)
+
+
+def step(name: str, bits: Weights, batch: int) -> None:
+    """A denoising step and a verification at a model's shapes; of its layers, two."""
+    with torch.device("meta"):
+        model = Transformer(replace(MODELS[name], num_hidden_layers=2))
+    model = model.to(torch.bfloat16).eval().requires_grad_(False)
+    with torch.inference_mode():
+        fused = FusedModel(model, 1, 64, bits)
+        for rule in (RULE, ("factor", 1.0), ("entropy", 0.5)):
+            fused.step(blocks_of(fused, batch, 1024), rule)
+        fused.verify(blocks_of(fused, batch, 1024))
+
+
+def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
+    """Every operation of `benchmarks.kernels.speed`, and tokens that are drawn."""
+    # Few outputs, so that the inner dimension is split.
+    narrow = linear_cases(8, (shape.width, shape.inner), "meta", dtype)
+    for case in (*cases(batch, shape, "meta", dtype), *narrow):
+        case.run()
+    with torch.device("meta"):
+        hidden, head = (torch.empty(n, shape.width, dtype=dtype) for n in (32, shape.vocabulary))
+        rows = torch.zeros(32, dtype=torch.int64)
+        banned = torch.zeros(32, -(-shape.vocabulary // 32), dtype=torch.int32)
+        ops.unmask(hidden, head, rows, banned, (torch.ones(32), rows))
+        ops.confidence(torch.empty(32, shape.vocabulary, dtype=dtype))
+
+
+def launches(quick: bool) -> Iterator[Callable[[], None]]:
+    """All that is compiled; where it is to be quick, each kernel at least once."""
+    yield lambda: step("8B", "plain", 1)
+    yield lambda: operations(1, Shape(), torch.bfloat16)
+    if quick:
+        return
+    yield lambda: operations(32, Shape(), torch.bfloat16)
+    yield lambda: operations(2, SMALL, torch.float32)
+    yield lambda: operations(2, SMALL, torch.float16)
+    for name in MODELS:
+        for bits in get_args(Weights):
+            for batch in (1, 8):
+                yield lambda name=name, bits=bits, batch=batch: step(name, bits, batch)
+
+
+def main() -> None:
+    """Compile everything, and say what each kernel takes."""
+    parser = argparse.ArgumentParser(prog="benchmarks.kernels.compiling", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="each kernel once, nothing written")
+    quick = parser.parse_args().quick
+    began = machine()
+    try:
+        with compiling() as made:
+            for launch in launches(quick):
+                launch()
+    except RuntimeError as error:
+        sys.exit(f"benchmarks.kernels.compiling: {error}")
+    for one in made:
+        print(f"{one.name:18} {one.dtypes[0]:9} {one.registers:3} registers, {one.stack_bytes} "
+              f"bytes of stack, {one.shared_bytes:6} of shared memory, tensor cores: "
+              f"{one.tensor_cores}, {one.constants}")  # fmt: skip
+    if not quick:
+        import triton
+
+        figures = {
+            "triton": triton.__version__,
+            "capability": HOPPER,
+            "kernels": [asdict(x) for x in made],
+        }
+        print(write("compiling", "benchmarks.kernels.compiling", figures, began))
+
+
+if __name__ == "__main__":
+    main()

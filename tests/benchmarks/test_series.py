@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report, series
+from benchmarks.series import Series, add_options
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for module in (report, series):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def made(*arguments: str) -> Series:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return Series("some", "benchmarks.some", parser.parse_args(arguments))
+
+
+def test_each_figure_is_written_when_it_comes(results: Path) -> None:
+    one = made()
+    one.tell({"device": "none"})
+    one.add("first", lambda: 1)
+    told = json.loads((results / "some.json").read_text(encoding="utf-8"))
+    assert told["figures"] == {"device": "none", "first": 1}
+
+
+def test_it_goes_on_with_what_is_missing() -> None:
+    made().add("first", lambda: 1)
+    later = made("--go-on")
+    later.add("first", lambda: pytest.fail("measured twice"))
+    later.add("second", lambda: 2)
+    assert later.figures == {"first": 1, "second": 2}
+    assert made().figures == {}
+
+
+def test_nothing_begins_when_the_time_is_over(capsys: pytest.CaptureFixture[str]) -> None:
+    late = made("--minutes", "-1")
+    late.add("first", lambda: pytest.fail("begun"))
+    late.close()
+    assert capsys.readouterr().out.endswith("1 figures are left for --go-on\n")
