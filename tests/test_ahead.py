@@ -101,6 +101,26 @@ def test_without_a_pause_before_the_end_the_draft_is_revised() -> None:
     run(main())
 
 
+def test_a_draft_that_holds_under_other_words_sounds_from_what_was_made_ahead() -> None:
+    async def main() -> None:
+        voice = Voice()
+        model = Model(lambda _: LONG)
+        slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
+        async with calling(parts(model, voice, slow)) as line:
+            await line.say("tell me something about tea please now")
+            await line.next(ReplyEnded)
+            told = await drafts(line)
+            # The last words change nothing: one forward finds that all of the draft stands.
+            assert told.outcome == "revised"
+            final = [prompt for prompt in model.prompts if prompt.priority > 0]
+            assert [prompt.draft is not None for prompt in final] == [True]
+            assert len(voice.spoken) == len(set(voice.spoken))
+            started = line.times(ReplyStarted)[0] - line.turns_said[0]
+            assert line.heard_after() - started < 0.03
+
+    run(main())
+
+
 def test_a_draft_of_other_words_is_thrown_away() -> None:
     async def main() -> None:
         model = Model(lambda prompt: f"{last_user(prompt).split()[-1]} it is.")

@@ -84,6 +84,19 @@ async def test_a_closed_connection_ends_the_wait():
             await client.turn(tone(0.3))
 
 
+async def test_a_connection_that_breaks_says_how():
+    class Breaking(FakeRealtime):
+        async def _reply(self, socket, turn):
+            # With what it has not read, so that its end is a reset.
+            socket.transport.pause_reading()
+            await asyncio.sleep(0.1)
+            socket.transport.abort()
+
+    async with Breaking().running() as url, RealtimeClient.open(url) as client:
+        with pytest.raises(ConnectionError, match=r"1006 \(.+\)"):
+            await client.turn(tone(0.3))
+
+
 async def test_nobody_listening_is_an_os_error():
     with pytest.raises(OSError, match="Connect"):
         async with RealtimeClient.open("ws://127.0.0.1:9/v1/realtime"):

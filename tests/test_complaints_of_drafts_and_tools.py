@@ -17,6 +17,8 @@ from tests.virtual_parts import (
     Answer,
     Call,
     Model,
+    Recognizer,
+    Tape,
     call,
     calling,
     last_user,
@@ -44,10 +46,18 @@ async def answered(line: Call, text: str) -> ReplyEnded:
     return await line.next(ReplyEnded, lambda ended: ended.status is ReplyStatus.COMPLETED)
 
 
-def test_complaint_1_the_context_after_an_interruption_is_what_was_heard() -> None:
+@pytest.mark.parametrize("decode_s", [0.05, 2.0])
+@pytest.mark.parametrize("holds", [True, False])
+def test_complaint_1_the_context_after_an_interruption_is_what_was_heard(
+    holds: bool, decode_s: float
+) -> None:
     async def main() -> None:
         model = Model(lambda p: STORY if "story" in last_user(p) else "Fine.")
-        async with calling(parts(model)) as line:
+        # A slow recogniser has words only when the turn is over.
+        interim_ms = 240 if decode_s < 1 else 60_000
+        slow = Recognizer(Tape(), interim_ms, decode_s)
+        async with calling(parts(model, None, slow, "endpointing.barge_in_ms=5000")) as line:
+            line.session.update(holds=holds)
             await line.say("tell me a story")
             await line.next(ReplyHeard, lambda heard: heard.chars > 20)
             await line.say("no tell me the time")
@@ -77,6 +87,25 @@ def test_complaint_2_a_tools_result_survives_an_interruption_and_nothing_is_book
             await asyncio.sleep(8)
             assert virtual_tools.LEDGER == ["slow_book a boat"]
             assert ("tool", "Booked a boat.") in line.history()
+
+    run(main())
+
+
+def test_complaint_2_who_asks_again_for_what_took_too_long_has_it_once() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return tool_results(prompt)[0] if tool_results(prompt) else call("slow_book", what="a boat")
+
+    async def main() -> None:
+        loaded = parts(Model(answer), None, None, "turn.tool_timeout_s=1.0")
+        async with calling(loaded) as line:
+            await answered(line, "book a boat please")
+            await answered(line, "book a boat please")
+            await asyncio.sleep(12)
+            assert virtual_tools.LEDGER == ["slow_book a boat"]
+            told = [content for role, content in line.history() if role == "tool"]
+            assert told == ["Booked a boat."] * 2
+            # That it is done is said once.
+            assert [ended.text for ended in line.of(ReplyEnded)].count("Booked a boat.") == 1
 
     run(main())
 

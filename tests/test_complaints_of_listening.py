@@ -183,17 +183,22 @@ def test_a_held_sound_stays_where_it_was() -> None:
     run(main())
 
 
-def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one() -> None:
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.2, 0.4, 0.6])
+def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one(
+    holds: bool, after_s: float
+) -> None:
     async def main() -> None:
         async with calling(noisy("endpointing.profile=eager")) as line:
+            line.session.update(holds=holds)
             await line.say("set a timer for ten minutes")
-            await line.next(FinalTranscript)
-            await asyncio.sleep(0.2)
+            await line.next(UserSpeechStopped)
+            await asyncio.sleep(after_s)
             await line.say("and tell me a story")
             await line.next(ReplyText, lambda text: text.delta.startswith("Once"))
+            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
             whole = "set a timer for ten minutes and tell me a story"
-            assert line.history()[0] == ("user", whole)
-            assert [role for role, _ in line.history()][:2] == ["user", "agent"]
+            assert line.history() == [("user", whole), ("agent", STORY)]
 
     run(main())
 

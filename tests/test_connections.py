@@ -233,6 +233,26 @@ async def test_a_dead_peer_is_noticed() -> None:
         assert (await reading).startswith(b"HTTP/1.1 101 ")
 
 
+async def test_a_server_that_is_behind_drops_nobody() -> None:
+    async def endpoint(socket: WebSocket) -> None:
+        await socket.accept()
+        async for text in socket.iter_text():
+            # Busy for much longer, all messages together, than a ping's answer may take.
+            await asyncio.sleep(0.03)
+            if text == "last":
+                await socket.send_text(text)
+
+    app = Starlette(routes=[WebSocketRoute("/ws", endpoint)])
+    async with (
+        serving(app, ServerConfig(port=0, ping_s=0.1)) as address,
+        connect(f"ws://{address}/ws") as socket,
+    ):
+        for text in [*["x" * 1000] * 20, "last"]:
+            await socket.send(text)
+        async with asyncio.timeout(5):
+            assert await socket.recv() == "last"
+
+
 async def test_idle_connections_leave_room_for_a_live_one() -> None:
     async with running(max_connections_per_address=256) as address:
         idle = [await opened(address) for _ in range(200)]

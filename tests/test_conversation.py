@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.script import Script
-from voice.conversation import GOODBYE, NOT_HEARD, NOT_UNDERSTOOD, STILL_THERE
+from voice.conversation import NOT_HEARD, NOT_UNDERSTOOD
 from voice.errors import ProtocolError
 from voice.events import (
     Failure,
@@ -18,6 +18,7 @@ from voice.events import (
     UserSpeechStopped,
     UserTurnCommitted,
 )
+from voice.idleness import GOODBYE, STILL_THERE
 from voice.turns import (
     Announce,
     Emit,
@@ -322,3 +323,54 @@ def test_speech_resets_the_idle_count() -> None:
     script.played()
     script.feed(IdleElapsed())
     assert script.spoken().endswith(STILL_THERE)
+
+
+NOISE = pytest.mark.parametrize(
+    "nothing",
+    [
+        Transcript(2, "", final=True, confidence=0.0, end_sample=30_000),
+        RecognitionFailed(2, "it broke"),
+    ],
+)
+
+
+@NOISE
+def test_words_decoded_behind_the_next_sound_are_answered_when_that_was_nothing(
+    nothing: Transcript | RecognitionFailed,
+) -> None:
+    script = Script()
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), SpeechStarted(2, 24_000))
+    script.feed(Transcript(1, "what time is it", final=True, confidence=0.9, end_sample=16_000))
+    assert script.of(Generate) == []
+    script.feed(TurnEnded(2, 30_000, 38_000), nothing)
+    assert script.last(Generate).prompt.messages[-1].content == "what time is it"
+    script.model("It is noon.")
+    script.sent()
+    script.played()
+    # It is answered once: another noise says nothing.
+    script.feed(SpeechStarted(3, 160_000), TurnEnded(3, 164_000, 170_000))
+    script.feed(Transcript(3, "", final=True, confidence=0.0, end_sample=164_000))
+    assert len(script.of(Generate)) == 1
+    assert script.conversation.quiet
+
+
+def test_words_decoded_behind_a_sound_that_the_client_drops_are_answered() -> None:
+    script = Script()
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), SpeechStarted(2, 24_000))
+    script.feed(Transcript(1, "what time is it", final=True, confidence=0.9, end_sample=16_000))
+    script.took(script.conversation.forget_turn())
+    assert script.last(Generate).prompt.messages[-1].content == "what time is it"
+
+
+def test_words_that_the_client_has_asked_about_itself_are_not_answered_again() -> None:
+    script = Script()
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), SpeechStarted(2, 24_000))
+    script.feed(Transcript(1, "what time is it", final=True, confidence=0.9, end_sample=16_000))
+    script.took(script.conversation.respond())
+    script.ask()
+    script.model("It is noon.")
+    script.sent()
+    script.played()
+    script.feed(TurnEnded(2, 30_000, 38_000))
+    script.feed(Transcript(2, "", final=True, confidence=0.0, end_sample=30_000))
+    assert len(script.of(Generate)) == 1

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+
 import pytest
 
 from tests.script import TOOLS, Script
+from voice.conversation import Conversation
 from voice.events import FinalTranscript, InterimTranscript, ReplyEnded, UserSpeechStarted
 from voice.turns import (
+    Draft,
     Generate,
     HoldSpeaking,
+    ModelAnswered,
+    ModelSaid,
     ReleaseSpeaking,
     RunTool,
+    SessionOptions,
     Speak,
+    SpeakingStopped,
     StopSpeaking,
 )
 from voice.types import (
@@ -131,6 +140,52 @@ def test_a_slow_recogniser_decides_after_the_turn() -> None:
     script.feed(final("okay"))
     assert script.commands[-1] == ReleaseSpeaking("resp2")
     assert script.conversation._turns == {}
+
+
+def test_the_model_sees_no_word_that_was_not_heard_however_late_it_is_decided() -> None:
+    for told in (False, True):
+        script = speaking()
+        script.feed(SpeechStarted(2, LATER))
+        if told:
+            script.feed(interim("what"), Pause(2, LATER + 4800))
+        end(script, "what was his name")
+        messages = [m.content for m in script.last(Generate).prompt.messages[1:]]
+        assert messages == ["tell me a story", "Once upon a time", "what was his name"]
+        assert script.history() == [
+            ("user", "tell me a story"), ("agent", "Once upon a time"),
+            ("user", "what was his name"),
+        ]  # fmt: skip
+
+
+def test_a_draft_behind_an_interruption_sees_what_was_heard_and_no_more() -> None:
+    script = Script("Once upon a time", draft_words=1, holds=True)
+    script.user("tell me a story")
+    script.model(STORY)
+    script.sent()
+    sound(script, "what was his name")
+    draft = script.last(Draft)
+    assert draft.words == "what was his name"
+    assert script.commands.index(draft) > script.commands.index(script.last(StopSpeaking))
+    rehearsed = next(c for c in script.conversation.rehearse(draft)[1] if isinstance(c, Generate))
+    end(script, "what was his name")
+    assert script.last(Generate).prompt == rehearsed.prompt
+    # What the draft was asked for must not come before it is known what was heard.
+    told = Conversation(SessionOptions(holds=True), {}, _ids(), draft_words=1)
+    for event in (SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), final("tell me a story", 1)):
+        told.feed(event)
+    told.feed(ModelSaid("resp2", STORY))
+    told.feed(ModelAnswered("resp2", (), False, 1, 1))
+    told.feed(SpeechStarted(2, LATER))
+    told.feed(Pause(2, LATER + 4800))
+    stopped = told.feed(interim("what was his name"))
+    assert StopSpeaking("resp2") in stopped
+    assert not [c for c in stopped if isinstance(c, Draft)]
+    assert [type(c) for c in told.feed(SpeakingStopped("resp2", "Once"))] == [Draft]
+
+
+def _ids() -> Callable[[str], str]:
+    numbers = itertools.count(1)
+    return lambda prefix: f"{prefix}{next(numbers)}"
 
 
 def test_a_recogniser_that_fails_lets_it_go_on() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue import ROOT, Dialogue
+from voice.dialogue import MAX_ENTRIES, ROOT, Dialogue
 from voice.errors import ProtocolError
 from voice.types import Message, Role, ToolCall
 
@@ -19,6 +19,18 @@ def _agent(text: str) -> Message:
 
 def _ids(dialogue: Dialogue) -> list[str]:
     return [entry.item_id for entry in dialogue]
+
+
+def test_a_long_dialogue_forgets_its_beginning() -> None:
+    dialogue = Dialogue()
+    for number in range(MAX_ENTRIES):
+        dialogue.add(f"user_{number}", _user("one"))
+    dialogue.say("agent_0", "two")
+    assert len(dialogue) == MAX_ENTRIES
+    assert _ids(dialogue)[:1] == ["user_1"]
+    assert dialogue.last_id == "agent_0"
+    with pytest.raises(ProtocolError):
+        dialogue.get("user_0")
 
 
 def test_entries_go_to_the_end_the_front_or_behind_another() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from voice.doubt import Doubt
 from voice.turns import HoldSpeaking, ReleaseSpeaking
 from voice.types import Transcript
@@ -35,3 +37,9 @@ def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> 
     assert doubt.proven(heard("", guess="two stop"), 8000)
     assert not doubt.proven(heard("", guess="not right"), 8000)
     assert doubt.proven(heard("", guess="not right"), 16_000)
+
+
+def test_how_it_sounded_counts() -> None:
+    doubt = Doubt(("resp1",), answering=False, start_sample=0)
+    assert doubt.proven(heard("wait"), 6400)
+    assert not doubt.proven(replace(heard("wait"), go_on=5.0), 6400)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
+from voice.backchannel_sound import asks_to_go_on
 from voice.config import EndpointingConfig
 from voice.ears import Ears, Heard
 from voice.errors import ModelError, ProtocolError
@@ -25,6 +26,7 @@ from voice.types import (
     SpeechStarted,
     Transcript,
     TurnEnded,
+    samples_of_ms,
 )
 
 OPTIONS = SessionOptions()
@@ -161,6 +163,22 @@ async def test_a_turn_is_heard_from_start_to_transcript() -> None:
         started = rig.heard[0]
         assert isinstance(started, SpeechStarted)
         assert abs(started.start_sample - SAMPLE_RATE_HZ) <= FRAME_SAMPLES
+
+
+async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pause() -> None:
+    async with _rig() as rig:
+        audio = np.concatenate([_silent(1.0), _loud(0.2), _silent(0.2), _loud(0.24)])
+        rig.hear(audio, _silent(2.0))
+        final = await rig.final()
+        assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
+        assert final.go_on is not None
+        assert final.go_on == asks_to_go_on(audio, samples_of_ms(640))
+
+
+async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
+    async with _rig() as rig:
+        rig.hear(_silent(1.0), _loud(1.2), _silent(2.0))
+        assert (await rig.final()).go_on is None
 
 
 @pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])

@@ -61,6 +61,24 @@ def test_a_slow_search_is_called_off_by_voice() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("after_s", [2.0, 9.0])
+def test_what_lets_itself_be_stopped_is_stopped_though_it_was_answered_for(after_s: float) -> None:
+    async def main() -> None:
+        loaded = parts(asks("dig", where="sand"), None, None, "turn.idle_timeout_s=0")
+        async with calling(loaded) as line:
+            await line.say("dig in the sand")
+            await asyncio.sleep(after_s)
+            await line.say("no stop that")
+            await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
+            await asyncio.sleep(30)
+            assert virtual_tools.LEDGER == ["dig sand"]
+            assert ("tool", "Error: The dig tool was stopped.") in line.history()
+            # That it was stopped is said once.
+            assert line.of(ReplyEnded)[-1].text == STOPPED
+
+    run(main())
+
+
 def test_what_took_too_long_is_told_when_it_is_done() -> None:
     async def main() -> None:
         loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.tool_timeout_s=1.5")

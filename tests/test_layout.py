@@ -30,6 +30,7 @@ STOREYS: list[dict[str, set[str]]] = [
             "waiting",
             "drafting",
             "doubt",
+            "idleness",
             "user_turn",
             "conversation",
             "beside",

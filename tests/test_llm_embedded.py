@@ -14,6 +14,7 @@ from dlm.weights import save_model
 from voice.config import LlmConfig
 from voice.errors import ModelError
 from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece, load_model
+from voice.llm_embedded import EmbeddedModel
 from voice.parts import Parts
 from voice.types import Message, Role, ToolSpec
 
@@ -68,6 +69,18 @@ async def test_the_embedded_model_answers_in_words_and_calls(checkpoint: Path) -
             assert call.arguments["duration"] in "set a timer for ten minutes"
     finally:
         await model.close()
+
+
+@pytest.mark.parametrize(("mib", "kept"), [(0, False), (1, True)])
+async def test_prompts_are_kept_up_to_a_limit(checkpoint: Path, mib: int, kept: bool) -> None:
+    config = LlmConfig(checkpoint=str(checkpoint), device="cpu", prompt_cache_mib=mib)
+    model, _ = load_model(config)
+    assert isinstance(model, EmbeddedModel)
+    await _events(model, HELLO)
+    await model.close()
+    size = model.engine.prefixes.nbytes
+    assert (size > 0) == kept
+    assert size <= mib * 2**20
 
 
 async def test_a_spoken_turn_is_not_thought_about(checkpoint: Path, tmp_path: Path) -> None:

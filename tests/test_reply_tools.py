@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.script import CLIENT_TOOL, Script
-from voice.turns import ModelFailed, RunTool, ToolAnswered
+from voice.turns import ModelFailed, RunTool, ToolAnswered, ToolFinished
 from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult, Transcript, TurnEnded
 
 
@@ -64,6 +64,35 @@ def test_a_call_that_still_runs_is_joined_whoever_asks() -> None:
     script.model("", milk("2"))
     first, again = keys(script)
     assert first == again
+
+
+def late(call_id: str) -> ToolResult:
+    return ToolResult(call_id, "set_timer", "Error: Too long.", error=True, unfinished=True)
+
+
+def test_who_asks_again_for_what_is_still_under_way_does_not_get_it_twice() -> None:
+    script = Script()
+    script.user("add milk")
+    script.model("", milk("1"))
+    script.feed(ToolAnswered(script.last(RunTool).reply_id, late("1")))
+    script.model("It takes long.")
+    script.sent()
+    script.played()
+    script.user("add milk", turn_id=2)
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first == again
+    # The second call brings the outcome of both, and that is told once.
+    script.tool(milk("2"), "Added.")
+    assert [content for role, content in script.history() if role == "tool"] == ["Added."] * 2
+    script.feed(ToolFinished(ToolResult("1", "set_timer", "Added.")))
+    script.model("Added milk.")
+    script.sent()
+    script.played()
+    assert script.conversation.quiet
+    script.user("add milk", turn_id=3)
+    script.model("", milk("3"))
+    assert keys(script)[2] != first
 
 
 def test_a_malformed_answer_does_not_make_another_call_of_it() -> None:

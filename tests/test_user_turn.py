@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from voice.doubt import Doubt
 from voice.drafting import Wording
-from voice.types import TurnEnded
+from voice.events import InterimTranscript
+from voice.turns import Emit, HoldSpeaking
+from voice.types import Pause, SpeechResumed, TurnEnded
 from voice.user_turn import UserTurn
 
 
@@ -15,3 +18,18 @@ def test_its_length_is_known_once_it_is_over() -> None:
 def test_a_turn_that_the_client_ends_at_once_has_no_length() -> None:
     turn = UserTurn("item1", 16_000, Wording(2), ended=TurnEnded(1, 8_000, 8_000))
     assert turn.seconds == 0
+
+
+def test_an_interim_transcript_is_told_once() -> None:
+    turn = UserTurn("item1", 0, Wording(2))
+    assert turn.shown(1, "set a") == [Emit(InterimTranscript(1, "item1", "set a"))]
+    assert turn.shown(1, "set a") == []
+    assert turn.shown(1, "set a timer") == [Emit(InterimTranscript(1, "item1", "set a timer"))]
+
+
+def test_who_goes_on_behind_a_pause_has_the_sound_held_again() -> None:
+    turn = UserTurn("item1", 0, Wording(2), doubt=Doubt(("resp1",), False, 0))
+    assert turn.pause(Pause(1, 8_000)) == []
+    assert (turn.paused, turn.end_sample) == (True, 8_000)
+    assert turn.pause(SpeechResumed(1, 12_000)) == [HoldSpeaking("resp1")]
+    assert (turn.paused, turn.end_sample) == (False, None)

@@ -6,7 +6,9 @@ import asyncio
 
 from voice.tools import Progress, tool
 
-NAMES = ("look_up", "slow_look_up", "book", "slow_book", "count", "end_conversation")
+NAMES = (
+    "look_up", "slow_look_up", "book", "slow_book", "count", "dig", "end_conversation",
+)  # fmt: skip
 LEDGER: list[str] = []
 
 
@@ -50,3 +52,12 @@ async def count(up_to: str, *, progress: Progress) -> str:
         progress.report(f"{number} of {up_to}.")
     await asyncio.sleep(0.6)
     return f"Counted to {up_to}."
+
+
+@tool(cancellable=True)
+async def dig(where: str) -> str:
+    """Dig for a long time."""
+    LEDGER.append(f"dig {where}")
+    await asyncio.sleep(20)
+    LEDGER.append(f"dug {where}")
+    return f"Dug in {where}."

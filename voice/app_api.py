@@ -66,4 +66,6 @@ def api_routes(
         limits.answer_tokens,
         reasons=shape.reasons,
     )
-    return Api(model.engine, card, gate, ApiMetrics(metrics.registry), limits).routes()
+    engine = model.engine
+    series = ApiMetrics(metrics.registry, lambda: engine.prefixes.nbytes)
+    return Api(engine, card, gate, series, limits).routes()

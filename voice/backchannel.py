@@ -1,7 +1,9 @@
-"""Whether something said while the agent speaks is meant to interrupt it: the words alone.
+"""Whether something said while the agent speaks is meant to interrupt it.
 
 "Mm-hmm" and "right" tell the speaker to go on. The same words are answers when the agent has just
-asked something. It knows English, and no audio.
+asked something. Single words are hard to recognise: of one or two, what was understood and how they
+sounded are added up in log odds. It knows English, and of audio what `voice.backchannel_sound`
+made of it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,12 @@ INTERRUPTS_FROM_S = 0.9
 """Sound that is this long is speech, understood or not; shorter and like no word, a cough."""
 SHORTEST_S = 0.12
 """No word is shorter: what is understood of such a scrap of one is anything."""
+FEW_WORDS = 2
+"""As many as a backchannel may be misheard as; the sound of more does not matter."""
+UNDERSTOOD, UNDERSTOOD_ELSE = 7.0, -2.0
+GUESSED, GUESSED_ELSE = 3.0, 1.0
+"""Log odds of words that ask to go on, and of others, that are added to those of their sound. Set
+on the tuning half of benchmarks/voice/interruptions.py. Guesses say little: most are wrong."""
 
 
 def _phrases(text: str) -> frozenset[str]:
@@ -52,7 +60,13 @@ def is_backchannel(text: str, answering: bool = False) -> bool:
     return bool(words) and _is_made_of(words, _HUMS if answering else _HUMS | _AGREEING)
 
 
-def interrupts(text: str, seconds: float, answering: bool = False, guess: str = "") -> bool:
+def interrupts(
+    text: str,
+    seconds: float,
+    answering: bool = False,
+    guess: str = "",
+    go_on: float | None = None,
+) -> bool:
     """Whether a sound made while the agent speaks is meant to stop it.
 
     Args:
@@ -61,15 +75,30 @@ def interrupts(text: str, seconds: float, answering: bool = False, guess: str = 
         answering: See `is_backchannel`.
         guess: What it may have been, where nothing was understood. A "right" with noise around it
             is guessed to be "not right", so one word that asks to go on is enough there.
+        go_on: Log odds, by its sound, that it asks to go on; None where nobody can tell. An answer
+            sounds like it too, so it says nothing where the agent has asked.
     """
     if seconds < SHORTEST_S:
         return False
-    if text.strip():
+    words, guessed = _words(text), _words(guess)
+    if go_on is not None and not answering and (words or guessed) and len(words) <= FEW_WORDS:
+        return go_on + _by_words(words, guessed) < 0
+    if words:
         return not is_backchannel(text, answering)
     if seconds >= INTERRUPTS_FROM_S:
         return True
-    words = _words(guess)
-    return bool(words) and not any(is_backchannel(word, answering) for word in words)
+    return bool(guessed) and not _any_asks_to_go_on(guessed, answering)
+
+
+def _by_words(words: list[str], guessed: list[str]) -> float:
+    """Log odds, by the words, that they ask to go on."""
+    if words:
+        return UNDERSTOOD if _is_made_of(words, _HUMS | _AGREEING) else UNDERSTOOD_ELSE
+    return GUESSED if _any_asks_to_go_on(guessed) else GUESSED_ELSE
+
+
+def _any_asks_to_go_on(words: list[str], answering: bool = False) -> bool:
+    return any(is_backchannel(word, answering) for word in words)
 
 
 def _words(text: str) -> list[str]:

@@ -67,7 +67,7 @@ class RealtimeClient:
 
     Attributes:
         events: Everything the server has sent, in order; to be read, not changed.
-        closed: Close code and reason once the connection is closed, else None.
+        closed: Close code and reason, or how it broke, once the connection is closed; else None.
     """
 
     def __init__(self, socket: ClientConnection, background: Samples) -> None:
@@ -113,6 +113,8 @@ class RealtimeClient:
             max_size=MAX_MESSAGE_BYTES,
             compression=None,
             proxy=None,
+            # A server that is behind reads a ping behind all audio sent before it, and is there.
+            ping_timeout=None,
         ) as socket:
             client = cls(socket, noise)
             try:
@@ -238,7 +240,7 @@ class RealtimeClient:
                     self.events.append(received)
                     self._changed.notify_all()
         async with self._changed:
-            self.closed = f"{self._socket.close_code} {self._socket.close_reason}".strip()
+            self.closed = _ending(self._socket)
             self._changed.notify_all()
 
     async def _act_on(self, event: dict[str, Any]) -> None:
@@ -272,3 +274,10 @@ class RealtimeClient:
                         "audio_end_ms": int(played.played_ms),
                     }
                 )
+
+
+def _ending(socket: ClientConnection) -> str:
+    """Close code and reason; where no close frame came, what happened instead."""
+    told = f"{socket.close_code} {socket.close_reason}".strip()
+    error = socket.protocol.close_exc
+    return told if error.rcvd else f"{told} ({socket.connection_exc or error})"

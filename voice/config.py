@@ -170,6 +170,9 @@ class LlmConfig(Section):
     """Refinement steps per block."""
     max_reply_tokens: int = Field(default=96, ge=8)
     """Longest reply, tokens."""
+    prompt_cache_mib: int = Field(default=256, ge=0)
+    """MiB kept of prompts that were read, so that a dialogue's next turn pays for its new words
+    alone."""
     remote: RemoteConfig = RemoteConfig()
     """A remote OpenAI-compatible model."""
 

@@ -184,11 +184,33 @@ class GuardedHttp(H11Protocol):
 class GuardedWebSocket(WebSocketsSansIOProtocol):
     """A connection that was counted when it was HTTP's.
 
+    On a busy machine the answer to a ping waits to be read behind audio that was sent before it. So
+    a far side counts as gone only when nothing at all has come of it, though it was listened to.
+
     Attributes:
         guard: Counts it.
     """
 
     guard: Connections
+    _heard = False
+
+    def data_received(self, data: bytes) -> None:
+        """Go on with what the far side sends."""
+        self._heard = True
+        super().data_received(data)
+
+    def send_keepalive_ping(self) -> None:
+        """Ask whether the far side is there."""
+        self._heard = False
+        super().send_keepalive_ping()
+
+    def keepalive_timeout(self) -> None:
+        """Drop a far side that is gone; wait on for one that has been heard, or not listened to."""
+        if (self._heard or self.read_paused) and self.ping_timeout is not None:
+            self._heard = False
+            self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
+            return
+        super().keepalive_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of the connection."""

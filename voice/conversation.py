@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from voice.dialogue import Dialogue
 from voice.doubt import Doubt
@@ -17,13 +18,11 @@ from voice.errors import ProtocolError
 from voice.events import (
     Failure,
     FinalTranscript,
-    InterimTranscript,
     TranscriptFailed,
-    UserIdle,
-    UserSpeechStarted,
     UserSpeechStopped,
     UserTurnCommitted,
 )
+from voice.idleness import GOODBYE, Idleness
 from voice.replying import Replying
 from voice.turns import (
     Announce,
@@ -57,8 +56,6 @@ from voice.waiting import calls_off
 
 NOT_UNDERSTOOD = "Sorry, I did not catch that."
 NOT_HEARD = "Sorry, I could not hear that."
-STILL_THERE = "Are you still there?"
-GOODBYE = "Goodbye."
 # Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
 APOLOGISE_FROM_S = 0.6
 REOPEN_MS = 700
@@ -98,7 +95,10 @@ class Conversation:
         self._last_turn = 0
         self._decided: TurnEnded | None = None
         self._waiting: deque[str] = deque(maxlen=16)
-        self._idle_count = 0
+        self._idleness = Idleness(self.dialogue, ids)
+        # A turn was understood when the user had made another sound already.
+        self._owed = False
+        self._once_stopped: list[Callable[[], list[Command]]] = []
 
     @property
     def active_reply(self) -> str | None:
@@ -137,6 +137,7 @@ class Conversation:
                 f"reply {self._agent.current.reply_id} is in progress",
                 "conversation_already_has_active_response",
             )
+        self._owed = False
         return self._agent.begin(self._last_turn, options or self.options)
 
     def ask(self, reply_id: str, context: Dialogue | None = None) -> list[Command]:
@@ -182,6 +183,7 @@ class Conversation:
                     self._waiting.append(result.content.removeprefix("Error: "))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
+                return self._stopped()
             case Announce(text):
                 self._waiting.append(text)
             case EndRequested(reason):
@@ -191,8 +193,9 @@ class Conversation:
                 return [Emit(Failure(turn_id, "llm", message))]
             case IdleElapsed():
                 return self._idle(event)
-            case Pause() | SpeechResumed():
-                return self._pause(event)
+            case Pause(turn_id) | SpeechResumed(turn_id):
+                turn = self._turns.get(turn_id)
+                return turn.pause(event) if turn else []
             case _:
                 return self._agent.feed(event)
         return []
@@ -207,9 +210,9 @@ class Conversation:
         turn = self._open(event.turn_id, event.start_sample)
         reopens = self._reopens(event)
         self._speaking = event.turn_id
-        self._idle_count = 0
+        self._idleness.broken()
         if not self.options.interrupt_response:
-            return [self._started(event.turn_id, turn)]
+            return [turn.started(event.turn_id)]
         sounding = self._agent.sounding
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
         replies = tuple(reply.reply_id for reply in sounding)
@@ -219,11 +222,8 @@ class Conversation:
             return doubt.hold()
         turn.cut = None if self._agent.silent else doubt
         # A client flushes on this event, so it goes out before anything that takes longer.
-        told = self._started(event.turn_id, turn)
+        told = turn.started(event.turn_id)
         return [told, *self._agent.interrupt("turn_detected", withdraw=reopens)]
-
-    def _started(self, turn_id: int, turn: UserTurn) -> Command:
-        return Emit(UserSpeechStarted(turn_id, turn.item_id, turn.start_sample))
 
     def _reopens(self, event: SpeechStarted) -> bool:
         """Whether the user only goes on with the turn that the agent is answering."""
@@ -232,17 +232,6 @@ class Conversation:
         if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
             return False
         return event.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)
-
-    def _pause(self, event: Pause | SpeechResumed) -> list[Command]:
-        turn = self._turns.get(event.turn_id)
-        if turn is None:
-            return []
-        turn.paused = isinstance(event, Pause)
-        if isinstance(event, Pause):
-            turn.end_sample = event.end_sample
-            return []
-        turn.end_sample = None
-        return turn.doubt.hold() if turn.doubt else []
 
     def _lasted(self, turn_id: int) -> list[Command]:
         turn = self._turns.get(turn_id)
@@ -257,7 +246,15 @@ class Conversation:
         if turn is None or turn.doubt is None:
             return []
         turn.doubt = None
-        return [self._started(turn_id, turn), *self._agent.interrupt("turn_detected")]
+        return [turn.started(turn_id), *self._agent.interrupt("turn_detected")]
+
+    def _stopped(self, then: Callable[[], list[Command]] | None = None) -> list[Command]:
+        """Go on once all that was stopped is known as far as it was heard: the model sees that."""
+        self._once_stopped += [then] if then else []
+        if not self._agent.silent:
+            return []
+        waiting, self._once_stopped = self._once_stopped, []
+        return [command for go_on in waiting for command in go_on()]
 
     def _weigh(self, turn_id: int, turn: UserTurn, heard: Transcript) -> list[Command]:
         """At a pause: stop the agent, or let it go on as long as the pause lasts."""
@@ -270,7 +267,7 @@ class Conversation:
         """The client has dropped what was heard of the turn that is under way."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
-        return turn.doubt.release() if turn and turn.doubt else []
+        return turn.doubt.release() if turn and turn.doubt else self._nothing_heard()
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
         turn = self._turns.get(event.turn_id)
@@ -288,7 +285,7 @@ class Conversation:
             return []
         out = self._weigh(turn_id, turn, turn.transcript)
         if turn.doubt is None:
-            return out + self._commit(turn.ended, turn)
+            return out + self._stopped(partial(self._commit, turn.ended, turn))
         del self._turns[turn_id]
         return out
 
@@ -316,11 +313,9 @@ class Conversation:
         weighed = self._weigh(event.turn_id, turn, event) if turn.doubt else []
         if turn.doubt or not event.text:
             return weighed
-        told: list[Command] = []
-        if event.text != turn.told:
-            turn.told = event.text
-            told.append(Emit(InterimTranscript(event.turn_id, turn.item_id, event.text)))
-        return weighed + told + self._draft(event.turn_id, turn, event.text)
+        told = turn.shown(event.turn_id, event.text)
+        draft = partial(self._draft, event.turn_id, turn, event.text)
+        return weighed + told + (self._stopped(draft) if weighed else draft())
 
     def _draft(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
         options = self.options
@@ -356,12 +351,22 @@ class Conversation:
                 out += self._agent.go_on(turn_id, self.options)
         elif heard.text:
             self.dialogue.say(turn.item_id, heard.text)
+            self._owed = not manual and self._speaking is not None
             if answers:
                 stopped = calls_off(heard.text) and self._agent.stop_tools(turn_id, self.options)
                 out += stopped or self._agent.start(turn_id, self.options)
-        elif answers and seconds >= APOLOGISE_FROM_S:
-            out += self._say(NOT_UNDERSTOOD)
+        elif not manual:
+            out += self._nothing_heard(NOT_UNDERSTOOD if seconds >= APOLOGISE_FROM_S else "")
         return out
+
+    def _nothing_heard(self, apology: str = "") -> list[Command]:
+        """Answer a turn before, where that still waits; else apologise, if in any words."""
+        if not self._answers_by_itself():
+            return []
+        owed, self._owed = self._owed, False
+        if owed:
+            return self._agent.start(self._last_turn, self.options)
+        return self._say(apology) if apology else []
 
     def _answers_by_itself(self) -> bool:
         free = self._agent.current is None and self._speaking is None
@@ -379,21 +384,15 @@ class Conversation:
             Emit(TranscriptFailed(event.turn_id, turn.item_id, event.message)),
             Emit(Failure(event.turn_id, "asr", event.message)),
         ]
-        return out + (self._say(NOT_HEARD) if self._answers_by_itself() else [])
+        return out + self._nothing_heard(NOT_HEARD)
 
     def _idle(self, event: IdleElapsed) -> list[Command]:
         if not self.quiet:
             return []
-        if not self.options.idle_ends:
-            item_id, previous = self._ids("item"), self.dialogue.last_id
-            self.dialogue.add(item_id, Message(Role.USER))
-            silence = event.start_sample, event.end_sample
-            return [Emit(UserIdle(item_id, previous, *silence)), *self._say(STILL_THERE)]
-        self._idle_count += 1
-        if self._idle_count == 1:
-            return self._say(STILL_THERE)
-        self._agent.ending = "idle"
-        return self._say(GOODBYE)
+        told, words = self._idleness.elapsed(event, self.options)
+        if words == GOODBYE:
+            self._agent.ending = "idle"
+        return told + self._say(words)
 
     def _say(self, text: str) -> list[Command]:
         return self._agent.say(text, self._last_turn, self.options)

@@ -12,6 +12,8 @@ from voice.errors import ProtocolError
 from voice.types import Message, Role
 
 ROOT = "root"
+MAX_ENTRIES = 2000
+"""Kept of one dialogue; the first goes when there are more. The model sees far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Dialogue:
             at = 0
         elif previous_item_id is not None:
             at = self._index(previous_item_id, "previous_item_id") + 1
-        self._entries.insert(at, Entry(item_id, message))
+        self._insert(at, Entry(item_id, message))
 
     def get(self, item_id: str) -> Message:
         """The message with this id.
@@ -97,7 +99,7 @@ class Dialogue:
             if entry.item_id == item_id:
                 self._entries[index] = Entry(item_id, replace(entry.message, content=content))
                 return
-        self._entries.append(Entry(item_id, Message(Role.AGENT, content)))
+        self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, content)))
 
     def user_texts(self, count: int) -> tuple[str, ...]:
         """What the user said in the last so many messages, newest first."""
@@ -130,6 +132,11 @@ class Dialogue:
         while tail and tail[0].role is not Role.USER:
             tail.pop(0)
         return tuple(tail)
+
+    def _insert(self, at: int, entry: Entry) -> None:
+        self._entries.insert(at, entry)
+        if len(self._entries) > MAX_ENTRIES:
+            del self._entries[0]
 
     def _index(self, item_id: str, param: str = "item_id") -> int:
         for index, entry in enumerate(self._entries):

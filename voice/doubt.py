@@ -55,4 +55,4 @@ class Doubt:
     def proven(self, heard: Transcript, end_sample: int) -> bool:
         """Whether what was heard up to a sample means to interrupt."""
         seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
-        return interrupts(heard.text, seconds, self.answering, heard.guess)
+        return interrupts(heard.text, seconds, self.answering, heard.guess, heard.go_on)

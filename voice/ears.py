@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voice.audio import Framer, StreamResampler
+from voice.backchannel_sound import asks_to_go_on
 from voice.config import EndpointingConfig
 from voice.endpointing import Endpointer
 from voice.errors import ModelError, ProtocolError
@@ -70,11 +71,14 @@ class _Turn:
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: What the newest one brought.
         sounded: The audio before the pause, until it has been measured.
+        speech: How many of its last samples are the turn's.
         prosody: How it sounded.
+        go_on: See `Transcript`.
         ended: Whether the turn is over.
     """
 
     turn_id: int
+    start_sample: int
     waiting: deque[AudioFrame] = field(default_factory=deque)
     held: deque[AudioFrame] = field(default_factory=deque)
     paused: bool = False
@@ -82,7 +86,9 @@ class _Turn:
     decoded: int = 0
     final: Transcript | None = None
     sounded: Samples | None = None
+    speech: int = 0
     prosody: Prosody | None = None
+    go_on: float | None = None
     ended: bool = False
     stream: RecognizerStream | None = None
 
@@ -183,7 +189,7 @@ class Ears:
         else:
             start = self._buffer[0].start_sample
             events = self._endpointer.force_end(EndReason.MANUAL, start)[1:]
-            self._open(events[0].turn_id, self._buffer)
+            self._open(events[0].turn_id, start, self._buffer)
         for event in events:
             self._follow(event)
         self._buffer.clear()
@@ -253,7 +259,7 @@ class Ears:
             case SpeechStarted(turn_id, start_sample):
                 first = start_sample - self._endpointer.pre_roll_samples
                 frames = [frame for frame in self._before if frame.start_sample >= first]
-                self._open(turn_id, deque(frames))
+                self._open(turn_id, start_sample, deque(frames))
             case Pause(_, end_sample):
                 self._pause(end_sample)
             case SpeechResumed():
@@ -263,9 +269,9 @@ class Ears:
                 return
         self._tell(event)
 
-    def _open(self, turn_id: int, frames: deque[AudioFrame]) -> None:
+    def _open(self, turn_id: int, start_sample: int, frames: deque[AudioFrame]) -> None:
         self._cues = Cues()
-        self._turn = _Turn(turn_id, waiting=deque(frames))
+        self._turn = _Turn(turn_id, start_sample, waiting=deque(frames))
         self._request(self._turn)
 
     def _pause(self, end_sample: int) -> None:
@@ -273,6 +279,7 @@ class Ears:
         if turn is not None:
             before = [f.samples for f in self._recent if f.end_sample <= end_sample]
             turn.sounded = np.concatenate(before) if before else None
+            turn.speech = end_sample - turn.start_sample
             turn.paused = True
             turn.decodes += 1
             self._request(turn)
@@ -281,7 +288,7 @@ class Ears:
         turn = self._turn
         if turn is not None:
             turn.paused = False
-            turn.final = turn.prosody = None
+            turn.final = turn.prosody = turn.go_on = None
             # What was thought of the pause does not hold for the next one.
             self._cues = Cues(self._cues.text, self._cues.sure)
             turn.waiting.extend(turn.held)
@@ -292,6 +299,9 @@ class Ears:
         turn, self._turn = self._turn, None
         self._cues = Cues()
         self._buffer.clear()
+        # A turn that follows at once is not to begin with the last word of this one.
+        while self._before and self._before[0].start_sample < event.end_sample:
+            self._before.popleft()
         self._tell(event)
         if turn is None:
             return
@@ -325,8 +335,10 @@ class Ears:
         if turn.decoded < turn.decodes:
             turn.decoded = turn.decodes
             if turn.sounded is not None:
-                turn.prosody, turn.sounded = measure(turn.sounded), None
-            heard.append(turn.stream.finish())
+                turn.prosody = measure(turn.sounded)
+                turn.go_on = asks_to_go_on(turn.sounded, turn.speech)
+                turn.sounded = None
+            heard.append(replace(turn.stream.finish(), go_on=turn.go_on))
         return heard
 
     def _understand(self, turn: _Turn, transcript: Transcript) -> None:

@@ -114,6 +114,7 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
         engine = Engine.load(checkpoint, dtype, device, config.threads, config.kernels)
     except (OSError, ValueError) as error:
         raise ModelError(f"llm.checkpoint: {error}") from error
+    engine.prefixes.limit_bytes = config.prompt_cache_mib * 2**20
     line = f"language model: {name} on {engine.placement} (llm.engine = embedded)"
     return EmbeddedModel(engine, name), line
 

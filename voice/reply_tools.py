@@ -45,8 +45,12 @@ class ToolCalls:
         self._tools = tools
         self._ids = ids
         self._running: dict[str, _Running] = {}
-        # Calls that were answered for because they took too long → key, their results' entries.
-        self._unfinished: dict[str, tuple[str, str]] = {}
+        # Calls that were answered for because they took too long, and their results' entries.
+        self._unfinished: dict[str, tuple[_Running, str]] = {}
+        self._called_off: set[str] = set()
+        # Of the newest request: its own keys → those of the runs that its calls have joined.
+        self._origin = ""
+        self._joined: dict[str, str] = {}
 
     def origin(self) -> str | None:
         """The first of the user's messages since the user last heard the agent; None if none."""
@@ -74,7 +78,7 @@ class ToolCalls:
                 continue
             what = signature(call)
             # The same call twice in one answer is meant twice.
-            key = self._key_of_running(what, reply) or (f"{reply.origin}/{what}/{made[what]}")
+            key = self._key(what, reply, made[what])
             made[what] += 1
             spec = self._tools.get(call.name)
             stoppable = spec is not None and (spec.read_only or spec.cancellable)
@@ -93,34 +97,61 @@ class ToolCalls:
         message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
         self._dialogue.add(item_id, message, self._behind_calls(running.item_id))
         if result.unfinished:
-            self._unfinished[result.call_id] = (running.key, item_id)
+            self._unfinished[result.call_id] = (running, item_id)
+        else:
+            self._settle(running.key, result.content)
 
     def finished(self, result: ToolResult) -> bool:
         """Put what was done in the place of what was said for want of it.
 
         Returns:
-            Whether that is news: a call that repeats another has the same outcome.
+            Whether that is news: a call that repeats another has the same outcome, a reply that
+            waits for it tells it, and of one that was called off the user knows.
         """
-        key, _ = self._unfinished.get(result.call_id, ("", ""))
-        same = [call_id for call_id, (other, _) in self._unfinished.items() if other == key]
+        if result.call_id not in self._unfinished:
+            return False
+        key = self._unfinished[result.call_id][0].key
+        self._settle(key, result.content)
+        news = key not in self._called_off and key not in {r.key for r in self._running.values()}
+        self._called_off.discard(key)
+        return news
+
+    def _settle(self, key: str, content: str) -> None:
+        """What a run brought goes to all calls that were answered for without it."""
+        same = [call_id for call_id, (run, _) in self._unfinished.items() if run.key == key]
         known = {entry.item_id for entry in self._dialogue}
         for call_id in same:
             _, item_id = self._unfinished.pop(call_id)
             if item_id in known:
-                self._dialogue.say(item_id, result.content)
-        return bool(same)
+                self._dialogue.say(item_id, content)
 
     def stop(self) -> list[Command] | None:
         """Stop what can be stopped; None when no tool runs, and nothing when none lets itself."""
-        if not self._running:
+        late = [run for run, _ in self._unfinished.values() if run.stoppable]
+        if not self._running and not late:
             return None
-        keys = dict.fromkeys(run.key for run in self._running.values() if run.stoppable)
-        return [CancelTool(key) for key in keys]
+        self._called_off.update(run.key for run in late)
+        stoppable = [run for run in self._running.values() if run.stoppable]
+        return [CancelTool(key) for key in dict.fromkeys(run.key for run in stoppable + late)]
 
-    def _key_of_running(self, what: str, reply: Reply) -> str | None:
-        """The model does not see calls without an answer, so it makes them again."""
-        same = (run for run in self._running.values() if run.what == what)
-        return next((run.key for run in same if run.reply_id != reply.reply_id), None)
+    def _key(self, what: str, reply: Reply, count: int) -> str:
+        if reply.origin != self._origin:
+            self._origin, self._joined = reply.origin, {}
+        own = f"{reply.origin}/{what}/{count}"
+        if own not in self._joined:
+            at_work = self._at_work(what, reply)
+            self._joined[own] = at_work[count] if count < len(at_work) else own
+        return self._joined[own]
+
+    def _at_work(self, what: str, reply: Reply) -> list[str]:
+        """Keys of the same calls that run for other replies.
+
+        The model does not see calls without an answer, so it makes them again; and so does a user
+        who was told that it takes too long.
+        """
+        runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]
+        same = (run.key for run in runs if run.what == what and run.reply_id != reply.reply_id)
+        return list(dict.fromkeys(same))
 
     def _behind_calls(self, item_id: str) -> str:
         """The last of the calls and results that stand together with a call."""

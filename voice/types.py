@@ -125,6 +125,8 @@ class Transcript:
         end_sample: How far into the session's audio the decoder has heard.
         guess: Words too doubtful to be `text`, which is empty then: they tell "right" from "stop",
             and are no request.
+        go_on: Log odds, by its sound alone, that a short turn asks the speaker to go on; None where
+            nobody can tell.
     """
 
     turn_id: int
@@ -133,6 +135,7 @@ class Transcript:
     confidence: float
     end_sample: int
     guess: str = ""
+    go_on: float | None = None
 
 
 class Role(StrEnum):

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from voice.doubt import Doubt
 from voice.drafting import Wording
-from voice.types import SAMPLE_RATE_HZ, Transcript, TurnEnded
+from voice.events import InterimTranscript, UserSpeechStarted
+from voice.turns import Command, Emit
+from voice.types import SAMPLE_RATE_HZ, Pause, SpeechResumed, Transcript, TurnEnded
 
 
 @dataclass(slots=True)
@@ -36,3 +38,23 @@ class UserTurn:
         if self.ended is None:
             return 0.0
         return max(0, self.ended.end_sample - self.start_sample) / SAMPLE_RATE_HZ
+
+    def started(self, turn_id: int) -> Command:
+        """Tell the client that it has begun."""
+        return Emit(UserSpeechStarted(turn_id, self.item_id, self.start_sample))
+
+    def shown(self, turn_id: int, text: str) -> list[Command]:
+        """Tell the client an interim transcript, unless it knows that one."""
+        if text == self.told:
+            return []
+        self.told = text
+        return [Emit(InterimTranscript(turn_id, self.item_id, text))]
+
+    def pause(self, event: Pause | SpeechResumed) -> list[Command]:
+        """The user falls silent, or goes on: then what has been let go is held once more."""
+        self.paused = isinstance(event, Pause)
+        if isinstance(event, Pause):
+            self.end_sample = event.end_sample
+            return []
+        self.end_sample = None
+        return self.doubt.hold() if self.doubt else []

@@ -4,28 +4,27 @@ Interruptions: commands and orders of real people, and single words of theirs, t
 something else. Backchannels: single words of real people that mean go on, and hums, which nobody
 recorded, by flite's voices. Noise: a kitchen and a room. Each is heard as if the agent were
 speaking, whose echo is taken to be gone; figures are how often the agent is stopped, how soon its
-sound is held, and for how long where it goes on. Results: benchmarks/results/interruptions.json.
+sound is held, and for how long where it goes on. How single words sound was learned from, and all
+rules were set on, half of the voices: how often the others' stop the agent is told by itself.
+Results: benchmarks/results/interruptions.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import subprocess
-import tarfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import soundfile
-import soxr
 
-from benchmarks.report import ROOT, machine, percentiles, share, write
+from benchmarks.report import machine, percentiles, share, write
 from benchmarks.voice.corpus import SHARED, orders, people, read_audio
+from benchmarks.voice.short_words import recorded, spoken_by_flite
 from voice.asr.sphinx import SphinxRecognizer
 from voice.audio import Framer
+from voice.backchannel_sound import asks_to_go_on
 from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent
 from voice.doubt import Doubt
 from voice.endpointing import Endpointer
@@ -44,24 +43,32 @@ from voice.types import (
 from voice.vad import make_vad
 from voice.virtual_audio import room_tone, speech_span
 
-WORDS = ROOT.parent / "shared" / "data" / "speech" / "speech_commands.tar"
 STOPPING = ("stop", "no")
 OTHER = ("off", "down", "go", "left", "one")
 AGREEING = ("right", "yes")
-PER_WORD = 30
+PER_WORD, PER_OTHER_WORD = 60, 15
+"""Recordings of each word by either half of the speakers."""
 HUMS = ("um hum", "uh huh", "okay", "yeah", "oh", "I see", "right", "sure")
-VOICES = ("kal16", "slt", "rms", "awb")
 NOISE_SAMPLES = 2 * SAMPLE_RATE_HZ
 LEAD_S, TAIL_S = 0.5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """Something heard while the agent speaks; ``start`` is its first audible sample."""
+    """Something heard while the agent speaks.
+
+    Attributes:
+        kind: Of sound.
+        samples: (T,) int16 at 16 kHz.
+        start: Its first audible sample.
+        held_out: Whether it is by a voice that nothing was learned from or set on; None where that
+            holds for none of its kind.
+    """
 
     kind: str
     samples: Samples
     start: int
+    held_out: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,13 @@ class Outcome:
         held_after_ms: From its start to the moment the agent's sound was held; None when never.
         stopped_after_ms: The same for the moment the agent was stopped for good.
         silent_ms: How long a reply that went on was held.
+        held_out: See `Sound`.
     """
 
     held_after_ms: float | None
     stopped_after_ms: float | None
     silent_ms: float
+    held_out: bool | None = None
 
 
 class Bystander:
@@ -121,7 +130,8 @@ class Bystander:
                         doubt.lasted = True
                         stops = doubt.outlasted
                     case Pause(_, at) if stream is not None and doubt is not None:
-                        stops = doubt.proven(stream.finish(), at)
+                        sounded = asks_to_go_on(audio[:at], at - doubt.start_sample)
+                        stops = doubt.proven(replace(stream.finish(), go_on=sounded), at)
                         if not stops and held is not None:
                             silent, held = silent + now - held, None
                     case SpeechResumed():
@@ -144,28 +154,20 @@ def sentences() -> Iterator[Sound]:
             yield _sound("sentence", said.samples)
 
 
-def spoken_words(words: Sequence[str], kind: str) -> Iterator[Sound]:
-    """Single words of real people, the first so many speakers of each."""
-    left = dict.fromkeys(words, PER_WORD)
-    with tarfile.open(WORDS) as tar:
-        for member in tar:
-            word = Path(member.name).stem.split("-")[0]
-            if member.isfile() and left.get(word, 0):
-                left[word] -= 1
-                stored = tar.extractfile(member)
-                assert stored is not None
-                samples, rate_hz = soundfile.read(io.BytesIO(stored.read()), dtype="int16")
-                yield _sound(kind, _resampled(samples, rate_hz))
+def spoken_words(words: Sequence[str], kind: str, most: int = PER_WORD) -> Iterator[Sound]:
+    """Single words of real people, the first so many of each by either half of the speakers."""
+    found: Counter[tuple[str, bool]] = Counter()
+    for word in recorded():
+        which = word.word, word.held_out
+        if word.word in words and found[which] < most:
+            found[which] += 1
+            yield _sound(kind, word.samples, word.held_out)
 
 
 def hums() -> Iterator[Sound]:
     """What people say to listeners, by flite's voices."""
-    for voice in VOICES:
-        for text in HUMS:
-            command = ["flite", "-voice", voice, "-t", text, "-o", "/dev/stdout"]
-            wav = subprocess.run(command, capture_output=True, check=True).stdout
-            samples, rate_hz = soundfile.read(io.BytesIO(wav), dtype="int16")
-            yield _sound("synthetic backchannel", _resampled(samples, rate_hz))
+    for word in spoken_by_flite(HUMS):
+        yield _sound("synthetic backchannel", word.samples, word.held_out)
 
 
 def noises() -> Iterator[Sound]:
@@ -176,23 +178,19 @@ def noises() -> Iterator[Sound]:
             yield Sound("noise", audio[start : start + NOISE_SAMPLES], 0)
 
 
-def _resampled(samples: Any, rate_hz: int) -> Samples:
-    if rate_hz == SAMPLE_RATE_HZ:
-        return np.asarray(samples, np.int16)
-    return np.asarray(soxr.resample(samples, rate_hz, SAMPLE_RATE_HZ), np.int16)
-
-
-def _sound(kind: str, samples: Samples) -> Sound:
-    return Sound(kind, samples, speech_span(samples, SAMPLE_RATE_HZ)[0])
+def _sound(kind: str, samples: Samples, held_out: bool | None = None) -> Sound:
+    return Sound(kind, samples, speech_span(samples, SAMPLE_RATE_HZ)[0], held_out)
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Figures of one kind of sound."""
+    """Figures of one kind of sound; ``stopped_held_out`` where its voices are of two halves."""
+    others = [o for o in outcomes if o.held_out]
     held = [o.held_after_ms for o in outcomes if o.held_after_ms is not None]
     stopped = [o.stopped_after_ms for o in outcomes if o.stopped_after_ms is not None]
     silent = [o.silent_ms for o in outcomes if o.stopped_after_ms is None and o.silent_ms]
     return {
         "stopped": share(len(stopped), len(outcomes)),
+        "stopped_held_out": share(sum(o.stopped_after_ms is not None for o in others), len(others)),
         "held": share(len(held), len(outcomes)),
         "held_after_ms": percentiles(held),
         "stopped_after_ms": percentiles(stopped),
@@ -209,7 +207,7 @@ def main() -> None:
     sounds = [
         *sentences(),
         *spoken_words(STOPPING, "word that means stop"),
-        *spoken_words(OTHER, "another word"),
+        *spoken_words(OTHER, "another word", PER_OTHER_WORD),
         *spoken_words(AGREEING, "word that means go on"),
         *hums(),
         *noises(),
@@ -217,7 +215,8 @@ def main() -> None:
     bystander = Bystander(options.vad)
     outcomes: dict[str, list[Outcome]] = {}
     for sound in sounds:
-        outcomes.setdefault(sound.kind, []).append(bystander.hear(sound))
+        outcome = replace(bystander.hear(sound), held_out=sound.held_out)
+        outcomes.setdefault(sound.kind, []).append(outcome)
     figures = {kind: figures_of(found) for kind, found in outcomes.items()}
     for kind, group in figures.items():
         print(kind, group)

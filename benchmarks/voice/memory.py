@@ -1,22 +1,29 @@
 """Memory over many turns: ``python -m benchmarks.voice.memory``.
 
 One server holds `TURNS` spoken turns in real time: rounds of a few calls at once, each of so many
-turns and then hung up. Its resident set is read after every `EVERY` turns. The slope is of a
-straight line through what was read behind the first `WARM` turns, in which everything that is made
-once has been made; the largest part of that are the keys and values of earlier prompts, which the
-engine keeps up to a limit. On two quiet cores it takes about six minutes. Results:
-benchmarks/results/memory.json.
+turns and then hung up, no two rounds alike. Its resident set is read after every `EVERY` turns, and
+from its metrics how much of that is the prompt cache: keys and values of earlier prompts, which are
+kept up to ``llm.prompt_cache_mib``. The limit is set low here, so that the cache is full before the
+second half and what grows from then on is something else.
+
+Through the readings of the second half a straight line is laid. Memory is flat where its slope is
+at most `FLAT_KIB` a turn, or no more than two of its standard errors: then nothing tells it from no
+growth. A connection that breaks is counted, and its call goes on in a new one. On two quiet cores
+all takes about six minutes. Results: benchmarks/results/memory.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 
 from benchmarks.report import machine, shipped_checkpoint, write
@@ -24,48 +31,108 @@ from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.footprint import resident_mib
 from voice.client import RealtimeClient, at_client_rate
 from voice.demo_server import EMBEDDED, ServerProcess, as_arguments, serving
+from voice.errors import VoiceError
 from voice.types import SAMPLE_RATE_HZ
 
-TURNS, CALLS, ROUNDS, EVERY, WARM = 200, 4, 5, 10, 100
+TURNS, CALLS, ROUNDS, EVERY = 200, 4, 5, 5
+CACHE_MIB = 48
+TOLD_AT = (20, 100, 200)
+FLAT_KIB = 10.0
+"""2 MiB in 200 turns."""
 APART_S = 0.7
 SETTLE_S = 2.0
+MOST_BROKEN = 10
+CACHE_SERIES = "quicksilver_prompt_cache_bytes "
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Memory after so many turns, MiB.
+
+    Attributes:
+        turns: Held by then.
+        resident: Of the server's process.
+        cache: Of that, the prompt cache.
+    """
+
+    turns: int
+    resident: float
+    cache: float
 
 
 @dataclass(slots=True)
-class Readings:
-    """What was read of one server.
+class Held:
+    """What has been held, and what was read meanwhile.
 
     Attributes:
-        pid: Of the server.
-        turns: Held so far, over all calls.
+        server: That holds it.
+        turns: Over all calls.
         replied: Of these, answered.
-        read: (turns, MiB), in order.
+        broken: Why connections ended in the middle of a call.
+        read: In order.
     """
 
-    pid: int
+    server: ServerProcess
     turns: int = 0
     replied: int = 0
-    read: list[tuple[int, float]] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    read: list[Reading] = field(default_factory=list)
 
-    def count(self, replied: bool) -> None:
+    async def count(self, replied: bool) -> None:
         """One more turn."""
         self.turns += 1
         self.replied += replied
         if self.turns % EVERY == 0:
-            self.read.append((self.turns, resident_mib(self.pid)))
-            print(*self.read[-1], "MiB", flush=True)
+            self.read.append(await reading(self.server, self.turns))
+            print(self.read[-1], flush=True)
+
+    def broke(self, error: ConnectionError) -> None:
+        """A connection has broken.
+
+        Raises:
+            VoiceError: The server is gone, or connections break again and again.
+        """
+        self.broken.append(str(error))
+        print(f"behind turn {self.turns}: {error}", flush=True)
+        if not Path(f"/proc/{self.server.pid}").exists():
+            raise VoiceError(f"the server ended by itself behind turn {self.turns}")
+        if len(self.broken) > MOST_BROKEN:
+            raise VoiceError(f"{len(self.broken)} connections broke, the last so: {error}")
 
 
-async def call(
-    server: ServerProcess, number: int, lines: Sequence[Utterance], readings: Readings
-) -> None:
-    """Say lines, and no goodbye, in one conversation."""
-    await asyncio.sleep(number * APART_S)
-    async with RealtimeClient.open(server.realtime_url, greet=False) as client:
-        for line in lines:
-            samples = at_client_rate(line.samples, SAMPLE_RATE_HZ)
-            turn = await client.turn(samples)
-            readings.count(turn.status == "completed")
+async def reading(server: ServerProcess, turns: int) -> Reading:
+    """What the server takes now."""
+    async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
+        series = (await http.get(server.metrics_url)).text
+    return Reading(turns, resident_mib(server.pid), round(cache_mib(series), 1))
+
+
+def cache_mib(series: str) -> float:
+    """The prompt cache's size in a server's series, MiB.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for line in series.splitlines():
+        if line.startswith(CACHE_SERIES):
+            return float(line.removeprefix(CACHE_SERIES)) / 2**20
+    raise ValueError(f"got no series {CACHE_SERIES.strip()}; expected one in /metrics")
+
+
+async def call(lines: Sequence[Utterance], delay_s: float, held: Held) -> None:
+    """Say lines, and no goodbye, in one conversation, or where it breaks in several."""
+    await asyncio.sleep(delay_s)
+    left = list(lines)
+    while left:
+        try:
+            async with RealtimeClient.open(held.server.realtime_url, greet=False) as client:
+                while left:
+                    samples = at_client_rate(left.pop(0).samples, SAMPLE_RATE_HZ)
+                    turn = await client.turn(samples)
+                    await held.count(turn.status == "completed")
+        except ConnectionError as error:
+            held.broke(error)
+            await held.count(False)
 
 
 async def measure(options: list[str], turns: int, calls: int, rounds: int) -> dict[str, Any]:
@@ -74,34 +141,68 @@ async def measure(options: list[str], turns: int, calls: int, rounds: int) -> di
     staying = [line for line in demo_lines("assistant") if line.tool != "end_conversation"]
     async with serving(options) as server:
         await asyncio.sleep(SETTLE_S)
-        readings, idle = Readings(server.pid), resident_mib(server.pid)
-        for _ in range(rounds):
+        held, before = Held(server), await reading(server, 0)
+        for number in range(calls * rounds)[::calls]:
             async with asyncio.TaskGroup() as group:
-                for number in range(calls):
-                    lines = list(islice(cycle(staying), number, number + each))
-                    group.create_task(call(server, number, lines, readings))
+                for own in range(calls):
+                    first = (number + own) % len(staying)
+                    lines = list(islice(cycle(staying), first, first + each))
+                    group.create_task(call(lines, own * APART_S, held))
         await asyncio.sleep(SETTLE_S)
-        after = resident_mib(server.pid)
-    warm = [(at, mib) for at, mib in readings.read if at >= min(WARM, turns // 2)]
+        after = await reading(server, held.turns)
     return {
-        "turns": readings.turns,
-        "replied": readings.replied,
+        "turns": held.turns,
+        "replied": held.replied,
+        "connections_broken": held.broken,
         "calls_at_once": calls,
         "turns_of_a_call": each,
-        "idle_mib": idle,
-        "idle_after_all_calls_mib": after,
-        "slope_kib_per_turn": slope_kib(warm),
-        "slope_from_turn": warm[0][0] if warm else None,
-        "read_mib": [list(reading) for reading in readings.read],
+        "idle_mib": before.resident,
+        "idle_after_all_calls_mib": after.resident,
+        **summary(held.read),
+        "read_turns_resident_cache_mib": [[r.turns, r.resident, r.cache] for r in held.read],
     }
 
 
-def slope_kib(read: Sequence[tuple[int, float]]) -> float | None:
-    """KiB per turn of the line with the least squares; None of fewer than two readings."""
-    if len(read) < 2:
+def summary(read: Sequence[Reading]) -> dict[str, Any]:
+    """Memory at a few turns, and the line through the second half of the readings."""
+    turns = read[-1].turns if read else 0
+    half = [r for r in read if r.turns >= turns / 2]
+    told = [r for r in read if r.turns in TOLD_AT]
+    line = fitted([(r.turns, r.resident) for r in half])
+    return {
+        "resident_mib": {str(r.turns): r.resident for r in told},
+        "prompt_cache_mib": {str(r.turns): r.cache for r in told},
+        "second_half_from_turn": half[0].turns if half else None,
+        "second_half": line,
+        "second_half_without_cache": fitted([(r.turns, r.resident - r.cache) for r in half]),
+        "flat": is_flat(line) if line else None,
+    }
+
+
+def fitted(read: Sequence[tuple[int, float]]) -> dict[str, float] | None:
+    """The line with the least squares through (turn, MiB); None of fewer than three readings.
+
+    Returns:
+        Its slope and the standard error of that, KiB per turn, and how far the readings scatter
+        around it, MiB.
+    """
+    if len(read) < 3:
         return None
     turns, mib = np.array(read).T
-    return round(float(np.polyfit(turns, mib, 1)[0]) * 1024, 2)
+    (slope, start) = np.polyfit(turns, mib, 1)
+    scatter = float(np.sqrt(np.sum((mib - slope * turns - start) ** 2) / (len(read) - 2)))
+    error = scatter / float(np.sqrt(np.sum((turns - turns.mean()) ** 2)))
+    return {
+        "slope_kib_per_turn": round(float(slope) * 1024, 2),
+        "standard_error_kib_per_turn": round(error * 1024, 2),
+        "scatter_mib": round(scatter, 2),
+    }
+
+
+def is_flat(line: dict[str, float]) -> bool:
+    """Whether a line rises by little, or by no more than chance makes it."""
+    allowed = max(FLAT_KIB, 2 * line["standard_error_kib_per_turn"])
+    return line["slope_kib_per_turn"] <= allowed
 
 
 def main() -> None:
@@ -111,12 +212,15 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=CALLS, help="at once")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of calls, one after the other")
+    parser.add_argument("--name", default="memory", help="of the results file")
     given = parser.parse_args()
-    began, settings = machine(), [*EMBEDDED, *given.set]
+    began, started = machine(), time.monotonic()
+    settings = [*EMBEDDED, f"llm.prompt_cache_mib={CACHE_MIB}", *given.set]
     figures = asyncio.run(measure(as_arguments(settings), given.turns, given.calls, given.rounds))
-    print(figures)
+    figures["took_s"] = round(time.monotonic() - started, 1)
+    print({key: value for key, value in figures.items() if not key.startswith("read_")})
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
-    print(write("memory", "benchmarks.voice.memory", told, began))
+    print(write(given.name, "benchmarks.voice.memory", told, began))
 
 
 if __name__ == "__main__":

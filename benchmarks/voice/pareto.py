@@ -5,9 +5,10 @@ real server in real time and hears its replies. Silence alone ends the turn at s
 the client sets them; then each profile does. Dead air is voice to voice, the reply included.
 
 Recordings of the half that nothing was tuned on, whole and with a pause put between two words;
-several are said at once. That this changes nothing is shown on two points, a third of whose
-recordings are said once more, one at a time. On two quiet cores it takes about eleven minutes;
-``--most 3`` checks it. Results: benchmarks/results/pareto.json and docs/pareto.svg.
+several are said at once. Whether this changes anything ``--alone`` shows on two points, a third of
+whose recordings are said once more, one at a time; it takes three minutes more. On two quiet cores
+the rest takes about five and a half; ``--most 3`` checks it. Results:
+benchmarks/results/pareto.json and docs/pareto.svg.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from benchmarks.voice.figures import Said, answered, cutoffs
 from voice.demo_server import EMBEDDED, as_arguments, serving
 from voice.turn_end import Profile
 
-SILENCES_MS = (300, 500, 700, 900, 1200)
-AGAIN_MS, AGAIN_PROFILE = 700, Profile.BALANCED
-"""The two points that are measured one call at a time as well."""
-WHOLE, PAUSED = 12, 24
+SILENCES_MS = (300, 600, 1000)
+AGAIN_MS, AGAIN_PROFILE = 600, Profile.BALANCED
+"""The two points that can be measured one call at a time as well."""
+WHOLE, PAUSED = 10, 20
 """Utterances at each point: as they were recorded, and with a pause."""
 ABREAST = 4
 ALONE = 3
@@ -71,15 +72,19 @@ class Point:
     abreast: int
 
 
-def points() -> list[Point]:
-    """All of them; those of one profile are asked of one server."""
+def points(one_at_a_time: bool = False) -> list[Point]:
+    """All of them; those of one profile are asked of one server.
+
+    Args:
+        one_at_a_time: Whether two are measured without other calls beside them as well.
+    """
     silence = [Point("silence alone", f"{ms} ms", ms, AGAIN_PROFILE, ABREAST) for ms in SILENCES_MS]
     ours = [Point("ours", profile.value, None, profile, ABREAST) for profile in Profile]
     alone = [
         Point("silence alone", f"{AGAIN_MS} ms", AGAIN_MS, AGAIN_PROFILE, 1),
         Point("ours", AGAIN_PROFILE.value, None, AGAIN_PROFILE, 1),
     ]
-    return [*silence, *ours, *alone]
+    return [*silence, *ours, *(alone if one_at_a_time else ())]
 
 
 def utterances(most: int | None) -> list[Utterance]:
@@ -92,9 +97,11 @@ def utterances(most: int | None) -> list[Utterance]:
     return [*whole, *spread(paused, PAUSED if most is None else most)]
 
 
-async def measure(said: Sequence[Utterance], settings: Sequence[str]) -> dict[Point, list[Said]]:
+async def measure(
+    said: Sequence[Utterance], wanted: Sequence[Point], settings: Sequence[str]
+) -> dict[Point, list[Said]]:
     """Say everything at every point."""
-    found: dict[Point, list[Said]] = {point: [] for point in points()}
+    found: dict[Point, list[Said]] = {point: [] for point in wanted}
     for agent in AGENTS:
         own = [utterance for utterance in said if utterance.agent == agent]
         for profile in Profile if own else ():
@@ -191,12 +198,13 @@ def main() -> None:
     """Measure, write the results and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, help="utterances of each kind, as a check")
+    parser.add_argument("--alone", action="store_true", help="two points one at a time as well")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--name", default="pareto", help="of the results file")
     parser.add_argument("--plot", type=Path, default=PLOT)
     given = parser.parse_args()
     began, started, settings = machine(), time.monotonic(), [*EMBEDDED, *given.set]
-    found = asyncio.run(measure(utterances(given.most), settings))
+    found = asyncio.run(measure(utterances(given.most), points(given.alone), settings))
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures(found)}
     told["took_s"] = round(time.monotonic() - started, 1)
     draw(told["points"], given.plot)

@@ -25,7 +25,8 @@ def at(ms: float, early: int = 0) -> Said:
 
 
 def test_every_profile_and_several_silences_are_measured_and_two_points_twice() -> None:
-    found = points()
+    found = points(one_at_a_time=True)
+    assert [p for p in found if p.abreast > 1] == points()
     assert {p.profile for p in found if p.rule == "ours"} == set(Profile)
     assert all(p.silence_ms is None for p in found if p.rule == "ours")
     alone = [p for p in found if p.abreast == 1]

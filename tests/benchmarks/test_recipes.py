@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from benchmarks.dlm.recipes import RECIPES, measure
+from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, measure
 from dlm.evaluate.run import Plan
 from dlm.model import Transformer
+from dlm.train import packed
 from dlm.train.config import TrainConfig
 from dlm.train.pack import pack
 from dlm.train.vocabulary import learn
@@ -28,12 +30,20 @@ def test_every_recipe_is_a_model_of_about_its_name(name: str) -> None:
     assert millions == pytest.approx(float(name.partition("M")[0]), rel=0.1)
 
 
-def test_a_recipe_is_trained_and_judged_on_what_it_never_saw() -> None:
+def test_one_size_is_trained_on_both_schedules() -> None:
+    first, joint = RECIPES["6M"], RECIPES["6M, joint from scratch"]
+    assert joint == first | {"ar_share": 0.0}
+    assert {"3M", "6M", "13M", "6M, joint from scratch"} == set(USUAL)
+
+
+def test_recipes_are_trained_and_judged_on_what_they_never_saw(tmp_path: Path) -> None:
     tokenizer = learn(None, False, TINY.vocab_size, TINY.tokenizer_dialogues)
-    data = pack(TINY, tokenizer, 4000, None)
+    packed.write(tmp_path / "data.npz", pack(TINY, tokenizer, 4000, None))
     plan = Plan(names=("own",), scale=0.02, extras=False)
-    told = measure(["3M"], TINY, data, plan)["3M"]
+    told = measure(["3M"], Sweep(TINY, tmp_path / "data.npz", plan), jobs=1)["3M"]
     assert told["steps"] >= 1
+    # Processor time, not the clock on the wall, ends a recipe.
+    assert 0.02 <= told["cpu_minutes"] < 0.5
     assert told["heldout_causal"] > 0
     assert told["heldout_denoising"] > 0
     assert told["sets"]["own"]["decision_cases"] > 0

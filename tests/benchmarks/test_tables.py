@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.report import RESULTS
-from benchmarks.tables import DOCUMENTS, TABLES, drafting, filled, noise, render, talked_over
+from benchmarks.tables import (
+    DOCUMENTS,
+    TABLES,
+    drafting,
+    filled,
+    memory,
+    noise,
+    render,
+    talked_over,
+)
 
 
 def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -> None:
@@ -81,3 +90,19 @@ def test_noise_and_sounds_over_the_agent_have_tables() -> None:
     ]  # fmt: skip
     assert rows[2][1:] == ["2", "50.0% (1 of 2)", "100 ms, 150 ms", "50.0% (1 of 2)"]
     assert rows[3][-1] == "nothing kept: 50.0% (1 of 2)"
+
+
+def test_memory_says_whether_it_is_flat() -> None:
+    line = {"slope_kib_per_turn": 3.4, "standard_error_kib_per_turn": 2.0, "scatter_mib": 1.0}
+    figures = {
+        "idle_mib": 400.4,
+        "resident_mib": {"20": 450.0, "200": 500.0},
+        "prompt_cache_mib": {"20": 30.0, "200": 64.0},
+        "second_half_from_turn": 100,
+        "second_half": line,
+        "flat": True,
+    }
+    rows = memory({"figures": figures})
+    assert rows[2] == ["after 20 turns", "450 MiB", "30 MiB"]
+    assert rows[-1] == ["growth per turn from turn 100 on: flat", "3 ± 2 KiB", ""]
+    assert len(memory({"figures": {**figures, "second_half": None}})) == len(rows) - 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ctypes
+import gc
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +103,20 @@ def test_an_abandoned_segment_holds_no_lock(voice: EspeakSynthesizer) -> None:
     half_heard = voice.synthesize(segment("This is not listened to."))
     next(half_heard)
     assert len(speak(voice, segment("This is."))) == 2
+
+
+def test_speaking_leaves_no_types_behind(voice: EspeakSynthesizer) -> None:
+    def types() -> int:
+        gc.collect()
+        return sum(
+            issubclass(t, ctypes.Array) for t in gc.get_objects() if issubclass(type(t), type)
+        )
+
+    speak(voice, segment("Good."))
+    before = types()
+    for count in range(1, 8):
+        speak(voice, segment("The timer is set. " * count))
+    assert types() == before
 
 
 @pytest.mark.parametrize("said", ODD)

@@ -118,7 +118,9 @@ class _Library:
         events: ctypes._Pointer[_Event],
     ) -> int:
         if samples and count > 0:
-            self._audio.append(np.ctypeslib.as_array(samples, shape=(count,)).copy())
+            # An array over the pointer would leave ctypes two types for every length, for ever.
+            heard = ctypes.string_at(samples, count * ctypes.sizeof(ctypes.c_short))
+            self._audio.append(np.frombuffer(heard, np.int16))
         index = 0
         while events[index].type != _EVENT_LIST_TERMINATED:
             event = events[index]

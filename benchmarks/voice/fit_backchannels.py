@@ -1,0 +1,249 @@
+"""Fits `voice.backchannel_sound`: ``python -m benchmarks.voice.fit_backchannels``.
+
+On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, and
+on synthetic voices, each changed a few times in speed, level of noise, and where it is cut. Told
+are the same figures of both halves: how many words that mean stop, or something else, are taken for
+ones that mean go on, at the bar below which 5% of the latter fall. Results:
+benchmarks/results/backchannels.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.report import machine, write
+from benchmarks.voice.short_words import (
+    AGREEING,
+    OTHER,
+    STOPPING,
+    pieces,
+    recorded,
+    spoken,
+    spoken_by_flite,
+)
+from voice.audio import Framer
+from voice.backchannel_sound import (
+    BANDS,
+    BEFORE_MS,
+    LAYERS,
+    SHORTEST_MS,
+    STRIDES,
+    WEIGHTS_FILE,
+    Array,
+    is_short,
+    log_odds,
+    spectrum,
+)
+from voice.config import EndpointingConfig, VadConfig
+from voice.endpointing import Endpointer
+from voice.turn_end import Cues
+from voice.types import SAMPLE_RATE_HZ, Pause, Samples, SpeechStarted, samples_of_ms
+from voice.vad import Vad, make_vad
+from voice.virtual_audio import room_tone, speech_span
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+SEED = 6
+LEAD_S, TAIL_S = 0.5, 0.4
+COPIES = 10
+PIECES = 700
+EPOCHS = 14
+BATCH = 64
+CHANNELS = 48
+KERNEL = 5
+MASKED_BANDS = 3
+CLASSES = (
+    "stop", "no", "yes", "right", "off", "down", "go", "left", "on", "up",
+    "agreeing", "stopping", "other",
+)  # fmt: skip
+AGREES = ("yes", "right", "agreeing")
+STOPS = ("stop", "no")
+
+Ids = NDArray[np.int64]
+
+
+def class_of(word: str) -> int:
+    """Which class a word, a phrase, or a piece of a sentence is of."""
+    if word in CLASSES:
+        return CLASSES.index(word)
+    kind = "agreeing" if word in AGREEING else "stopping" if word in STOPPING else "other"
+    return CLASSES.index(kind)
+
+
+def heard_before_pauses(samples: Samples, vad: Vad) -> list[Samples]:
+    """What the network is given of a recording: its speech before each pause, where short enough.
+
+    Pauses inside a word count: the ears cannot know yet that it goes on.
+    """
+    lead, tail = room_tone(LEAD_S, SAMPLE_RATE_HZ), room_tone(TAIL_S, SAMPLE_RATE_HZ)
+    audio = np.concatenate([lead, samples, tail])
+    vad.reset()
+    endpointer, start, found = Endpointer(EndpointingConfig()), 0, []
+    for frame in Framer().push(audio):
+        for event in endpointer.accept(frame, vad.probability(frame), Cues()):
+            if isinstance(event, SpeechStarted):
+                start = event.start_sample
+            elif isinstance(event, Pause) and is_short(event.end_sample - start):
+                found.append(audio[start - samples_of_ms(BEFORE_MS) : event.end_sample])
+    return found
+
+
+def span(samples: Samples) -> Samples:
+    """The same of a recording without any noise, by its level."""
+    first, last = speech_span(samples, SAMPLE_RATE_HZ)
+    return samples[max(0, first - samples_of_ms(BEFORE_MS)) : last]
+
+
+def changed(heard: Samples, rng: np.random.Generator) -> Samples:
+    """A word as somebody else, somewhere else, would be heard: pace and pitch, noise, its edges."""
+    first = samples_of_ms(rng.uniform(0, BEFORE_MS))
+    last = max(first + samples_of_ms(SHORTEST_MS), len(heard) - samples_of_ms(rng.uniform(0, 100)))
+    wide = heard[first:last].astype(np.float64)
+    at = np.arange(0, len(wide) - 1, rng.uniform(0.87, 1.14))
+    wide = np.interp(at, np.arange(len(wide)), wide)
+    level = np.sqrt(np.mean(wide**2)) * 10 ** (-rng.uniform(15, 50) / 20)
+    noisy = (wide + rng.normal(0, level + 1, len(wide))) * rng.uniform(0.3, 1.2)
+    return np.clip(noisy, -32768, 32767).astype(np.int16)
+
+
+def examples(
+    heard: Iterable[tuple[str, Samples]], copies: int, rng: np.random.Generator
+) -> Iterator[tuple[Array, int]]:
+    """Spectra of words, and the class of each."""
+    for word, samples in heard:
+        for _ in range(copies):
+            yield spectrum(changed(samples, rng)), class_of(word)
+
+
+def fit(inputs: Array, classes: Ids, epochs: int) -> dict[str, Array]:
+    """Train the network.
+
+    Args:
+        inputs: (B, FRAMES, BANDS).
+        classes: (B,).
+        epochs: Passes over all of them.
+
+    Returns:
+        What `voice.backchannel_sound.load` reads.
+    """
+    import torch
+    from torch.nn import functional
+
+    torch.manual_seed(SEED)
+    layers = _layers()
+    weights = [p for layer in layers.values() for p in layer.parameters()]
+    steps = epochs * -(-len(inputs) // BATCH)
+    optimiser = torch.optim.AdamW(weights, weight_decay=0.02)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, total_steps=steps)
+    agrees = torch.tensor([name in AGREES for name in CLASSES])
+    for epoch in range(epochs):
+        for rows in torch.randperm(len(inputs)).split(BATCH):
+            heard = _blurred(torch.from_numpy(inputs[rows.numpy()]).transpose(1, 2))
+            scores, wanted = _scores(layers, heard), torch.from_numpy(classes[rows.numpy()])
+            odds = scores[:, agrees].logsumexp(dim=1) - scores[:, ~agrees].logsumexp(dim=1)
+            loss = functional.cross_entropy(scores, wanted, label_smoothing=0.03)
+            loss = loss + functional.binary_cross_entropy_with_logits(odds, agrees[wanted].float())
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+        print(f"epoch {epoch + 1} of {epochs}: loss {loss.item():.3f}", flush=True)
+    found = {
+        f"{name}.{kind}": getattr(layer, kind).detach().numpy()
+        for name, layer in layers.items()
+        for kind in ("weight", "bias")
+    }
+    return found | {"agrees": np.array([name in AGREES for name in CLASSES], np.float32)}
+
+
+def _blurred(heard: Tensor) -> Tensor:
+    """(B, BANDS, FRAMES) moved in time, half of them without some neighbouring bands."""
+    import torch
+
+    bands = (torch.randint(BANDS, (len(heard), 1)) + torch.arange(MASKED_BANDS)) % BANDS
+    kept = (torch.rand(len(heard), 1) < 0.5).float().expand(bands.shape)
+    mask = torch.ones(len(heard), BANDS).scatter(1, bands, kept)
+    return torch.roll(heard * mask[:, :, None], int(torch.randint(-6, 7, ())), dims=2)
+
+
+def _layers() -> nn.ModuleDict:
+    from torch import nn
+
+    sizes = (BANDS, CHANNELS, CHANNELS)
+    strides = zip(LAYERS, sizes, STRIDES, strict=True)
+    convolutions = {name: nn.Conv1d(size, CHANNELS, KERNEL, step) for name, size, step in strides}
+    return nn.ModuleDict({**convolutions, "out": nn.Linear(2 * CHANNELS, len(CLASSES))})
+
+
+def _scores(layers: nn.ModuleDict, heard: Tensor) -> Tensor:
+    """(B, K) scores of (B, BANDS, FRAMES), as `voice.backchannel_sound.network` has it."""
+    import torch
+    from torch.nn import functional
+
+    for name in LAYERS:
+        heard = functional.relu(layers[name](heard))
+    pooled = torch.cat([heard.mean(dim=2), heard.amax(dim=2)], dim=1)
+    scores: Tensor = layers["out"](functional.dropout(pooled, 0.3))
+    return scores
+
+
+def told_apart(
+    heard: Iterable[tuple[str, Samples]], weights: Mapping[str, Array]
+) -> dict[str, Any]:
+    """At the bar that 5% of the words that mean go on are below: how many others are above."""
+    odds: dict[str, list[float]] = {}
+    for word, samples in heard:
+        odds.setdefault(word, []).append(log_odds(spectrum(samples), weights))
+    agreeing = np.concatenate([odds[word] for word in AGREES if word in odds])
+    stopping = np.concatenate([odds[word] for word in STOPS if word in odds])
+    others = np.concatenate([odds[w] for w in odds if w not in (*STOPS, *AGREES, *AGREEING)])
+    bar = float(np.quantile(agreeing, 0.05))
+    return {
+        "words": {"go on": len(agreeing), "stop": len(stopping), "others": len(others)},
+        "bar": round(bar, 2),
+        "stop_taken_for_go_on": round(float((stopping > bar).mean()), 4),
+        "others_taken_for_go_on": round(float((others > bar).mean()), 4),
+    }
+
+
+def main() -> None:
+    """Fit, write the weights, and write what they are worth."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--out", type=Path, default=WEIGHTS_FILE)
+    options = parser.parse_args()
+    began, rng, vad = machine(), np.random.default_rng(SEED), make_vad(VadConfig())
+    phrases = [*AGREEING, *STOPPING, *OTHER]
+    single = [word for word in recorded() if word.samples.any()]
+    words = [
+        (word.held_out, (word.word, samples))
+        for word in single
+        for samples in heard_before_pauses(word.samples, vad)
+    ]
+    clean = [*single, *spoken(phrases, rng), *spoken_by_flite(phrases)]
+    rows = [
+        *examples((heard for held_out, heard in words if not held_out), COPIES, rng),
+        *examples(((w.word, span(w.samples)) for w in clean if not w.held_out), COPIES // 2, rng),
+        *examples(((piece.word, piece.samples) for piece in pieces(PIECES, rng)), 1, rng),
+    ]
+    print(f"{len(rows)} examples", flush=True)
+    inputs = np.stack([row for row, _ in rows])
+    weights = fit(inputs, np.array([wanted for _, wanted in rows]), options.epochs)
+    np.savez_compressed(options.out, **{k: w.astype(np.float16) for k, w in weights.items()})
+    figures = {
+        half: told_apart((heard for h, heard in words if h == (half == "held out")), weights)
+        for half in ("tuning", "held out")
+    }
+    print(figures)
+    print(write("backchannels", "benchmarks.voice.fit_backchannels", figures, began))
+
+
+if __name__ == "__main__":
+    main()

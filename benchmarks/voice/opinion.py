@@ -1,0 +1,120 @@
+"""Does a message end here? The model beside a small classifier: ``benchmarks.voice.opinion``.
+
+Messages of held-out dialogues, whole and broken off behind each word. The model says how likely it
+is that a message of these words ends, in one forward, with the dialogue before it in sight. The
+classifier is a logistic regression on the rules' reading and the words at both ends, fitted to
+messages of training dialogues; it needs no forward and sees the words alone. Both together are
+added up as `voice.turn_end` adds them, the classifier in the place of the rules.
+
+Results: benchmarks/results/opinion.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import zlib
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.voice.fit_endings import Matrix, logistic, messages, ranking
+from voice.completeness import Completeness, reads_complete
+from voice.turn_end import WEIGHTS
+
+BUCKETS = 512
+"""Of the words, by a hash."""
+FITTED = 1500
+JUDGED = 120
+KEPT = (0.95, 0.9)
+SEED = 6
+
+
+def row_of(text: str) -> Matrix:
+    """(F,) of a text: what the rules read, how long it is, and its words at both ends."""
+    words = text.lower().split()
+    row = np.zeros(BUCKETS + 3)
+    last, before, first = words[-1], " ".join(words[-2:]), words[0]
+    for name in (f"last {last}", f"last two {before}", f"first {first}"):
+        row[zlib.crc32(name.encode()) % BUCKETS] += 1
+    reads = reads_complete(text)
+    row[BUCKETS:] = (
+        reads is Completeness.COMPLETE,
+        reads is Completeness.INCOMPLETE,
+        min(len(words), 8) / 8,
+    )
+    return row
+
+
+def training_texts(count: int) -> list[tuple[str, bool]]:
+    """Beginnings of messages of training dialogues, and whether each is all."""
+    from dlm.train.dialogues import generate
+
+    rng, found = Random(SEED), []
+    for row, _ in zip(generate(SEED, split="train"), range(count), strict=False):
+        said = [m["content"] for m in row["messages"] if m["role"] == "user"]
+        words = rng.choice(said).split()
+        found += [(" ".join(words[:n]), n == len(words)) for n in range(1, len(words) + 1)]
+    return found
+
+
+def fitted(texts: list[tuple[str, bool]]) -> Matrix:
+    """(F + 1,): the classifier's intercept and coefficients."""
+    features = np.stack([row_of(text) for text, _ in texts])
+    ends = np.array([float(end) for _, end in texts])
+    weights = np.where(ends == 1, 0.5 / ends.mean(), 0.5 / (1 - ends.mean()))
+    at, each = logistic(features, ends, weights)
+    return np.array([at, *each])
+
+
+def judged(scores: Matrix, ends: Matrix) -> dict[str, Any]:
+    """How well scores tell ends from beginnings."""
+    told: dict[str, Any] = {"ends_ranked_above_beginnings": ranking(scores, ends)}
+    for kept in KEPT:
+        bar = np.quantile(scores[ends == 1], 1 - kept)
+        taken = round(float((scores[ends == 0] >= bar).mean()), 4)
+        told[f"beginnings_taken_for_whole_at_{kept:.0%}_of_ends"] = taken
+    return told
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--judged", type=int, default=JUDGED, help="messages that are judged")
+    parser.add_argument("--fitted", type=int, default=FITTED, help="messages of the classifier's")
+    given = parser.parse_args()
+    began, checkpoint = machine(), shipped_checkpoint()
+    classifier = fitted(training_texts(given.fitted))
+    texts, odds, whole = [], [], []
+    for beginnings, last in messages(given.judged):
+        for n, (text, opinion) in enumerate(beginnings):
+            texts.append(text)
+            odds.append(opinion)
+            whole.append(float(n == last))
+    ends, model = np.array(whole), np.clip(odds, *WEIGHTS.opinion_range)
+    words = classifier[0] + np.stack([row_of(text) for text in texts]) @ classifier[1:]
+    rules, beside = (_readings(texts, weights) for weights in (WEIGHTS.alone, WEIGHTS.beside))
+    scores = {
+        "rules": rules,
+        "small classifier on the words": words,
+        "the model": model,
+        "the model and the rules": beside + WEIGHTS.opinion * model,
+        "the model and the classifier": words + WEIGHTS.opinion * model,
+    }
+    told = {
+        "checkpoint": checkpoint,
+        "messages": int(ends.sum()),
+        "beginnings": int(len(ends) - ends.sum()),
+        "told_apart": {name: judged(each, ends) for name, each in scores.items()},
+    }
+    print(write("opinion", "benchmarks.voice.opinion", told, began))
+
+
+def _readings(texts: list[str], weights: Mapping[Completeness, float]) -> Matrix:
+    return np.array([weights[reads_complete(text)] for text in texts])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.voice.short_words import spoken
+from voice.backchannel_sound import BANDS, FRAMES, asks_to_go_on, load, network, spectrum
+from voice.types import Samples, samples_of_ms
+from voice.virtual_audio import room_tone, speech_span
+
+
+def said(phrase: str) -> tuple[Samples, int]:
+    """A phrase by a synthetic voice, behind silence, and how many samples it has."""
+    word = next(spoken([phrase], np.random.default_rng(3)))
+    first, last = speech_span(word.samples, 16_000)
+    return np.concatenate([room_tone(1.0, 16_000), word.samples[first:last]]), last - first
+
+
+@pytest.mark.parametrize("phrase", ["yes", "right", "okay", "uh huh"])
+def test_words_that_ask_to_go_on(phrase: str) -> None:
+    odds = asks_to_go_on(*said(phrase))
+    assert odds is not None
+    assert odds > 0
+
+
+@pytest.mark.parametrize("phrase", ["stop", "no", "wait", "cancel"])
+def test_words_that_do_not(phrase: str) -> None:
+    odds = asks_to_go_on(*said(phrase))
+    assert odds is not None
+    assert odds < 0
+
+
+@pytest.mark.parametrize("speech_ms", [0, 100, 1020, 4000])
+def test_of_scraps_and_sentences_nothing_is_said(speech_ms: int) -> None:
+    assert asks_to_go_on(room_tone(5.0, 16_000), samples_of_ms(speech_ms)) is None
+
+
+@pytest.mark.parametrize("samples", [1, 511, 2000, 15_999, 16_000, 40_000])
+def test_a_spectrum_has_one_size_and_is_finite(samples: int) -> None:
+    heard = spectrum(room_tone(3.0, 16_000)[:samples])
+    assert heard.shape == (FRAMES, BANDS)
+    assert heard.dtype == np.float32
+    assert np.isfinite(heard).all()
+
+
+def test_only_the_last_second_counts() -> None:
+    audio, _ = said("stop")
+    before = np.full(16_000, 9000, np.int16)
+    np.testing.assert_array_equal(spectrum(np.concatenate([before, audio])), spectrum(audio))
+    assert (spectrum(audio[:-1600]) != spectrum(audio)).any()
+
+
+def test_loudness_does_not_matter() -> None:
+    audio, speech = said("right")
+    loud, soft = asks_to_go_on(audio, speech), asks_to_go_on((audio // 3).astype(np.int16), speech)
+    assert loud is not None
+    assert soft is not None
+    assert abs(loud - soft) < 2
+
+
+def test_the_layers_are_convolutions() -> None:
+    rng = np.random.default_rng(0)
+    weights = {
+        "first.weight": rng.normal(size=(2, BANDS, 5)),
+        "first.bias": np.zeros(2),
+        "second.weight": rng.normal(size=(2, 2, 5)),
+        "second.bias": np.zeros(2),
+        "third.weight": rng.normal(size=(2, 2, 5)),
+        "third.bias": np.zeros(2),
+        "out.weight": np.eye(4),
+        "out.bias": np.zeros(4),
+    }
+    assert (network(np.zeros((FRAMES, BANDS), np.float32), weights) == 0).all()  # type: ignore[arg-type]
+
+
+def test_weights_are_read_from_a_file(tmp_path: Path) -> None:
+    np.savez(tmp_path / "some.npz", agrees=np.array([1, 0], np.float16))
+    assert load(tmp_path / "some.npz")["agrees"].dtype == np.float32
+    assert {"first.weight", "out.bias", "agrees"} <= load().keys()

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.virtual_parts import Model, calling, parts
+from tests.virtual_time import run
+from voice.dialogue import Dialogue
+from voice.events import ReplyText, SessionEnded, UserIdle
+from voice.idleness import GOODBYE, STILL_THERE, Idleness
+from voice.turns import Emit, IdleElapsed, SessionOptions
+
+
+def idleness() -> tuple[Idleness, Dialogue]:
+    numbers = itertools.count(1)
+    dialogue = Dialogue()
+    return Idleness(dialogue, lambda prefix: f"{prefix}{next(numbers)}"), dialogue
+
+
+def test_the_second_silence_is_the_last_unless_the_user_spoke_between() -> None:
+    silences, dialogue = idleness()
+    options = SessionOptions()
+    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
+    silences.broken()
+    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
+    assert silences.elapsed(IdleElapsed(), options) == ([], GOODBYE)
+    assert len(dialogue) == 0
+
+
+def test_a_silence_that_ends_nothing_is_an_entry_of_the_dialogue() -> None:
+    silences, dialogue = idleness()
+    options = SessionOptions(idle_ends=False)
+    told, words = silences.elapsed(IdleElapsed(16_000, 96_000), options)
+    assert told == [Emit(UserIdle("item1", None, 16_000, 96_000))]
+    told, again = silences.elapsed(IdleElapsed(96_000, 200_000), options)
+    assert told == [Emit(UserIdle("item2", "item1", 96_000, 200_000))]
+    assert (words, again) == (STILL_THERE, STILL_THERE)
+    assert [entry.item_id for entry in dialogue] == ["item1", "item2"]
+
+
+def test_after_fifteen_seconds_the_agent_asks_and_after_as_many_it_says_goodbye() -> None:
+    async def main() -> None:
+        async with calling(parts(Model(lambda _: "Fine."))) as line:
+            ended = await line.next(SessionEnded)
+            assert ended.reason == "idle"
+            assert [text.delta for text in line.of(ReplyText)] == [STILL_THERE, GOODBYE]
+            asked, parted = line.times(ReplyText)
+            assert asked == pytest.approx(15, abs=0.5)
+            # As long again behind the end of the question, of which the sound takes a second.
+            assert parted - asked == pytest.approx(16, abs=1)
+
+    run(main())
+
+
+def test_who_speaks_is_asked_anew() -> None:
+    async def main() -> None:
+        async with calling(parts(Model(lambda _: "Fine."))) as line:
+            await line.next(ReplyText, lambda text: text.delta == STILL_THERE)
+            await line.say("yes i am here")
+            await line.next(ReplyText, lambda text: text.delta == "Fine.")
+            await line.next(ReplyText, lambda text: text.delta == STILL_THERE)
+            assert (await line.next(SessionEnded)).reason == "idle"
+
+    run(main())
