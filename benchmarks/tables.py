@@ -13,9 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import training_tables
 from benchmarks.report import RESULTS, ROOT
 
-DOCUMENTS = ("README.md", "docs/model-card.md", "docs/turn-taking.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/model-card.md",
+    "docs/turn-taking.md",
+    "docs/training.md",
+    "docs/fine-tuning.md",
+)
 TIMES = {
     "voice_to_voice_ms": "voice to voice",
     "end_of_turn_to_voice_ms": "end-of-turn decision to first audible sample",
@@ -138,14 +145,17 @@ def pareto(told: dict[str, Any]) -> list[list[str]]:
 def memory(told: dict[str, Any]) -> list[list[str]]:
     """The resident set over many turns, of memory.json."""
     figures = told["figures"]
-    slope, since = figures["slope_kib_per_turn"], figures["slope_from_turn"]
-    return [
-        ["", ""],
-        ["turns held", str(figures["turns"])],
-        ["resident memory before the first", f"{figures['idle_mib']:.0f} MiB"],
-        ["resident memory after the last", f"{figures['read_mib'][-1][1]:.0f} MiB"],
-        [f"growth per turn, from turn {since} on", "" if slope is None else f"{slope:.0f} KiB"],
-    ]
+    rows = [["", "resident memory", "of that, prompt cache"]]
+    rows.append(["before the first turn", f"{figures['idle_mib']:.0f} MiB", ""])
+    for turns, resident in figures["resident_mib"].items():
+        cache = figures["prompt_cache_mib"][turns]
+        rows.append([f"after {turns} turns", f"{resident:.0f} MiB", f"{cache:.0f} MiB"])
+    if line := figures["second_half"]:
+        slope, error = line["slope_kib_per_turn"], line["standard_error_kib_per_turn"]
+        flat = "flat" if figures["flat"] else "not flat"
+        name = f"growth per turn from turn {figures['second_half_from_turn']} on: {flat}"
+        rows.append([name, f"{slope:.0f} ± {error:.0f} KiB", ""])
+    return rows
 
 
 def footprint(told: dict[str, Any]) -> list[list[str]]:
@@ -258,12 +268,24 @@ def dead_air(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def opinion(told: dict[str, Any]) -> list[list[str]]:
+    """Whole messages and their beginnings told apart, of opinion.json."""
+    found = told["figures"]["told_apart"]
+    keys = list(next(iter(found.values())))
+    heads = (key.replace("_", " ") for key in keys)
+    rows = [["judged by", *heads]]
+    for name, judged in found.items():
+        rows.append([name, *(f"{100 * judged[key]:.1f}%" for key in keys)])
+    return rows
+
+
 def interruptions(told: dict[str, Any]) -> list[list[str]]:
     """What stops the agent, of interruptions.json."""
-    rows = [["heard while the agent speaks", "stopped it", "sound held after p50, p95"]]
+    heads = ("stopped it", "of voices held out", "sound held after p50, p95")
+    rows = [["heard while the agent speaks", *heads]]
     for kind, group in told["figures"].items():
-        held = group["held_after_ms"]
-        rows.append([kind, _rate(group["stopped"]), f"{_ms(held['p50'])}, {_ms(held['p95'])}"])
+        held = f"{_ms(group['held_after_ms']['p50'])}, {_ms(group['held_after_ms']['p95'])}"
+        rows.append([kind, _rate(group["stopped"]), _rate(group["stopped_held_out"]), held])
     return rows
 
 
@@ -271,6 +293,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "latency": ("turns", latency),
     "endings": ("endpointing", endings),
     "dead_air": ("endpointing", dead_air),
+    "opinion": ("opinion", opinion),
     "interruptions": ("interruptions", interruptions),
     "drafting": ("turns", drafting),
     "understanding": ("turns", understanding),
@@ -281,6 +304,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "footprint": ("footprint", footprint),
     "quality": ("quality", quality),
     "decoding": ("decoding", decoding),
+    "recipes": ("recipes", training_tables.recipes),
+    "fine_tuning": ("fine_tuning", training_tables.fine_tuning),
+    "number_formats": ("number_formats", training_tables.number_formats),
 }
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.report import machine, share, write
 from dlm.engine import SHIPPED, Engine, Request
 from dlm.template import Call, Tool, Turn, turn_of
@@ -99,6 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     began = machine()
     told: dict[str, Any] = {"lines": options.lines, "minutes": options.minutes}
+    threads = torch.get_num_threads()
     told["before"] = judged(options.checkpoint, options.corpora, options.count)
     with tempfile.TemporaryDirectory() as directory:
         data, out = Path(directory) / "watering.jsonl", Path(directory) / "run"
@@ -108,6 +111,8 @@ def main() -> None:
         command += ["--minutes", options.minutes, "--set", f"total_minutes = {options.minutes}"]
         command += ["--corpora", options.corpora] if options.corpora else []
         command += itertools.chain(*(("--set", change) for change in options.set))
+        # An engine takes few threads for everything in this process; training wants all cores.
+        torch.set_num_threads(threads)
         start = time.monotonic()
         train([str(word) for word in command])
         told["training_s"] = round(time.monotonic() - start)

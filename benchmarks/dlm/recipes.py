@@ -1,18 +1,23 @@
-"""What so many minutes of training buy: ``python -m benchmarks.dlm.recipes --data x.npz``.
+"""What so many minutes of a core buy: ``python -m benchmarks.dlm.recipes --data x.npz``.
 
-Every recipe trains from random weights, on the same packed dialogues in the same order and for the
-same time: models of several sizes on one schedule, and one size with the joint objective from the
-first step on. Then its held-out losses, calls on held-out phrasings, tokens per forward, and the
-milliseconds of a step in 8 bits. ``python -m dlm.train.pack`` writes the data. Results:
-benchmarks/results/recipes.json; those of earlier runs with the same minutes are kept.
+Every recipe trains from random weights, on the same packed dialogues in the same order, on one
+thread, for the same processor time, whatever else the machine does meanwhile: models of several
+sizes on one schedule, next-token prediction first, and one size with the joint objective from the
+first step on. Then its held-out losses, calls on held-out phrasings and tokens per forward. The
+milliseconds of a step in 8 bits are measured before, while nothing trains. ``python -m
+dlm.train.pack`` writes the data. Results: benchmarks/results/recipes.json; those of earlier runs
+with the same minutes, data and number format are kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import tempfile
-from dataclasses import replace
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +27,12 @@ from benchmarks.dlm.step import rounded, timed
 from benchmarks.report import RESULTS, machine, write
 from dlm.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
+from dlm.model import Transformer
 from dlm.train import packed
 from dlm.train.batches import Place, Recipe, batches, passes
 from dlm.train.config import TrainConfig
-from dlm.train.loop import HELD_OUT_SEED, Run
-from dlm.train.machine import prepare
+from dlm.train.loop import HELD_OUT_SEED, Report, Run
+from dlm.train.machine import fast_bfloat16, prepare
 
 
 def _shape(width: int, layers: int, heads: int, kv_heads: int) -> dict[str, Any]:
@@ -40,25 +46,46 @@ def _shape(width: int, layers: int, heads: int, kv_heads: int) -> dict[str, Any]
 
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "3M": _shape(192, 5, 3, 1),
-    "6M": _shape(256, 6, 4, 2),
     "13M": _shape(384, 7, 6, 2),
-    "28M": _shape(512, 9, 8, 4),
+    "6M": _shape(256, 6, 4, 2),
     "6M, joint from scratch": _shape(256, 6, 4, 2) | {"ar_share": 0.0},
+    "3M": _shape(192, 5, 3, 1),
+    "28M": _shape(512, 9, 8, 4),
 }
 """Changes to the configuration, by name; heads of 64 throughout."""
+USUAL = tuple(name for name in RECIPES if name != "28M")
 STEP_POSITIONS = 16
 STEP_REPEATS = 30
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What all recipes have in common.
+
+    Attributes:
+        config: Of the training; recipes change it.
+        data: Packed dialogues.
+        plan: What is asked of the trained models.
+    """
+
+    config: TrainConfig
+    data: Path
+    plan: Plan
+
+
 def trained(config: TrainConfig, data: packed.PackedData, directory: Path) -> Run:
-    """A run from random weights to its end, saved with its tokenizer."""
+    """A run from random weights to the end of its processor time, saved with its tokenizer."""
     directory.mkdir(parents=True)
     (directory / "tokenizer.json").write_text(data.tokenizer, encoding="utf-8")
     run = Run(config, directory)
     recipe = Recipe(directory, config.seed, config.tokens_per_step, config.max_length)
-    run.train(passes(data.train, recipe, Place()), config.total_minutes, print)
+    rows = passes(data.train, recipe, Place())
+    run.train(rows, config.total_minutes, _quiet, clock=time.process_time)
     return run
+
+
+def _quiet(row: Report) -> None:
+    """Several recipes train at a time, so nothing is told of their steps."""
 
 
 def judged(run: Run, data: packed.PackedData, plan: Plan) -> dict[str, Any]:
@@ -71,10 +98,10 @@ def judged(run: Run, data: packed.PackedData, plan: Plan) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in run.model.parameters()),
         "tokens": run.tokens,
         "steps": run.step,
+        "cpu_minutes": round(run.elapsed_s / 60, 2),
         **run.evaluate(heldout),
-        "step_ms": timed(rounded(run.model.eval()), STEP_POSITIONS, STEP_REPEATS),
     }
-    engine = Engine.load(run.directory)
+    engine = Engine.load(run.directory, threads=1)
     try:
         told["sets"] = evaluate(plan, ask_engine(engine), engine, lambda _: None).figures["sets"]
     finally:
@@ -82,44 +109,66 @@ def judged(run: Run, data: packed.PackedData, plan: Plan) -> dict[str, Any]:
     return told
 
 
-def measure(
-    names: list[str], config: TrainConfig, data: packed.PackedData, plan: Plan
-) -> dict[str, Any]:
-    """Recipes by name, one after the other."""
-    told = {}
-    for name in names:
-        print(name, flush=True)
-        with tempfile.TemporaryDirectory() as directory:
-            run = trained(replace(config, **RECIPES[name]), data, Path(directory) / "run")
-            told[name] = judged(run, data, plan)
-        print(told[name], flush=True)
+def learned(name: str, sweep: Sweep) -> dict[str, Any]:
+    """Train and judge one recipe, in a process of its own."""
+    prepare(1)
+    data = packed.read(sweep.data)
+    with tempfile.TemporaryDirectory() as directory:
+        run = trained(replace(sweep.config, **RECIPES[name]), data, Path(directory) / "run")
+        return judged(run, data, sweep.plan)
+
+
+def measure(names: list[str], sweep: Sweep, jobs: int) -> dict[str, Any]:
+    """Recipes by name, so many at a time, each on one thread."""
+    told: dict[str, Any] = {}
+    steps = {name: step_ms(replace(sweep.config, **RECIPES[name])) for name in names}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool:
+        running = {name: pool.submit(learned, name, sweep) for name in names}
+        for name, result in running.items():
+            told[name] = result.result() | {"step_ms": steps[name]}
+            print(name, told[name], flush=True)
     return told
+
+
+def step_ms(config: TrainConfig) -> dict[str, Any]:
+    """Of 16 positions with a model of that shape, in 8 bits; its weights make no difference."""
+    model = Transformer(config.model()).eval().requires_grad_(False)
+    return timed(rounded(model), STEP_POSITIONS, STEP_REPEATS)
 
 
 def main() -> None:
     """Train, measure, and write the results."""
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.recipes", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="packed dialogues, .npz")
-    parser.add_argument("--config", type=Path, default=Path("configs/train/small.toml"))
+    parser.add_argument("--config", type=Path, default=Path("configs/train/sweep.toml"))
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of training, each")
+    parser.add_argument("--minutes", type=float, default=6.0, help="of a core, for each")
     parser.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
+    parser.add_argument("--jobs", type=int, default=2, help="recipes at a time, a core each")
     parser.add_argument("--set", action="append", default=[], help="an option of the training")
-    parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=list(RECIPES))
+    parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=USUAL)
     options = parser.parse_args()
     began = machine()
     minutes = f"total_minutes = {options.minutes}"
-    config = TrainConfig.load(options.config, [minutes, *options.set])
+    config = TrainConfig.load(options.config, [*options.set, minutes, "threads = 1"])
     prepare(config.threads)
+    if config.autocast == "auto":
+        # Tried once: on a busy machine every recipe might find something else.
+        config = replace(config, autocast="bfloat16" if fast_bfloat16("cpu") else "off")
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
     file = RESULTS / "recipes.json"
-    told = {"minutes": options.minutes, "recipes": {}}
+    told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}
+    told["data"] = packed.read(options.data).told
+    recipes: dict[str, Any] = {}
     if file.is_file():
         earlier = json.loads(file.read_text(encoding="utf-8"))["figures"]
-        if earlier["minutes"] == options.minutes:
-            told = earlier
-    told["recipes"] |= measure(options.recipes, config, packed.read(options.data), plan)
-    print(write("recipes", "benchmarks.dlm.recipes", told, began))
+        if {key: earlier.get(key) for key in told} == told:
+            recipes = earlier["recipes"]
+    began_s = time.monotonic()
+    recipes |= measure(list(options.recipes), Sweep(config, options.data, plan), options.jobs)
+    told["wall_minutes"] = round((time.monotonic() - began_s) / 60, 1)
+    print(write("recipes", "benchmarks.dlm.recipes", told | {"recipes": recipes}, began))
 
 
 if __name__ == "__main__":

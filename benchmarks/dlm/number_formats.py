@@ -1,0 +1,102 @@
+"""What 8 bits cost in quality: ``python -m benchmarks.dlm.number_formats --corpora DIR``.
+
+The same held-out cases in float32; with matrices and activations in 8 bits (`dlm.int8`), as CPUs
+run them; and with weights that `dlm.train.export --int8` has rounded on disk, run in either way.
+How many answers are right, and how many are those of float32, word for word. Results:
+benchmarks/results/number_formats.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.report import machine, share, shipped_checkpoint, write
+from dlm.engine import SHIPPED, Engine, Finished, Request
+from dlm.evaluate.cases import Case
+from dlm.evaluate.run import ask_engine
+from dlm.evaluate.scores import score
+from dlm.evaluate.sets import Stock, chosen
+from dlm.template import Answer
+from dlm.train.export import SHARD_MIB, export
+
+EXACT = "float32"
+SETS = ("own", "others", "unseen")
+KEPT = ("call", "tool", "decision", "reply")
+
+
+def ways(checkpoint: Path, directory: Path) -> Iterator[tuple[str, Path, torch.dtype]]:
+    """Each way by name: where its weights are, and the format that they run in.
+
+    Args:
+        checkpoint: With its weights in one file.
+        directory: For those that are rounded on disk.
+    """
+    yield EXACT, checkpoint, torch.float32
+    yield "int8 at run time", checkpoint, torch.int8
+    export(checkpoint, directory, int8=True, limit=int(SHARD_MIB * 2**20))
+    yield "int8 on disk", directory, torch.float32
+    yield "int8 on disk and at run time", directory, torch.int8
+
+
+def answered(
+    checkpoint: Path, dtype: torch.dtype, asked: list[Case]
+) -> tuple[dict[str, Any], list[Answer | None]]:
+    """Scores of one way, and its answers; None for a malformed one."""
+    engine = Engine.load(checkpoint, dtype=dtype, device="cpu")
+    ask = ask_engine(engine)
+    answers: list[Answer | None] = []
+
+    def kept(request: Request) -> Finished | None:
+        finished = ask(request)
+        answers.append(finished.answer if finished else None)
+        return finished
+
+    try:
+        figures = score(asked, kept).figures()
+    finally:
+        engine.close()
+    return {k: v for k, v in figures.items() if k.removesuffix("_cases") in KEPT}, answers
+
+
+def measure(checkpoint: Path, asked: list[Case]) -> dict[str, Any]:
+    """All ways on the same cases."""
+    told: dict[str, Any] = {}
+    exact: list[Answer | None] = []
+    with tempfile.TemporaryDirectory() as directory:
+        for name, place, dtype in ways(checkpoint, Path(directory) / "rounded"):
+            figures, answers = answered(place, dtype, asked)
+            exact = exact or answers
+            same = sum(one == other for one, other in zip(answers, exact, strict=True))
+            weights = sum(f.stat().st_size for f in place.glob("*.safetensors"))
+            told[name] = {
+                "weights_mib": round(weights / 2**20, 1),
+                **figures,
+                "same_answer": share(same, len(answers)),
+            }
+            print(name, told[name], flush=True)
+    return told
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="benchmarks.dlm.number_formats", description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
+    options = parser.parse_args()
+    began = machine()
+    stock = Stock.load(options.corpora)
+    asked = [case for name in SETS for case in chosen(name, stock, options.scale)]
+    told = {"sets": SETS, "cases": len(asked), "ways": measure(options.checkpoint, asked)}
+    told["checkpoint"] = shipped_checkpoint()
+    print(write("number_formats", "benchmarks.dlm.number_formats", told, began))
+
+
+if __name__ == "__main__":
+    main()

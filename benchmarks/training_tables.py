@@ -1,0 +1,52 @@
+"""Tables of what was learned: sizes and schedules, a new tool, numbers in 8 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def recipes(told: dict[str, Any]) -> list[list[str]]:
+    """Sizes and schedules at equal processor time, of recipes.json."""
+    figures = told["figures"]
+    heads = ("tokens seen", "held-out loss, causal", "denoising", "tool right")
+    more = ("tool and arguments right", "tokens per forward, calls", "step of 16, 8 bits")
+    rows = [[f"{figures['minutes']:g} minutes of a core each", *heads, *more]]
+    for name, one in sorted(figures["recipes"].items(), key=lambda pair: pair[1]["parameters"]):
+        own = one["sets"]["own"]
+        seen = f"{one['tokens'] / 1e6:.2f}M"
+        losses = [f"{one[f'heldout_{kind}']:.2f}" for kind in ("causal", "denoising")]
+        shares = [f"{own[kind]:.1%}" for kind in ("tool", "call")]
+        fast = [f"{own['tokens_per_forward_calls']:.2f}", f"{one['step_ms']['p50']:.1f} ms"]
+        rows.append([name, seen, *losses, *shares, *fast])
+    return rows
+
+
+def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
+    """The new tool and everything else, before and after, of fine_tuning.json."""
+    figures = told["figures"]
+    names = {
+        "new_tool": "the new tool, held-out phrasings and plants",
+        "rest": "everything else",
+        "rest_beside_new_tool": "everything else, the new tool declared as well",
+    }
+    rows = [[f"{figures['training_s'] / 60:.1f} minutes of training", "before", "after"]]
+    for key, name in names.items():
+        for kind, label in (("calls", "calls exact"), ("replies", "no call where none is due")):
+            cells = [_share(figures[when][key][kind]) for when in ("before", "after")]
+            rows.append([f"{name}: {label}", *cells])
+    return rows
+
+
+def number_formats(told: dict[str, Any]) -> list[list[str]]:
+    """What 8 bits cost, of number_formats.json."""
+    rows = [["", "weights", "tool right", "tool and arguments right", "same answer as float32"]]
+    for name, way in told["figures"]["ways"].items():
+        shares = [f"{way[kind]:.1%}" for kind in ("tool", "call")]
+        rows.append([name, f"{way['weights_mib']:.1f} MiB", *shares, _share(way["same_answer"])])
+    return rows
+
+
+def _share(share: dict[str, Any]) -> str:
+    if not share["of"]:
+        return ""
+    return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
