@@ -57,6 +57,8 @@ class Weights:
         short_answer_sure: Confidence from which on a short answer is taken for one: the beginning
             of something longer may be misheard as a word.
         opinion: For each unit of the log odds of the model's probability, within `opinion_range`.
+            The regression finds half of it, on whole messages and beginnings of text; on the tuning
+            half of the recordings twice that ends as few turns early after shorter silences.
         doubt: For each unit by which the log odds of the recogniser's confidence lie below
             `doubt_below`; like `PROFILES`, set on the tuning half of
             benchmarks/voice/endpointing.py.
@@ -107,11 +109,11 @@ UNLIKELY = 0.01
 _COMPLETE, _NEUTRAL, _INCOMPLETE = Completeness
 
 WEIGHTS = Weights(
-    alone={_COMPLETE: 1.21, _NEUTRAL: 0.22, _INCOMPLETE: -2.06},
-    beside={_COMPLETE: 2.51, _NEUTRAL: 2.37, _INCOMPLETE: 2.66},
+    alone={_COMPLETE: 1.26, _NEUTRAL: 0.24, _INCOMPLETE: -2.42},
+    beside={_COMPLETE: 2.62, _NEUTRAL: 2.18, _INCOMPLETE: 1.73},
     short_answer=3.5,
     short_answer_sure=0.7,
-    opinion=1.02,
+    opinion=2.0,
     opinion_range=(-8.0, 2.0),
     doubt=1.5,
     doubt_below=0.85,
@@ -121,9 +123,9 @@ WEIGHTS = Weights(
 )
 
 PROFILES: Mapping[Profile, Limits] = {
-    Profile.EAGER: Limits(2.0, 160, 400, 1200, 900),
-    Profile.BALANCED: Limits(3.0, 160, 500, 1200, 1200),
-    Profile.PATIENT: Limits(4.5, 240, 900, 1800, 1500),
+    Profile.EAGER: Limits(1.0, 160, 400, 1200, 900),
+    Profile.BALANCED: Limits(1.75, 160, 500, 1200, 1200),
+    Profile.PATIENT: Limits(2.5, 240, 900, 1800, 1500),
 }
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import time
 import zlib
 from collections.abc import Iterable, Sequence
@@ -251,7 +252,11 @@ def _load(config: WhisperConfig) -> Any:
     found = find_model(config.model, hub_timeout_s=10.0)
     if found.path is None:
         raise ModelError(f"whisper {config.model} {found.reason}")
+    # CTranslate2 would take four on two cores as well, where they wait for one another. The language
+    # model needs a core only once the words are there.
+    threads = min(4, os.cpu_count() or 1)
+    path = str(found.path)
     try:
-        return WhisperModel(str(found.path), device=device, compute_type=compute_type)
+        return WhisperModel(path, device=device, compute_type=compute_type, cpu_threads=threads)
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {error}") from error
