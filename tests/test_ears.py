@@ -1,27 +1,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncGenerator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
 
+from tests.hearing import OPTIONS, LevelVad, hearing, loud, silent
 from voice.backchannel_sound import asks_to_go_on
 from voice.config import EndpointingConfig
-from voice.ears import Ears, Heard
 from voice.errors import ModelError, ProtocolError
-from voice.turns import OpinionFailed, RecognitionFailed, SessionOptions, with_changes
+from voice.turns import OpinionFailed, RecognitionFailed, with_changes
 from voice.types import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
-    AudioFrame,
     EndReason,
     Pause,
-    Samples,
-    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     Transcript,
@@ -29,134 +22,10 @@ from voice.types import (
     samples_of_ms,
 )
 
-OPTIONS = SessionOptions()
-
-
-class _LevelVad:
-    """Speech is what is loud."""
-
-    def probability(self, frame: AudioFrame) -> float:
-        return float(np.abs(frame.samples).max() > 1000)
-
-    def reset(self) -> None:
-        pass
-
-
-class _Stream:
-    """Understands one word for each second of loud audio."""
-
-    def __init__(self, owner: _Recognizer, turn_id: int) -> None:
-        self._owner = owner
-        self._turn_id = turn_id
-        self._loud = 0
-        self.frames: list[AudioFrame] = []
-
-    def accept(self, frame: AudioFrame) -> Transcript | None:
-        before = self._text()
-        self.frames.append(frame)
-        self._loud += bool(np.abs(frame.samples).max() > 1000)
-        return self._transcript(final=False) if self._text() != before else None
-
-    def finish(self) -> Transcript:
-        if self._owner.fail:
-            raise ModelError("the recogniser is gone")
-        self._owner.finished += 1
-        self._owner.let_finish.wait(20)
-        return self._transcript(final=True)
-
-    def _text(self) -> str:
-        return " ".join(["word"] * (self._loud // 25))
-
-    def _transcript(self, final: bool) -> Transcript:
-        end = self.frames[-1].end_sample
-        return Transcript(self._turn_id, self._text(), final, confidence=1.0, end_sample=end)
-
-
-class _Recognizer:
-    name = "counting"
-
-    def __init__(self) -> None:
-        self.streams: list[_Stream] = []
-        self.finished = 0
-        self.fail = False
-        self.let_finish = threading.Event()
-        self.let_finish.set()
-
-    def open(self, turn_id: int) -> _Stream:
-        self.streams.append(_Stream(self, turn_id))
-        return self.streams[-1]
-
-
-class _Rig:
-    def __init__(self) -> None:
-        self.recognizer = _Recognizer()
-        self.heard: list[Heard] = []
-        self.decoded: list[int] = []
-        self.changed = asyncio.Event()
-        self.threads = ThreadPoolExecutor(1)
-        self.ears = Ears(
-            self.recognizer,
-            _LevelVad(),
-            EndpointingConfig(),
-            self.threads,
-            self._tell,
-            self.decoded.append,
-        )
-        self.ears.configure(OPTIONS)
-
-    def _tell(self, event: Heard) -> None:
-        self.heard.append(event)
-        self.changed.set()
-
-    def hear(self, *pieces: Samples, rate_hz: int = SAMPLE_RATE_HZ) -> None:
-        for piece in pieces:
-            self.ears.append(piece, rate_hz)
-
-    async def settle(self) -> None:
-        """Let the recogniser catch up, and what it says arrive."""
-        for _ in range(5):
-            await asyncio.get_running_loop().run_in_executor(self.threads, lambda: None)
-            await asyncio.sleep(0)
-
-    async def final(self) -> Transcript:
-        async with asyncio.timeout(20):
-            while True:
-                for event in self.heard:
-                    if isinstance(event, Transcript) and event.final:
-                        return event
-                self.changed.clear()
-                await self.changed.wait()
-
-    def kinds(self) -> list[type]:
-        told = [event for event in self.heard if not isinstance(event, Transcript | SpeechLasted)]
-        return [type(event) for event in told]
-
-
-@asynccontextmanager
-async def _rig() -> AsyncGenerator[_Rig, None]:
-    rig = _Rig()
-    task = asyncio.create_task(rig.ears.run())
-    try:
-        yield rig
-    finally:
-        rig.recognizer.let_finish.set()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        rig.threads.shutdown()
-
-
-def _loud(seconds: float, rate_hz: int = SAMPLE_RATE_HZ) -> Samples:
-    time = np.arange(round(seconds * rate_hz)) / rate_hz
-    return (8000 * np.sin(2 * np.pi * 300 * time)).astype(np.int16)
-
-
-def _silent(seconds: float, rate_hz: int = SAMPLE_RATE_HZ) -> Samples:
-    return np.zeros(round(seconds * rate_hz), np.int16)
-
 
 async def test_a_turn_is_heard_from_start_to_transcript() -> None:
-    async with _rig() as rig:
-        rig.hear(_silent(1.0), _loud(1.2), _silent(2.0))
+    async with hearing() as rig:
+        rig.hear(silent(1.0), loud(1.2), silent(2.0))
         final = await rig.final()
         assert rig.kinds() == [SpeechStarted, Pause, TurnEnded]
         assert final.text == "word word"
@@ -166,9 +35,9 @@ async def test_a_turn_is_heard_from_start_to_transcript() -> None:
 
 
 async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pause() -> None:
-    async with _rig() as rig:
-        audio = np.concatenate([_silent(1.0), _loud(0.2), _silent(0.2), _loud(0.24)])
-        rig.hear(audio, _silent(2.0))
+    async with hearing() as rig:
+        audio = np.concatenate([silent(1.0), loud(0.2), silent(0.2), loud(0.24)])
+        rig.hear(audio, silent(2.0))
         final = await rig.final()
         assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
         assert final.go_on is not None
@@ -176,29 +45,29 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
 
 
 async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
-    async with _rig() as rig:
-        rig.hear(_silent(1.0), _loud(1.2), _silent(2.0))
+    async with hearing() as rig:
+        rig.hear(silent(1.0), loud(1.2), silent(2.0))
         assert (await rig.final()).go_on is None
 
 
 @pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])
 async def test_a_telephone_has_a_detector_of_its_own(rate_hz: int, made: int) -> None:
-    async with _rig() as rig:
-        detectors: list[_LevelVad] = []
+    async with hearing() as rig:
+        detectors: list[LevelVad] = []
 
-        def another() -> _LevelVad:
-            detectors.append(_LevelVad())
+        def another() -> LevelVad:
+            detectors.append(LevelVad())
             return detectors[-1]
 
         rig.ears.telephone_vad = another
-        rig.hear(_loud(1.0, rate_hz), _silent(2.0, rate_hz), rate_hz=rate_hz)
+        rig.hear(loud(1.0, rate_hz), silent(2.0, rate_hz), rate_hz=rate_hz)
         await rig.final()
         assert len(detectors) == made
 
 
 async def test_the_recogniser_gets_the_audio_before_the_detected_start_and_none_twice() -> None:
-    async with _rig() as rig:
-        rig.hear(_silent(1.0), _loud(1.2), _silent(2.0))
+    async with hearing() as rig:
+        rig.hear(silent(1.0), loud(1.2), silent(2.0))
         await rig.final()
         starts = [frame.start_sample for frame in rig.recognizer.streams[0].frames]
         assert starts == list(range(starts[0], starts[-1] + 1, FRAME_SAMPLES))
@@ -206,13 +75,13 @@ async def test_the_recogniser_gets_the_audio_before_the_detected_start_and_none_
 
 
 async def test_the_final_decode_overlaps_the_silence() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2), _silent(0.1))
+    async with hearing() as rig:
+        rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
         assert rig.recognizer.finished == 1
         assert TurnEnded not in rig.kinds()
         assert rig.decoded == [1]
-        rig.hear(_silent(2.0))
+        rig.hear(silent(2.0))
         assert isinstance(rig.heard[-1], Transcript)
         assert rig.heard[-1].final
         assert isinstance(rig.heard[-2], TurnEnded)
@@ -220,10 +89,10 @@ async def test_the_final_decode_overlaps_the_silence() -> None:
 
 
 async def test_speech_that_goes_on_is_decoded_again_as_a_whole() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2), _silent(0.16))
+    async with hearing() as rig:
+        rig.hear(loud(1.2), silent(0.16))
         await rig.settle()
-        rig.hear(_loud(1.2), _silent(2.0))
+        rig.hear(loud(1.2), silent(2.0))
         final = await rig.final()
         assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
         assert final.text == "word word word word"
@@ -232,21 +101,21 @@ async def test_speech_that_goes_on_is_decoded_again_as_a_whole() -> None:
 
 
 async def test_a_decode_that_speech_has_overtaken_does_not_count() -> None:
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.recognizer.let_finish.clear()
-        rig.hear(_loud(1.2), _silent(0.1))
+        rig.hear(loud(1.2), silent(0.1))
         while rig.recognizer.finished == 0:
             await asyncio.sleep(0.005)
-        rig.hear(_loud(1.2), _silent(0.1))
+        rig.hear(loud(1.2), silent(0.1))
         rig.recognizer.let_finish.set()
-        rig.hear(_silent(2.0))
+        rig.hear(silent(2.0))
         assert (await rig.final()).text == "word word word word"
         assert len([e for e in rig.heard if isinstance(e, Transcript) and e.final]) == 1
 
 
 async def test_interim_transcripts_come_while_the_user_speaks() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(0.7))
+    async with hearing() as rig:
+        rig.hear(loud(0.7))
         await rig.settle()
         interim = [event for event in rig.heard if isinstance(event, Transcript)]
         assert [event.text for event in interim] == ["word"]
@@ -254,28 +123,28 @@ async def test_interim_transcripts_come_while_the_user_speaks() -> None:
 
 
 async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard() -> None:
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.recognizer.fail = True
-        rig.hear(_loud(1.2), _silent(0.2))
+        rig.hear(loud(1.2), silent(0.2))
         while not any(isinstance(event, RecognitionFailed) for event in rig.heard):
             await asyncio.sleep(0.005)
         assert RecognitionFailed(1, "the recogniser is gone") in rig.heard
         rig.recognizer.fail = False
-        rig.hear(_silent(2.0), _loud(1.2), _silent(2.0))
+        rig.hear(silent(2.0), loud(1.2), silent(2.0))
         assert (await rig.final()).turn_id == 2
 
 
 @pytest.mark.parametrize("rate_hz", [8000, 24_000, 44_100])
 async def test_audio_of_any_rate_is_heard(rate_hz: int) -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2, rate_hz), _silent(2.0, rate_hz), rate_hz=rate_hz)
+    async with hearing() as rig:
+        rig.hear(loud(1.2, rate_hz), silent(2.0, rate_hz), rate_hz=rate_hz)
         assert (await rig.final()).text.startswith("word word")
 
 
 async def test_a_manual_turn_is_what_was_buffered_until_the_commit() -> None:
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.ears.configure(with_changes(OPTIONS, turn_detection=False))
-        rig.hear(_loud(1.2), _silent(3.0))
+        rig.hear(loud(1.2), silent(3.0))
         await rig.settle()
         assert rig.heard == []
         rig.ears.commit()
@@ -289,26 +158,26 @@ async def test_a_manual_turn_is_what_was_buffered_until_the_commit() -> None:
 
 
 async def test_a_commit_ends_a_detected_turn_at_once() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2))
+    async with hearing() as rig:
+        rig.hear(loud(1.2))
         rig.ears.commit()
         assert (await rig.final()).text == "word word"
         assert rig.kinds() == [SpeechStarted, TurnEnded]
 
 
 async def test_too_little_audio_is_not_committed() -> None:
-    async with _rig() as rig:
-        rig.hear(_silent(0.05))
+    async with hearing() as rig:
+        rig.hear(silent(0.05))
         with pytest.raises(ProtocolError) as refused:
             rig.ears.commit()
         assert refused.value.code == "input_audio_buffer_commit_empty"
 
 
 async def test_clearing_drops_the_turn() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2))
+    async with hearing() as rig:
+        rig.hear(loud(1.2))
         rig.ears.clear()
-        rig.hear(_silent(3.0))
+        rig.hear(silent(3.0))
         await rig.settle()
         assert TurnEnded not in rig.kinds()
         with_audio = rig.recognizer.finished
@@ -317,9 +186,9 @@ async def test_clearing_drops_the_turn() -> None:
 
 async def test_a_client_may_fix_the_silence_that_ends_a_turn() -> None:
     for silence_ms, ends in ((200, True), (900, False)):
-        async with _rig() as rig:
+        async with hearing() as rig:
             rig.ears.configure(with_changes(OPTIONS, silence_ms=silence_ms))
-            rig.hear(_loud(1.2), _silent(0.5))
+            rig.hear(loud(1.2), silent(0.5))
             await rig.settle()
             assert (TurnEnded in rig.kinds()) is ends
 
@@ -334,11 +203,11 @@ async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
         asked.append(words)
         return opinion
 
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.ears.opinion = judge
-        rig.hear(_loud(1.2), _silent(0.1))
+        rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
-        rig.hear(_silent(0.3))
+        rig.hear(silent(0.3))
         await rig.settle()
         assert asked == ["word word"]
         assert (TurnEnded in rig.kinds()) is ends
@@ -350,12 +219,12 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
     async def judge(words: str) -> float | None:
         raise errors.pop(0)
 
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.ears.opinion = judge
         for turn_id in (1, 2):
-            rig.hear(_loud(1.2), _silent(0.1))
+            rig.hear(loud(1.2), silent(0.1))
             await rig.settle()
-            rig.hear(_silent(2.0))
+            rig.hear(silent(2.0))
             await rig.settle()
             ended = [event for event in rig.heard if isinstance(event, TurnEnded)]
             assert [event.turn_id for event in ended] == [*range(1, turn_id + 1)]
@@ -365,11 +234,11 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
 
 @pytest.mark.parametrize(("profile", "ends"), [("eager", True), ("patient", False)])
 async def test_a_client_may_choose_how_eager_the_agent_is(profile: str, ends: bool) -> None:
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.ears.configure(with_changes(OPTIONS, profile=profile))
-        rig.hear(_loud(1.2), _silent(0.1))
+        rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
-        rig.hear(_silent(0.5))
+        rig.hear(silent(0.5))
         await rig.settle()
         assert (TurnEnded in rig.kinds()) is ends
         rig.ears.configure(OPTIONS)
@@ -380,9 +249,9 @@ async def test_a_client_may_choose_how_eager_the_agent_is(profile: str, ends: bo
 async def test_a_client_may_choose_how_much_is_heard_of_what_came_before(
     pre_roll_ms: int | None, before_ms: int
 ) -> None:
-    async with _rig() as rig:
+    async with hearing() as rig:
         rig.ears.configure(with_changes(OPTIONS, pre_roll_ms=pre_roll_ms))
-        rig.hear(_silent(2.0), _loud(1.2), _silent(2.0))
+        rig.hear(silent(2.0), loud(1.2), silent(2.0))
         await rig.final()
         first = rig.recognizer.streams[0].frames[0].start_sample
         assert abs(2 * SAMPLE_RATE_HZ - first - before_ms * 16) <= 2 * FRAME_SAMPLES
@@ -390,8 +259,8 @@ async def test_a_client_may_choose_how_much_is_heard_of_what_came_before(
 
 
 async def test_what_was_understood_at_a_pause_is_told_before_the_turn_ends() -> None:
-    async with _rig() as rig:
-        rig.hear(_loud(1.2), _silent(0.1))
+    async with hearing() as rig:
+        rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
         told = [event for event in rig.heard if isinstance(event, Transcript)]
         assert (told[-1].text, told[-1].final) == ("word word", False)

@@ -96,7 +96,7 @@ def test_where_nothing_was_understood_nothing_is_gained_by_being_quick() -> None
 
 
 def test_doubtful_words_count_for_less() -> None:
-    said = Cues("is the first the report list", opinion=0.55)
+    said = Cues("is the first the report list", opinion=0.4)
     waits = [balanced(replace(said, sure=sure)) for sure in (0.9, 0.6, 0.5, 0.42)]
     assert waits == sorted(waits)
     assert waits[-1] > waits[0] + 200

@@ -344,7 +344,8 @@ class Ears:
     def _understand(self, turn: _Turn, transcript: Transcript) -> None:
         """Back on the loop: tell what was recognised, unless speech has gone on since."""
         if not transcript.final:
-            if self._turn is turn and transcript.text != self._cues.text:
+            # Behind a pause its own decode follows, which knows how the words sounded as well.
+            if self._turn is turn and not turn.paused and transcript.text != self._cues.text:
                 self._cues = Cues(transcript.text, transcript.confidence)
                 self._tell(transcript)
             return

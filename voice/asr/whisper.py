@@ -252,8 +252,8 @@ def _load(config: WhisperConfig) -> Any:
     found = find_model(config.model, hub_timeout_s=10.0)
     if found.path is None:
         raise ModelError(f"whisper {config.model} {found.reason}")
-    # CTranslate2 would take four on two cores as well, where they wait for one another. The language
-    # model needs a core only once the words are there.
+    # CTranslate2 would take four on two cores as well, where they wait for one another. The
+    # language model needs a core only once the words are there.
     threads = min(4, os.cpu_count() or 1)
     path = str(found.path)
     try:

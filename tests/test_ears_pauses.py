@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import threading
+
+from tests.hearing import hearing, loud, silent
+from voice.types import Pause, Transcript
+
+
+async def test_words_from_before_a_pause_are_told_with_how_they_sounded() -> None:
+    """A recogniser that is behind must not have them judged as if nobody could tell."""
+    async with hearing() as rig:
+        busy = threading.Event()
+        rig.threads.submit(busy.wait, 20)
+        rig.hear(silent(1.0), loud(0.6), silent(0.3))
+        while Pause not in rig.kinds():
+            rig.changed.clear()
+            await rig.changed.wait()
+        busy.set()
+        await rig.settle()
+        told = [event for event in rig.heard if isinstance(event, Transcript)]
+        assert [(event.text, event.go_on is None) for event in told] == [("word", False)]
