@@ -94,7 +94,7 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 @pytest.mark.parametrize(
     ("transcript", "silence_ms"),
     [
-        ("set a timer for ten minutes", 460),
+        ("set a timer for ten minutes", 440),
         ("a large latte", 500),
         ("add milk and", 1200),
         ("five five five", 1200),
