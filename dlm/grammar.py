@@ -299,7 +299,8 @@ def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
         keys = worded(properties)
         bound = [keys[key] for key in properties if _sources(properties[key], said, heard)]
         if len(bound) > 1:
-            found[_spelled(names[tool.name])] = frozenset(map(_spelled, bound))
+            spelled = frozenset(_spelled(key).encode() for key in bound)
+            found[_spelled(names[tool.name]).encode()] = spelled
     return found
 
 
@@ -391,8 +392,8 @@ def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
 def _literal(text: str) -> str:
     if NEVER_SPELLED in text:
         raise ValueError(f"got {text!r}, expected no {NEVER_SPELLED!r} in names and options")
-    return json.dumps(f" {text.strip()}")
+    return json.dumps(_spelled(text))
 
 
-def _spelled(name: str) -> bytes:
-    return f" {name.strip()}".encode()
+def _spelled(text: str) -> str:
+    return f" {text.strip()}"

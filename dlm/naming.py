@@ -7,6 +7,7 @@ readily than it learns how every word looks inside an identifier.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -15,9 +16,15 @@ from collections.abc import Iterable
 _HUMP = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 
+KEPT_NAMES = 4096
 
+
+@functools.lru_cache(KEPT_NAMES)
 def words(name: str) -> str:
-    """The words of an identifier in small letters; empty where it has none."""
+    """The words of an identifier in small letters; empty where it has none.
+
+    Remembered, as every turn of a dialogue asks for those of all its tools again.
+    """
     return " ".join(_WORD.findall(_HUMP.sub(" ", name).lower()))
 
 

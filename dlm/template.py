@@ -228,10 +228,11 @@ class Template:
         if not calls:
             return []
         names = worded(tool.name for tool in tools)
-        properties = {tool.name: tool.properties for tool in tools}
+        offered = {tool.name: tool for tool in tools}
         ids: list[int] = []
         for call in calls:
-            keys = worded(properties.get(call.name, call.arguments))
+            tool = offered.get(call.name)
+            keys = worded(tool.properties if tool else call.arguments)
             ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
             for key, value in call.arguments.items():
                 ids += [Mark.KEY, *self.text(keys.get(key, key))]
