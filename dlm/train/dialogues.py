@@ -31,11 +31,11 @@ from dlm.train.words import WORDS
 SHARES: dict[str, float] = {
     "assistant": 0.25,
     "coffee": 0.08,
-    "assistant_renamed": 0.20,
-    "coffee_renamed": 0.07,
+    "assistant_renamed": 0.17,
+    "coffee_renamed": 0.06,
     "invented": 0.06,
     "corpus": 0.03,
-    "stranger": 0.31,
+    "stranger": 0.35,
 }
 """Share of each kind of dialogue; without corpora the last falls away."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from dlm.train import labelled, spans
+from dlm.train import labelled, spans, telling_words
 from dlm.train.grammar import Piece
 from dlm.train.holdout import held_out, unseen
 from dlm.train.rename import styled
@@ -152,6 +152,10 @@ location: place city location where
 movie_type: genre kind
 """
 
+_TOLD = 0.6
+"""Share of names and of descriptions that are made of what an intent's sentences tell."""
+_PLAIN_VERBS = ("", "", "", "handle", "get", "request", "check", "find", "help_with")
+
 _RESULTS = (
     ("Done.", ("Done.", "Okay, it's done.", "All right, that's done.")),
     ("OK", ("Okay.", "Done.", "It's done.")),
@@ -173,21 +177,29 @@ class Purpose:
         intent: Its name in the corpora.
         verbs: First halves of tool names; `nouns` second halves.
         rows: Its sentences, each with its slots as spans.
+        phrases: What its sentences tell (`dlm.train.telling_words`), in training: tools are mostly
+            called that, so that many names lead to a purpose; none where it keeps its own names.
     """
 
     intent: str
     verbs: tuple[str, ...]
     nouns: tuple[str, ...]
     rows: list[tuple[str, spans.Spans]]
+    phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A tool made of a purpose for one dialogue: its schema, and slot → parameter."""
+    """A tool made of a purpose for one dialogue: its schema, and slot → parameter.
+
+    Attributes:
+        told: The words of its name and description that are no verbs, with underscores.
+    """
 
     spec: Spec
     purpose: Purpose
     keys: dict[str, str]
+    told: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -197,7 +209,8 @@ class Wish:
     @property
     def topic(self) -> frozenset[str]:
         """Words that tools with another purpose should not share in the same dialogue."""
-        return frozenset(w for n in (*self.purpose.nouns, self.purpose.intent) for w in _cut(n))
+        names = (*self.purpose.nouns, self.purpose.intent, *self.told)
+        return frozenset(w for name in names for w in _cut(name))
 
     @property
     def ability(self) -> str:
@@ -240,7 +253,21 @@ def collect(rows: Iterable[dict[str, Any]], split: str) -> dict[str, Purpose]:
             intent, Purpose(intent, *_words(intent), [])
         )
         purpose.rows.append((row["text"], slots))
-    return {name: p for name, p in found.items() if len(p.rows) >= 10}
+    return _with_phrases({name: p for name, p in found.items() if len(p.rows) >= 10}, split)
+
+
+def _with_phrases(purposes: dict[str, Purpose], split: str) -> dict[str, Purpose]:
+    if split == "heldout":
+        return purposes
+    sentences = {n: [_without(*row) for row in p.rows] for n, p in purposes.items()}
+    told = telling_words.phrases(sentences)
+    return {n: replace(p, phrases=told.get(n, ())) for n, p in purposes.items()}
+
+
+def _without(text: str, slots: spans.Spans) -> str:
+    """A sentence without the values of its slots."""
+    taken = {i for start, end in slots.values() for i in range(start, end)}
+    return " ".join(w for i, w in enumerate(spans.tokens(text)) if i not in taken)
 
 
 def _cut(name: str) -> list[str]:
@@ -283,8 +310,8 @@ def offer(purpose: Purpose, rng: Random, style: str, wanted: spans.Spans | None 
         style: Of its name.
         wanted: Slots of the row that will ask for it: these are mostly among its parameters.
     """
-    verb, noun = rng.choice(purpose.verbs), rng.choice(purpose.nouns)
-    name = styled([w for w in f"{verb}_{noun}".split("_") if w], style)
+    named = _titled(purpose, rng)
+    name = styled([w for w in "_".join(named).split("_") if w], style)
     slots = [s for s in wanted or () if rng.random() < 0.92]
     others = [s for _, found in rng.sample(purpose.rows, min(4, len(purpose.rows))) for s in found]
     slots += [s for s in dict.fromkeys(others) if s not in (wanted or ()) and rng.random() < 0.6]
@@ -294,14 +321,23 @@ def offer(purpose: Purpose, rng: Random, style: str, wanted: spans.Spans | None 
         options = [n for n in SLOT_NAMES[slot] if n not in keys.values()]
         if options:
             keys[slot] = rng.choice(options)
-    verb, noun = rng.choice(purpose.verbs), rng.choice(purpose.nouns)
-    words = f"{verb} {noun}".replace("_", " ").strip()
+    described = _titled(purpose, rng)
+    words = " ".join(described).replace("_", " ").strip()
     forms = ("{}.", "{}.", "To {}.", "Use it to {}.", "{} for the user.", "When the user asks: {}.")
     required = [k for s, k in keys.items() if s in (wanted or ()) and rng.random() < 0.3]
     properties = {k: {"type": "string"} for k in keys.values()}
     schema = {"type": "object", "properties": properties, "required": required}
     description = capital(rng.choice(forms).format(words))
-    return Wish({"name": name, "description": description, "parameters": schema}, purpose, keys)
+    spec = {"name": name, "description": description, "parameters": schema}
+    return Wish(spec, purpose, keys, (named[1], described[1]))
+
+
+def _titled(purpose: Purpose, rng: Random) -> tuple[str, str]:
+    """A verb and what it is done with, with underscores."""
+    verb, noun = rng.choice(purpose.verbs), rng.choice(purpose.nouns)
+    if not purpose.phrases or rng.random() > _TOLD:
+        return verb, noun
+    return rng.choice(_PLAIN_VERBS), rng.choice(purpose.phrases)
 
 
 def asked(wish: Wish, text: str, slots: spans.Spans) -> list[Piece] | None:

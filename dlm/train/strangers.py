@@ -28,7 +28,9 @@ Tool = Stranger | Wish
 _STYLES = ("snake", "snake", "camel", "pascal", "word")
 _SIZES = {"train": (2, 3, 4, 5, 6, 8, 10), "heldout": (1, 2, 3, 4, 5, 6, 8)}
 """How many tools are offered."""
-_TURNS = {"train": (1, 2, 3, 3, 4, 5), "heldout": (1,)}
+_WISHES = {"train": 0.5, "heldout": 0.4}
+"""Share of them that are made of the corpora's intents."""
+_TURNS = {"train": (1, 2, 3, 4, 5, 6), "heldout": (1,)}
 _ASK = (
     "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
     "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
@@ -83,7 +85,7 @@ class Scene:
         """Choose the tools: some of a kind that are easily mistaken, others unlike."""
         rng = self.rng
         for _ in range(rng.choice(_SIZES[self.split])):
-            if self.purposes and rng.random() < 0.4:
+            if self.purposes and rng.random() < _WISHES[self.split]:
                 self._add(self._wish())
                 continue
             known = [t for t in self.tools if isinstance(t, Stranger)]

@@ -31,7 +31,7 @@ def check(row: Row) -> None:
     specs = {t["name"]: t["parameters"] for t in row["tools"]}
     assert len(specs) == len(row["tools"]) and 1 <= len(specs) <= 20
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
-    assert 1 <= len(said) <= 9 and all(said)
+    assert 1 <= len(said) <= 18 and all(said)
     assert row["messages"][-1]["role"] == "assistant" and row["messages"][-1]["content"]
     waiting: list[str] = []
     for message in row["messages"]:
