@@ -7,12 +7,15 @@ times and its keys and values are kept once, from the forward that saw its final
 
 from __future__ import annotations
 
+import math
+import weakref
 from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from dlm.buffers import Buffers
 from dlm.config import ModelConfig
 
 
@@ -68,7 +71,16 @@ class Cache(ABC):
 
 
 class KVCache(Cache):
-    """Buffers for one request."""
+    """One buffer for one request.
+
+    Args:
+        config: Of the model.
+        capacity: Positions that fit.
+        dtype: Of the numbers.
+        device: Where they are.
+        buffers: Main memory to take the buffer from, on a CPU, and to give it back to once the
+            cache is no longer referred to; None leaves it to torch.
+    """
 
     def __init__(
         self,
@@ -76,9 +88,11 @@ class KVCache(Cache):
         capacity: int,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
+        buffers: Buffers | None = None,
     ) -> None:
         super().__init__(capacity)
         self._config = config
+        self._buffers = buffers
         shape = (
             config.num_hidden_layers,
             2,
@@ -86,14 +100,22 @@ class KVCache(Cache):
             capacity,
             config.head_dim,
         )
-        self._store = torch.empty(shape, dtype=dtype, device=device)
+        self._nbytes = math.prod(shape) * dtype.itemsize
+        if buffers is None:
+            self._store = torch.empty(shape, dtype=dtype, device=device)
+        else:
+            buffer = buffers.take(self._nbytes)
+            self._nbytes = len(buffer)
+            flat = torch.frombuffer(buffer, dtype=dtype, count=math.prod(shape))
+            self._store = flat.view(shape)
+            weakref.finalize(self, buffers.give, buffer)
         # Up to here there are numbers, whatever they mean, or committed positions.
         self._filled = 0
 
     @property
     def nbytes(self) -> int:
         """Memory of the buffers, used or not."""
-        return self._store.nbytes
+        return self._nbytes
 
     def write(
         self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
@@ -139,7 +161,9 @@ class KVCache(Cache):
             ValueError: So many are not committed, or do not fit.
         """
         self._check_copy(length, capacity)
-        other = KVCache(self._config, capacity, self._store.dtype, self._store.device)
+        other = KVCache(
+            self._config, capacity, self._store.dtype, self._store.device, self._buffers
+        )
         other._store[:, :, :, :length] = self._store[:, :, :, :length]
         other.length = length
         return other

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dlm.buffers import Buffers
 from dlm.cache import Cache, KVCache
 from dlm.model import Rows, Transformer
 from dlm.sampling import Sampling
@@ -104,20 +105,25 @@ class Runner(Protocol):
 
 
 class Eager:
-    """Runs a model as it is, on its device."""
+    """Runs a model as it is, on its device.
+
+    Attributes:
+        buffers: Memory of its caches on a CPU; elsewhere torch sees to it.
+    """
 
     masks = False
 
     def __init__(self, model: Transformer) -> None:
         self._model = model
+        self.buffers = Buffers() if model.embed_tokens.weight.device.type == "cpu" else None
 
     def cache(self, capacity: int) -> KVCache:
         """See `Runner.cache`."""
         weight = self._model.embed_tokens.weight
-        if weight.device.type == "cpu":
-            # A dialogue's next turns go on in it; memory that nothing is written to is not taken.
+        if self.buffers is not None:
+            # A dialogue's next turns go on in it.
             capacity += capacity // 4
-        return KVCache(self._model.config, capacity, weight.dtype, weight.device)
+        return KVCache(self._model.config, capacity, weight.dtype, weight.device, self.buffers)
 
     def forward(self, wishes: Sequence[tuple[Cache, Forward]]) -> list[Served]:
         """See `Runner.forward`."""

@@ -33,7 +33,8 @@ from dlm.schema import AS_SAID, is_words, options, written
 from dlm.template import Template, Tool
 from dlm.tokenizer import Tokenizer
 
-KEPT_GRAMMARS = 64
+KEPT_GRAMMARS = 32
+"""With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
 
 

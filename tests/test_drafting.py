@@ -129,7 +129,6 @@ def test_the_same_words_are_the_same_question_however_they_are_written() -> None
     asked = Prompt((Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "Set a timer.")))
     again = replace(asked, messages=(asked.messages[0], Message(Role.USER, "set a timer")))
     assert same_question(asked, again)
-    assert same_question(asked, replace(again, said=()))
     other = replace(asked, messages=(asked.messages[0], Message(Role.USER, "Set a time.")))
     assert not same_question(asked, other)
     shouted = replace(asked, messages=(Message(Role.SYSTEM, "be brief"), asked.messages[1]))

@@ -34,6 +34,7 @@ from voice.config import AgentConfig
 from voice.errors import ModelError
 from voice.events import ReplyAudio, SessionEvent
 from voice.llm import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
+from voice.load import Load
 from voice.parts import EAR_THREADS, MOUTH_THREADS, Parts
 from voice.pipeline import Session
 from voice.tools import Toolbox
@@ -260,6 +261,7 @@ def parts(
         lines=[],
         ear_threads=ThreadPoolExecutor(EAR_THREADS),
         mouth_threads=ThreadPoolExecutor(MOUTH_THREADS),
+        busy=Load(now),
     )
 
 

@@ -178,6 +178,12 @@ class Ahead:
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers, from the draft as far as there is one; as `ReplyModel.answer`."""
+        with self._load.reply():
+            async with aclosing(self._answered(prompt)) as events:
+                async for event in events:
+                    yield event
+
+    async def _answered(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         ready = self._find(prompt)
         self._adopted = True
         self._asked += 1

@@ -249,6 +249,9 @@ class DraftingConfig(Section):
     max_requests: int = Field(default=3, ge=1)
     """Unfinished requests to the model, over all conversations, at which no draft is begun; while
     the user speaks one is begun only when there is none."""
+    max_replying: float = Field(default=0.25, gt=0)
+    """Replies being made at a time, over all conversations and on average over the last seconds,
+    above which no draft is begun: it would delay them for longer than it saves."""
     max_lag_ms: float = Field(default=40.0, gt=0)
     """Lateness of the event loop above which no draft is begun: the machine is busy."""
 

@@ -156,4 +156,4 @@ def _bare(prompt: Prompt) -> Prompt:
         else message
         for message in prompt.messages
     )
-    return replace(prompt, messages=messages, said=tuple(map(normalised, prompt.said)))
+    return replace(prompt, messages=messages)
