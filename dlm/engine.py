@@ -10,32 +10,25 @@ from __future__ import annotations
 import asyncio
 import math
 import queue
-import secrets
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from dlm.beginnings import Beginnings
 from dlm.checkpoint import load_checkpoint
-from dlm.decode import Decoder, Plan, Vocabulary, decode
-from dlm.decode_block import decode_block
-from dlm.decode_full import decode_full
-from dlm.dialect import Dialect, ThoughtMarks
-from dlm.effort import REASONING, REFINEMENT
+from dlm.decode import Decoder
+from dlm.dialect import Dialect
 from dlm.forwards import Eager, Runner, Steps
 from dlm.fused_runner import runner_for
-from dlm.grammar import GrammarFactory, Matcher
 from dlm.live import Event, Failed, Finished, Live, Request, Snapshot, TextDelta, Usage
 from dlm.model import Transformer
 from dlm.placement import Kernels, best_threads
 from dlm.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.rounds import Begin, Job, Rounds
-from dlm.sampling import Sampling
 from dlm.score import Scoring
 from dlm.template import Answer, Template, Tool, Turn
-from dlm.thinking import Thinking
 from dlm.tokenizer import Tokenizer
 
 __all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage"]
@@ -72,28 +65,12 @@ class Engine:
         prefix_bytes: int = DEFAULT_BYTES,
         runner: Runner | None = None,
     ) -> None:
-        config = model.config
         dialect = Template(language) if isinstance(language, Tokenizer) else language
-        if dialect.size > config.vocab_size:
-            raise ValueError(
-                f"tokenizer: got {dialect.size} entries, the model has {config.vocab_size}"
-            )
-        ids = (config.mask_token_id, config.eos_token_id)
-        if ids[0] != dialect.mask or ids[1] not in dialect.ends:
-            raise ValueError(
-                f"mask_token_id, eos_token_id: got {ids}, expected {(dialect.mask, dialect.end)}"
-            )
         self.model = model
         self.dialect: Dialect = dialect
         self.max_live = max_live
-        self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
-        self._grammars = GrammarFactory(dialect, config.vocab_size)
         self._runner = runner or Eager(model)
-        self.prefixes = PrefixPool(
-            self._runner.cache,
-            prefix_bytes,
-            config.block_size if config.commit == "block" else 1,
-        )
+        self._beginnings = Beginnings(model.config, dialect, self._runner, prefix_bytes)
         self._rounds = Rounds(self._runner, round_tokens, self._leave)
         # Bounded by max_live; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Begin] | None] = queue.SimpleQueue()
@@ -137,6 +114,11 @@ class Engine:
         return f"{weight.device}, {kind}{', fused kernels' if self._runner.masks else ''}"
 
     @property
+    def prefixes(self) -> PrefixPool:
+        """Keys and values of finished requests."""
+        return self._beginnings.prefixes
+
+    @property
     def unfinished(self) -> int:
         """Requests under way, those that wait included."""
         return self._unfinished
@@ -149,10 +131,7 @@ class Engine:
         Raises:
             ValueError: A role is unknown.
         """
-        prompt = self.dialect.prompt(request.turns, request.tools)
-        begun = len(self.dialect.text(request.prefix)) + (self._thought(request) is not None)
-        config = self.model.config
-        return config.max_position_embeddings - config.block_size - len(prompt) - begun
+        return self._beginnings.room(request)
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         """Begin a request.
@@ -169,8 +148,8 @@ class Engine:
             queue.Full: `max_live` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        live = Live(request, emit, self.dialect, self._thought(request))
-        self._enter(live, lambda: self._begin(live))
+        live = Live(request, emit, self.dialect, self._beginnings.thought(request))
+        self._enter(live, lambda: self._beginnings.answering(live, self._rounds.decoders))
         return live.cancelled.set
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -285,7 +264,7 @@ class Engine:
         job = Scoring(continuations, priority)
 
         def begin() -> tuple[Decoder, Steps[None]]:
-            decoder = self._decoder(prompt, longest)
+            decoder = self._beginnings.decoder(prompt, longest, self._rounds.decoders)
             return decoder, job.steps(decoder)
 
         self._enter(job, begin)
@@ -321,80 +300,7 @@ class Engine:
             self._queue.put((job, begin))
 
     def _leave(self, decoder: Decoder | None) -> None:
-        if decoder is not None and self.model.config.commit != "full":
-            self.prefixes.give(decoder.committed, decoder.cache)
+        if decoder is not None:
+            self._beginnings.keep(decoder)
         with self._lock:
             self._unfinished -= 1
-
-    def _thought(self, request: Request) -> ThoughtMarks | None:
-        """Marks of the thought before an answer; None where none is wanted or can be had."""
-        return self.dialect.thought if self.model.config.reasons and request.thinks else None
-
-    def _decoder(
-        self, prompt: list[int], answer_tokens: int, thought: ThoughtMarks | None = None
-    ) -> Decoder:
-        limit = self.model.config.max_position_embeddings
-        # A draft may reach a block beyond the answer's end.
-        capacity = len(prompt) + answer_tokens + self.model.config.block_size
-        if capacity > limit:
-            raise ValueError(
-                f"prompt and answer: got {capacity} positions, expected at most {limit}"
-            )
-        live = ((one.committed, one.cache) for one in self._rounds.decoders)
-        config = self.model.config
-        # Where everything sees everything, no beginning is as it was in another prompt.
-        known = prompt if config.commit != "full" else []
-        cache = self.prefixes.take(known, capacity, live)
-        vocabulary = self._vocabulary
-        if thought is not None:
-            never = tuple(token for token in vocabulary.never if token != thought.closing)
-            vocabulary = replace(vocabulary, never=never)
-        return Decoder(cache, prompt, config.block_size, vocabulary, self._runner.masks)
-
-    def _begin(self, live: Live) -> tuple[Decoder, Steps[None]]:
-        request = live.request
-        if request.format is not None and not request.verified:
-            raise ValueError("format: got one for unverified drafts, which no grammar binds")
-        prompt = [*self.dialect.prompt(request.turns, request.tools), *live.head]
-        if live.thought is not None:
-            prompt.append(live.thought.opening)
-        live.rules.callable()
-        plan = Plan(
-            REFINEMENT[request.effort],
-            request.verified,
-            request.max_tokens,
-            _sampling(request),
-            self._earlier(request),
-        )
-        decoder = self._decoder(prompt, request.max_tokens, live.thought)
-        matcher, budget = None, REASONING[request.effort]
-        # Blocks that nothing verifies are decided in any order where no grammar has to hold.
-        loose = self.model.config.commit != "causal" and not (request.tools or request.format)
-        if request.verified and (live.thought is not None or not loose):
-            matcher = self._grammars.matcher(live.rules)
-            matcher.follow(live.head)
-        if matcher is not None and live.thought is not None and budget is not None:
-            matcher = Thinking(matcher, live.thought, budget)
-        return decoder, self._decoding(decoder, plan, matcher)
-
-    def _decoding(self, decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[None]:
-        config = self.model.config
-        if config.commit == "block":
-            return decode_block(decoder, plan, matcher, config.shift)
-        if config.commit == "full":
-            return decode_full(decoder, plan, matcher, config.shift)
-        return decode(decoder, plan, matcher)
-
-    def _earlier(self, request: Request) -> tuple[int, ...]:
-        draft = request.draft
-        if draft is None:
-            return ()
-        answer = Answer(draft, ()) if isinstance(draft, str) else draft
-        return tuple(self.dialect.spell(answer, request.tools))
-
-
-def _sampling(request: Request) -> Sampling | None:
-    seed = secrets.randbits(64) if request.seed is None else request.seed
-    if request.temperature == 0:
-        return None
-    return Sampling(request.temperature, request.top_p, seed)

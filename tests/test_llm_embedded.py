@@ -16,7 +16,7 @@ from voice.errors import ModelError
 from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece, load_model
 from voice.llm_embedded import EmbeddedModel
 from voice.parts import Parts
-from voice.types import Message, Role, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolSpec
 
 TIMER = ToolSpec(
     "set_timer",
@@ -59,7 +59,6 @@ async def test_the_embedded_model_answers_in_words_and_calls(checkpoint: Path) -
             (Message(Role.USER, "set a timer for ten minutes"),),
             tools=(TIMER,),
             tool_choice="required",
-            said=("set a timer for ten minutes",),
             max_tokens=120,
         )
         last = (await _events(model, wanted))[-1]
@@ -118,7 +117,7 @@ async def test_a_draft_makes_an_answer_cheaper_and_no_other(embedded_parts: Part
     words = "set a timer for ten minutes"
     instructions = Message(Role.SYSTEM, embedded_parts.agent.instructions)
     tools = embedded_parts.toolbox.specs(embedded_parts.agent.tools)
-    wanted = Prompt((instructions, Message(Role.USER, words)), tools, said=(words,))
+    wanted = Prompt((instructions, Message(Role.USER, words)), tools)
     fresh = (await _events(embedded_parts.model, wanted))[-1]
     assert isinstance(fresh, AnswerDone)
     assert fresh.kept == 0
@@ -128,6 +127,17 @@ async def test_a_draft_makes_an_answer_cheaper_and_no_other(embedded_parts: Part
     assert [c.arguments for c in revised.calls] == [{"duration": "ten minutes"}]
     assert revised.kept > 0
     assert 0 < revised.forwards < fresh.forwards
+
+
+async def test_what_was_called_before_may_be_called_again(embedded_parts: Parts) -> None:
+    call = ToolCall("c", "set_timer", {"duration": "ninety"})
+    called = Message(Role.AGENT, tool_calls=(call,))
+    result = Message(Role.TOOL, "Timer set for 90 minutes.", call_id="c", name="set_timer")
+    wordless = (Message(Role.USER, "!"), Message(Role.AGENT, "Pardon?")) * 3
+    prompt = Prompt((called, result, *wordless[:-1]), (TIMER,), "required")
+    done = (await _events(embedded_parts.model, prompt))[-1]
+    assert isinstance(done, AnswerDone)
+    assert {made.arguments["duration"] for made in done.calls} == {"ninety"}
 
 
 async def test_a_whole_message_is_likelier_to_end_than_its_beginning(embedded_parts: Parts) -> None:

@@ -117,23 +117,29 @@ class RealtimeClient:
             ping_timeout=None,
         ) as socket:
             client = cls(socket, noise)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    tasks = [
-                        group.create_task(client._read()),
-                        group.create_task(client.microphone.run(client._send_audio)),
-                        group.create_task(client._report_played()),
-                    ]
-                    await client.send(_configuration(greet, holds))
-                    await client.wait_for("session.updated")
-                    yield client
-                    for task in tasks:
-                        task.cancel()
-            except BaseExceptionGroup as failed:
-                # One failure is what the caller can act on; the group around it is our own affair.
-                if len(failed.exceptions) == 1:
-                    raise failed.exceptions[0] from None
-                raise
+            async with client._running():
+                await client.send(_configuration(greet, holds))
+                await client.wait_for("session.updated")
+                yield client
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncGenerator[None, None]:
+        """Listen to the server, speak to it and tell it what was played, meanwhile."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._read()),
+                    group.create_task(self.microphone.run(self._send_audio)),
+                    group.create_task(self._report_played()),
+                ]
+                yield
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as failed:
+            # One failure is what the caller can act on; the group around it is our own affair.
+            if len(failed.exceptions) == 1:
+                raise failed.exceptions[0] from None
+            raise
 
     async def send(self, event: dict[str, Any]) -> None:
         """Send a client event; nothing is sent once the connection is closed."""

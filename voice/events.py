@@ -66,7 +66,12 @@ class InterimTranscript:
 
 @dataclass(frozen=True, slots=True)
 class FinalTranscript:
-    """What the user said; empty when nothing was understood. ``seconds`` of audio were decoded."""
+    """What the user said; empty when nothing was understood.
+
+    Attributes:
+        confidence: Of the recogniser, in [0, 1].
+        seconds: Of audio that were decoded.
+    """
 
     turn_id: int
     item_id: str

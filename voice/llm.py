@@ -28,7 +28,6 @@ class Prompt:
         messages: The dialogue, a system message first.
         tools: What may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
-        said: Texts of the user that string arguments are taken from.
         effort: instant, low, medium or high.
         max_tokens: Longest answer.
         draft: An earlier answer that is likely to hold under this prompt as well: it makes the
@@ -39,7 +38,6 @@ class Prompt:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: str = "auto"
-    said: tuple[str, ...] = ()
     effort: str = "instant"
     max_tokens: int = 96
     draft: Message | None = field(default=None, compare=False)

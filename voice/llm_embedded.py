@@ -122,13 +122,15 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
 def _request(prompt: Prompt) -> Any:
     from dlm.effort import Effort
     from dlm.engine import Request
+    from dlm.sources import sources
     from dlm.template import Tool
 
+    turns = tuple(_turn(message) for message in prompt.messages)
     return Request(
-        turns=tuple(_turn(message) for message in prompt.messages),
+        turns=turns,
         tools=tuple(Tool(t.name, t.description, t.parameters) for t in prompt.tools),
         tool_choice=prompt.tool_choice,
-        said=prompt.said or None,
+        said=sources(turns) or None,
         effort=Effort(prompt.effort),
         max_tokens=prompt.max_tokens,
         draft=_answer(prompt.draft) if prompt.draft else None,

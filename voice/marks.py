@@ -48,7 +48,7 @@ class TurnMarks:
             self._at_s["asr_final"] = self._clock()
 
     def lasted(self, turn_id: int, mark: str, duration_ms: float) -> None:
-        """Something took so long."""
+        """Something took so long, beside what it took before in the same turn."""
         self._turn(turn_id)
         if turn_id == self._turn_id:
             self._lasted_ms[mark] = self._lasted_ms.get(mark, 0.0) + duration_ms

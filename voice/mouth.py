@@ -92,7 +92,7 @@ class Mouth:
             reply_id: Of the reply.
             segment: Its next one.
             rate_hz: Of the audio that the client gets; the reply's first segment decides.
-            speed: Speaking rate; likewise.
+            speed: Speaking rate, 1 is the voice's own; likewise.
         """
         speech = self._speeches.get(reply_id)
         if speech is None:

@@ -12,9 +12,6 @@ from voice.sentences import SegmentCutter
 from voice.turns import SessionOptions
 from voice.types import Message, Role, Segment, ToolSpec
 
-SAID_MESSAGES = 3
-"""Messages of the user from whose words string arguments are taken."""
-
 
 @dataclass(slots=True)
 class Reply:
@@ -101,7 +98,6 @@ class Reply:
             messages=system + seen.view(max_history),
             tools=(*tools, *options.client_tools),
             tool_choice=choice,
-            said=seen.user_texts(SAID_MESSAGES),
             effort=options.effort,
             max_tokens=options.max_reply_tokens,
         )

@@ -6,8 +6,7 @@ the commands that are to be carried out now, in order.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from voice.backchannel import is_parting
 from voice.dialogue import Dialogue
@@ -17,12 +16,12 @@ from voice.events import (
     ReplyEnded,
     ReplyStarted,
     ReplyStatus,
-    ReplyText,
     ReplyToolResult,
 )
 from voice.grounding import is_grounded
 from voice.reply import Reply
 from voice.reply_tools import ToolCalls
+from voice.speaking import Speaking
 from voice.turns import (
     AudioPlayed,
     AudioSent,
@@ -35,12 +34,10 @@ from voice.turns import (
     ModelSaid,
     ReplyInput,
     SessionOptions,
-    Speak,
     SpeakEnd,
     SpeakingStopped,
     SpeechFailed,
     StopGenerating,
-    StopSpeaking,
     ToolAnswered,
     ToolProgressed,
     ToolSlow,
@@ -83,21 +80,20 @@ class Replying:
         self._ids = ids
         self._max_tool_calls = max_tool_calls
         self._max_history = max_history
-        self._playing: dict[str, Reply] = {}
+        self._speaking = Speaking(dialogue)
         self._cut: Reply | None = None
-        self._withdrawn: deque[str] = deque(maxlen=8)
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
     def silent(self) -> bool:
         """Whether no reply is being made and none sounds."""
-        return self.current is None and not self._playing
+        return self.current is None and not self._speaking.playing
 
     @property
     def sounding(self) -> list[Reply]:
         """The replies of which something may be heard now, the newest last."""
         current = [self.current] if self.current and self.current.segments else []
-        return [*self._playing.values(), *current]
+        return [*self._speaking.playing, *current]
 
     def feed(self, event: ReplyInput) -> list[Command]:
         """Take in what has become of a reply."""
@@ -148,7 +144,8 @@ class Replying:
         """Give the reply that was begun fixed words."""
         reply = self._reply()
         reply.waits = False
-        return self._speak(reply.push(text) + reply.flush()) + self._close(reply)
+        pieces = reply.push(text) + reply.flush()
+        return self._speaking.speak(reply, pieces) + self._close(reply)
 
     def say(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
         """A reply of fixed words."""
@@ -161,16 +158,13 @@ class Replying:
             reason: Told to the client.
             withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
         """
-        out: list[Command] = [StopSpeaking(reply_id) for reply_id in self._playing]
-        self._cut = self.current or next(reversed(self._playing.values()), None)
-        if withdraw and self._cut is not None:
-            self._withdrawn.append(self._cut.item_id)
         reply, self.current = self.current, None
+        self._cut = reply or next(reversed(self._speaking.playing), None)
+        if withdraw and self._cut is not None:
+            self._speaking.withdraw(self._cut)
+        out = self._speaking.stop()
         if reply is not None:
-            out.append(StopGenerating(reply.reply_id))
-            if reply.options.speak:
-                out.append(StopSpeaking(reply.reply_id))
-                self._playing[reply.reply_id] = reply
+            out += [StopGenerating(reply.reply_id), *self._speaking.break_off(reply)]
             out.append(self._ended(reply, ReplyStatus.CANCELLED, reason))
         self._parting, self.ending = self.ending or self._parting, ""
         return out
@@ -183,14 +177,12 @@ class Replying:
         self.ending, self._parting = self._parting, ""
         if not cut.closed:
             return self.start(turn_id, options)
-        kept = {entry.item_id: entry.message.content for entry in self._dialogue}
-        heard = kept.get(cut.item_id, "")
-        rest = cut.text[len(heard) :] if cut.text.startswith(heard) else cut.text
+        rest = self._speaking.unheard(cut)
         return self.say(rest, turn_id, options) if rest.strip() else []
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
-        self._dialogue.say(item_id, "" if item_id in self._withdrawn else text)
+        self._speaking.heard(item_id, text)
 
     def cancel(self, reply_id: str | None) -> list[Command]:
         """Stop the reply that is being made, at the client's request.
@@ -238,7 +230,8 @@ class Replying:
             return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
         reply.failure = event.message
         failure = Emit(Failure(reply.turn_id, "llm", event.message))
-        return [failure, *self._speak([f" {WENT_WRONG}"]), *self._close(reply)]
+        apology = self._speaking.speak(reply, [f" {WENT_WRONG}"])
+        return [failure, *apology, *self._close(reply)]
 
     def tool_answered(self, event: ToolAnswered) -> list[Command]:
         """Keep the result, whatever became of the reply; go on once all tools have answered."""
@@ -259,14 +252,14 @@ class Replying:
         reply = self._open(event.reply_id)
         if reply is None or event.call_id not in reply.pending or reply.segments:
             return []
-        return self._aside(reply, ONE_MOMENT)
+        return self._speaking.aside(reply, ONE_MOMENT)
 
     def tool_progressed(self, event: ToolProgressed) -> list[Command]:
         """Tell how far a tool is, while the answer waits for it."""
         reply = self._open(event.reply_id)
         if reply is None or event.call_id not in reply.pending:
             return []
-        return self._aside(reply, event.text)
+        return self._speaking.aside(reply, event.text)
 
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Stop what runs and say so; nothing where no tool runs."""
@@ -295,19 +288,16 @@ class Replying:
             status, reason = ReplyStatus.FAILED, reply.failure
         elif reply.cut:
             status, reason = ReplyStatus.INCOMPLETE, "max_output_tokens"
-        if reply.options.speak and reply.segments:
-            self._playing[reply_id] = reply
+        self._speaking.sounds_on(reply)
         return [self._ended(reply, status, reason), *self.hang_up()]
 
     def audio_played(self, reply_id: str) -> list[Command]:
         """The user has heard all of the reply."""
-        return self.hang_up() if self._playing.pop(reply_id, None) else []
+        return self.hang_up() if self._speaking.played(reply_id) else []
 
     def speaking_stopped(self, event: SpeakingStopped) -> None:
         """Keep of an interrupted reply what was heard."""
-        stopped = self._playing.pop(event.reply_id, None)
-        if stopped is not None and stopped.text:
-            self.heard(stopped.item_id, event.heard)
+        self._speaking.stopped(event)
 
     def hang_up(self) -> list[Command]:
         """End the session if that was asked for and nothing is left to say."""
@@ -345,30 +335,18 @@ class Replying:
         prompt = reply.prompt(self._dialogue, tools, choice, self._max_history)
         return Generate(reply.reply_id, prompt)
 
-    def _speak(self, pieces: Iterable[str]) -> list[Command]:
-        reply = self._reply()
-        options = reply.options
-        out: list[Command] = []
-        for piece in pieces:
-            segment = reply.segment(piece)
-            out.append(Emit(ReplyText(reply.reply_id, segment.text)))
-            if options.speak:
-                out.append(Speak(reply.reply_id, segment, options.output_rate_hz, options.speed))
-        if out:
-            self._dialogue.say(reply.item_id, reply.text)
-        return out
-
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
         if not reply.results:
-            return self._speak(pieces)
+            return self._speaking.speak(reply, pieces)
         sources = [*reply.results, *(entry.message.content for entry in reply.seen(self._dialogue))]
         good = [piece for piece in pieces if is_grounded(piece, sources)]
         if len(good) == len(pieces):
-            return self._speak(pieces)
+            return self._speaking.speak(reply, pieces)
         reply.drop_rest()
         results = "".join(f" {result.removeprefix('Error: ')}" for result in reply.results)
-        return [StopGenerating(reply.reply_id), *self._speak([results]), *self._close(reply)]
+        instead = self._speaking.speak(reply, [results])
+        return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:
         """Nothing more will be said; a reply without sound is over at once."""
@@ -384,14 +362,6 @@ class Replying:
         reply.handed_over = any(call.name in client_names for call in calls)
         out = self.calls.begin(reply, calls)
         return out if reply.pending else out + self._close(reply)
-
-    def _aside(self, reply: Reply, text: str) -> list[Command]:
-        """Words that sound and are kept nowhere: the model would take them for an answer."""
-        options = reply.options
-        if not options.speak:
-            return []
-        segment = reply.aside(text)
-        return [Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)]
 
     def _ended(self, reply: Reply, status: ReplyStatus, reason: str) -> Command:
         tokens = reply.input_tokens, reply.output_tokens

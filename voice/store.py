@@ -150,7 +150,7 @@ class Store:
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
     def next_due(self) -> float | None:
-        """The soonest moment at which something is to be told; None when there is nothing."""
+        """When something is to be told next, seconds since the epoch; None for never."""
         with self._lock:
             row = self._connection.execute("SELECT min(due) FROM alerts WHERE NOT told").fetchone()
         return None if row[0] is None else float(row[0])

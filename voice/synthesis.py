@@ -18,7 +18,7 @@ class Synthesis:
         synthesizer: The voice.
         executor: Runs it.
         segment: What to say.
-        speed: Speaking rate.
+        speed: Speaking rate; 1 is the voice's own.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class OpinionFailed:
 
 @dataclass(frozen=True, slots=True)
 class ItemHeard:
-    """The words of an item that came as audio; ``seconds`` of it."""
+    """The words of an item that came as audio, ``seconds`` of it; ``confidence`` in [0, 1]."""
 
     item_id: str
     text: str
@@ -308,7 +308,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Synthesise a segment at a speed and send it at a rate, behind those before it."""
+    """Synthesise a segment at a speed and send it at a rate, behind those before it.
+
+    Attributes:
+        speed: Speaking rate; 1 is the voice's own.
+    """
 
     reply_id: str
     segment: Segment

@@ -30,6 +30,7 @@ from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
 from dlm.grammar import AnswerRules, GrammarFactory
 from dlm.placement import best_threads
+from dlm.sources import sources
 from dlm.template import Tool, Turn, turn_of
 from dlm.train.dialogues import generate
 
@@ -75,8 +76,7 @@ class Case:
     @property
     def rules(self) -> AnswerRules:
         """What the answer may be, as voice asks for it."""
-        said = tuple(turn.content for turn in self.turns if turn.role == "user")[-3:]
-        return AnswerRules(self.tools, said=said)
+        return AnswerRules(self.tools, said=sources(self.turns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import torch
 
 from benchmarks.report import machine, share, write
 from dlm.engine import SHIPPED, Engine, Request
+from dlm.sources import sources
 from dlm.template import Call, Tool, Turn, turn_of
 from dlm.train.__main__ import main as train
 from dlm.train.dialogues import generate
@@ -28,7 +29,6 @@ from dlm.train.examples import row_of
 from examples.fine_tuning.watering import TOOL, lines
 
 SEED = 97
-SAID_MESSAGES = 3
 HELD_OUT_LINES = 120
 
 Case = tuple[Request, Turn]
@@ -38,13 +38,11 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
     """Every assistant message that follows something, with what stands before it."""
     for row in rows:
         turns = [Turn("system", row["system"])] if row.get("system") else []
-        first = len(turns)
         tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
         for index, message in enumerate(row["messages"]):
             turn = turn_of(message)
             if turn.role == "assistant" and index:
-                said = [t.content for t in turns[first:] if t.role == "user"][-SAID_MESSAGES:]
-                yield Request(tuple(turns), tools, said=tuple(said)), turn
+                yield Request(tuple(turns), tools, said=sources(turns)), turn
             turns.append(turn)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks.report import machine, share, write
 from dlm.engine import SHIPPED, Engine, Finished, Request
+from dlm.sources import sources
 from dlm.template import Answer, Tool, Turn, turn_of
 from dlm.train.dialogues import generate
 
@@ -69,8 +70,7 @@ def interim(turns: list[Turn], tools: tuple[Tool, ...]) -> Iterator[tuple[Reques
     words = turns[-1].content.split()
     for count in range(1, len(words) + 1):
         heard = [*turns[:-1], Turn("user", " ".join(words[:count]))]
-        said = tuple(turn.content for turn in heard if turn.role == "user")[-3:]
-        yield Request(tuple(heard), tools, said=said), count == len(words)
+        yield Request(tuple(heard), tools, said=sources(heard)), count == len(words)
 
 
 def timed(engine: Engine, request: Request) -> tuple[Finished, float]:

@@ -12,9 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from dlm.engine import Request
+from dlm.sources import sources
 from dlm.template import Tool, Turn, turn_of
-
-SAID_MESSAGES = 3
 
 
 class Kind(StrEnum):
@@ -52,9 +51,8 @@ class Case:
     kind: Kind
 
     def request(self, spans: bool = True) -> Request:
-        """What the engine is asked; ``spans`` binds string arguments to the user's last words."""
-        said = tuple(t.content for t in self.turns if t.role == "user")[-SAID_MESSAGES:]
-        return Request(self.turns, self.tools, said=said if spans else None)
+        """What the engine is asked; ``spans`` binds string arguments to `dlm.sources`."""
+        return Request(self.turns, self.tools, said=sources(self.turns) if spans else None)
 
 
 def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from dlm.engine import Engine, Finished, Request
+from dlm.sources import sources
 from dlm.template import Encoded, Template, Tool, Turn, turn_of
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
@@ -32,7 +33,6 @@ from dlm.train.machine import machine, prepare
 from dlm.train.progress import Progress, Report
 from dlm.weights import load_model
 
-SAID_MESSAGES = 3
 ANSWERS = "answers.npz"
 RECORD = "run.json"
 HELD_OUT_ANSWERS = 100
@@ -52,9 +52,8 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
         found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
         if found:
             at = rng.choice(found)
-            said = [t.content for t in turns[:at] if t.role == "user"][-SAID_MESSAGES:]
             tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
-            yield Request(tuple(turns[:at]), tools, said=tuple(said)), turns[at]
+            yield Request(tuple(turns[:at]), tools, said=sources(turns[:at])), turns[at]
 
 
 def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Request, Finished]]:

@@ -3,17 +3,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-import zlib
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from dlm.hub import find
+from tests.hub import serving
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HELD = ("config.json", "model.safetensors", "tokenizer.json", "modeling.py", "weights.bin")
 PROGRAM = "import sys; from dlm.hub import find; print(find(sys.argv[1]))"
 
@@ -52,50 +49,13 @@ def snapshot(cache: Path, *files: str) -> Path:
     return place
 
 
-class Hub(BaseHTTPRequestHandler):
-    """As much of a hub as a download asks for: what a repository holds, and its files."""
-
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
-    def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def _answer(self, with_body: bool) -> None:
-        asked = self.path.partition("?")[0]
-        file = asked.rpartition(f"/resolve/{COMMIT}/")[2]
-        if asked.startswith("/api/models/owner/name/revision/"):
-            body = json.dumps(
-                {"id": "owner/name", "sha": COMMIT, "siblings": [{"rfilename": f} for f in HELD]}
-            )
-        elif asked.startswith("/api/models/owner/name/tree/"):
-            body = json.dumps(
-                [{"type": "file", "path": f, "size": 2, "oid": hex(i)} for i, f in enumerate(HELD)]
-            )
-        else:
-            body = "{}" if file in HELD else ""
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("ETag", f'"{zlib.crc32(asked.encode())}"')
-        if not body:
-            self.send_header("X-Error-Code", "RepoNotFound")
-        self.end_headers()
-        if with_body:
-            self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def hub() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("hub")
+    for file in HELD:
+        (folder / file).write_text("{}", encoding="utf-8")
+    with serving("owner/name", folder) as address:
+        yield address
 
 
 def test_weights_configs_and_tokenizers_are_fetched_and_no_code(

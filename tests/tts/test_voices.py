@@ -1,51 +1,19 @@
 from __future__ import annotations
 
-import hashlib
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from tests.hub import serving
 from tests.tiny_piper import make_tiny_piper
 from voice.errors import ModelError
 from voice.tts.voices import REPOSITORY, download_voice, hub_answers, local_voice
 
 VOICE = "en_US-tiny-low"
 FOLDER = "en/en_US/tiny/low"
-
-
-def serve_hub(folder: Path) -> ThreadingHTTPServer:
-    """A hub that holds the files of a folder, all in the voice's place."""
-
-    class Hub(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            self._answer(with_body=False)
-
-        def do_GET(self) -> None:
-            self._answer(with_body=True)
-
-        def _answer(self, with_body: bool) -> None:
-            file = folder / self.path.rpartition("/")[2]
-            known = self.path.startswith(f"/{REPOSITORY}/resolve/main/{FOLDER}/") and file.is_file()
-            body = file.read_bytes() if known else b""
-            self.send_response(200 if known else 404)
-            self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
-            self.send_header("X-Repo-Commit", "0" * 40)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if with_body:
-                self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    return server
 
 
 def use_hub(patch: pytest.MonkeyPatch, endpoint: str, cache: Path) -> None:
@@ -60,13 +28,11 @@ def use_hub(patch: pytest.MonkeyPatch, endpoint: str, cache: Path) -> None:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """The hub's folder; this machine's cache is empty."""
-    make_tiny_piper(tmp_path / "hub", VOICE)
-    server = serve_hub(tmp_path / "hub")
-    use_hub(monkeypatch, f"http://127.0.0.1:{server.server_port}", tmp_path / "cache")
-    yield tmp_path / "hub"
-    server.shutdown()
-    server.server_close()
+    """The voice's folder on the hub; this machine's cache is empty."""
+    make_tiny_piper(tmp_path / "hub" / FOLDER, VOICE)
+    with serving(REPOSITORY, tmp_path / "hub") as address:
+        use_hub(monkeypatch, address, tmp_path / "cache")
+        yield tmp_path / "hub" / FOLDER
 
 
 def test_a_voice_is_downloaded_once(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,15 @@ def confidence(words: Sequence[DecodedWord]) -> float:
 def decoded_word(
     frames: int, sound: float, language: float, order: int, posterior: float
 ) -> DecodedWord:
-    """A word from the probabilities that pocketsphinx gives out, taken back into nats."""
+    """A word from the probabilities that pocketsphinx gives out, taken back into nats.
+
+    Args:
+        frames: As `DecodedWord.frames`.
+        sound: Likelihood of its sound against the best-fitting sounds; 1 is as good.
+        language: Probability after the words before it, the decoder's scaling in it.
+        order: As `DecodedWord.order`.
+        posterior: As `DecodedWord.posterior`; rounding may leave it above 1.
+    """
     return DecodedWord(
         frames,
         math.log(max(sound, _SMALLEST)),

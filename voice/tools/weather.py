@@ -30,7 +30,7 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that was found; ``timezone`` is an IANA name."""
+    """A place that was found, in degrees north and east; ``timezone`` is an IANA name."""
 
     name: str
     latitude: float

@@ -72,7 +72,7 @@ class SileroVad:
         return probability
 
     def network(self, frame: AudioFrame) -> float:
-        """What the network alone says."""
+        """Probability of speech as the network alone sees it, in [0, 1]."""
         self._waiting = np.concatenate([self._waiting, frame.samples])
         while len(self._waiting) >= WINDOW_SAMPLES:
             window = self._waiting[:WINDOW_SAMPLES].astype(np.float32)[None] / 32768
