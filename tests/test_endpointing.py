@@ -94,7 +94,7 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 @pytest.mark.parametrize(
     ("transcript", "silence_ms"),
     [
-        ("set a timer for ten minutes", 440),
+        ("what time is it", 160),
         ("a large latte", 500),
         ("add milk and", 1200),
         ("five five five", 1200),
@@ -103,6 +103,10 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 )
 def test_the_silence_depends_on_the_words(transcript: str, silence_ms: int) -> None:
     assert decided_after_ms(transcript) == silence_ms
+
+
+def test_a_whole_request_waits_less_than_words_that_may_go_on() -> None:
+    assert decided_after_ms("set a timer for ten minutes") < decided_after_ms("a large latte")
 
 
 def test_enough_speech_is_told_once_a_turn_pauses_left_out() -> None:

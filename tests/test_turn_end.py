@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from voice.prosody import Prosody
 from voice.turn_end import (
+    MS_PER_NAT,
     PROFILES,
-    WEIGHTS,
     Cues,
+    Limits,
     Profile,
     evidence,
-    log_odds,
     needed_silence_ms,
-    voice_evidence,
+    silence_within,
 )
 
 OVER = Prosody(-5.0, -2.0, -22.0, -8.0, 120.0, 0.4)
@@ -75,10 +75,22 @@ def test_without_a_model_the_words_decide() -> None:
     assert waits[2] > 1000
 
 
+def test_more_silence_never_makes_the_end_less_likely_and_the_bar_is_all_that_counts() -> None:
+    cues = Cues("a mocha", opinion=SURE)
+    waits = [
+        silence_within(cues, Limits(bar, 0, 10_000, 10_000, 0), evidence(cues))
+        for bar in (1.0, 2.0, 3.0)
+    ]
+    assert waits[0] == pytest.approx((1.0 - evidence(cues)) * MS_PER_NAT)
+    assert [round(b - a) for a, b in pairwise(waits)] == [MS_PER_NAT, MS_PER_NAT]
+
+
 def test_a_fallen_voice_shortens_the_wait_and_a_held_one_lengthens_it() -> None:
-    assert voice_evidence(OVER) > 0 > voice_evidence(HELD)
-    said = Cues("a mocha", opinion=0.3)
-    waits = [balanced(replace(said, prosody=sound)) for sound in (OVER, None, HELD)]
+    said = Cues("a mocha", opinion=SURE)
+    waits = [
+        needed_silence_ms(replace(said, prosody=sound), Profile.PATIENT)
+        for sound in (OVER, None, HELD)
+    ]
     assert waits == sorted(waits)
     assert waits[0] < waits[2]
 
@@ -96,10 +108,13 @@ def test_where_nothing_was_understood_nothing_is_gained_by_being_quick() -> None
 
 
 def test_doubtful_words_count_for_less() -> None:
-    said = Cues("is the first the report list", opinion=0.4)
-    waits = [balanced(replace(said, sure=sure)) for sure in (0.9, 0.6, 0.5, 0.42)]
+    said = Cues("is the first the report list", opinion=0.1)
+    waits = [
+        needed_silence_ms(replace(said, sure=sure), Profile.PATIENT)
+        for sure in (0.9, 0.6, 0.5, 0.42)
+    ]
     assert waits == sorted(waits)
-    assert waits[-1] > waits[0] + 200
+    assert waits[-1] > waits[0] + 100
     assert evidence(replace(said, sure=0.99)) == evidence(replace(said, sure=0.8))
 
 
@@ -123,13 +138,3 @@ def test_profiles_are_ordered_and_keep_their_limits(
 def test_the_surer_the_model_the_sooner(opinions: list[float]) -> None:
     waits = [balanced(Cues("a mocha", opinion=opinion)) for opinion in opinions]
     assert all(later >= sooner for later, sooner in pairwise(waits))
-
-
-def test_log_odds_are_finite() -> None:
-    assert log_odds(0.5) == 0
-    assert log_odds(0) == pytest.approx(-log_odds(1))
-    assert log_odds(0) < -20
-
-
-def test_every_field_of_prosody_has_its_weight() -> None:
-    assert len(WEIGHTS.prosody) == len(WEIGHTS.prosody_at) == len(OVER.vector())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Completeness(StrEnum):
@@ -134,6 +135,7 @@ _COMPLETE = tuple(
 )
 
 
+@lru_cache(maxsize=64)
 def reads_complete(text: str) -> Completeness:
     """Judge a transcript by its words.
 

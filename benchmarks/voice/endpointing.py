@@ -3,9 +3,11 @@
 Recordings of people in the agents' domains, and the same with a pause put between two of their
 words, are heard once (`benchmarks.voice.pauses`); what the ears knew at each pause is kept in a
 file, and every rule for the end of a turn is tried on the same pauses. Half of the recordings, by a
-hash of their names, set the profiles' limits and trained the small network; figures are of the
-other half, pauses put into it included. Nothing else was fitted on any of them
-(`benchmarks.voice.fit_endings`). Results go to benchmarks/results/endpointing.json; --plot draws.
+hash of their names, set the profiles' limits and are what the network is fitted to
+(`benchmarks.voice.fit_endings`); figures are of the other half, pauses put into it included.
+Results go to benchmarks/results/endpointing.json; --plot draws. After a change of the checkpoint:
+
+    python -m benchmarks.voice.fit_endings && python -m benchmarks.voice.endpointing --plot
 """
 
 from __future__ import annotations
@@ -18,32 +20,33 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from benchmarks.report import ROOT, machine, percentiles, share, write
+from benchmarks.report import ROOT, machine, percentiles, share, shipped_checkpoint, write
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
 from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
-from voice.completeness import Completeness, reads_complete
+from voice.completeness import reads_complete
 from voice.turn_end import (
-    MS_PER_NAT,
     PROFILES,
-    WEIGHTS,
     Cues,
+    Limits,
     Profile,
-    log_odds,
+    evidence,
     needed_silence_ms,
     silence_within,
 )
 
-DEFAULT_TRACES = Path.home() / ".cache" / "quicksilver" / "endpointing.pickle"
+KEPT = Path.home() / ".cache" / "quicksilver"
 PLOT = ROOT / "docs" / "endpointing.svg"
 BUDGETS = (0.03, 0.05, 0.1)
+BARS = tuple(np.arange(-4, 9, 0.125).tolist())
 PUBLISHED_MS = {"complete": 320, "neutral": 600, "incomplete": 1200}
 """The silences that the words alone decided between before this was measured; 900 without words."""
 
 Wait = Callable[[Cues], float]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +65,32 @@ def is_held_out(name: str) -> bool:
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
-def traces(file: Path, fresh: bool) -> list[Traced]:
-    """What the ears meet in all recordings; from the file if it is there."""
+def kept(name: str, find: Callable[[], T], fresh: bool) -> T:
+    """What was found with the shipped checkpoint; from a file if it is there, else found now."""
+    file = KEPT / f"{name}-{'-'.join(shipped_checkpoint().values())}.pickle"
     if file.is_file() and not fresh:
         with file.open("rb") as stored:
-            found: list[Traced] = pickle.load(stored)
-            return found
+            known: T = pickle.load(stored)
+            return known
+    found = find()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(pickle.dumps(found))
+    return found
+
+
+def traces(fresh: bool) -> list[Traced]:
+    """What the ears meet in all recordings."""
+    return kept("endpointing", _hear_all, fresh)
+
+
+def _hear_all() -> list[Traced]:
     tracer = Tracer(model_opinion())
     said = [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]
     heard = [tracer.trace(utterance) for utterance in said]
     clear = [u for u in said if u.kind in ("demo", "command")]
     # Nobody wrote down what the orders say; the recogniser's words tell where a pause may go.
     clear += [_with_words(u, t) for u, t in zip(said, heard, strict=True) if u.kind == "order"]
-    heard += [tracer.trace(utterance) for utterance in with_pauses(clear, PAUSES_MS)]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(pickle.dumps(heard))
-    return heard
+    return heard + [tracer.trace(utterance) for utterance in with_pauses(clear, PAUSES_MS)]
 
 
 def _with_words(order: Utterance, traced: Traced) -> Utterance:
@@ -86,7 +99,11 @@ def _with_words(order: Utterance, traced: Traced) -> Utterance:
 
 def point(heard: Sequence[Traced], wait: Wait, setting: float = 0.0) -> Point:
     """Try a rule on recordings."""
-    found = [dead_air_ms(traced, wait) for traced in heard]
+    return point_of([dead_air_ms(traced, wait) for traced in heard], setting)
+
+
+def point_of(found: Sequence[float | None], setting: float = 0.0) -> Point:
+    """The point of recordings by their dead air in milliseconds; None where cut off."""
     ended = [ms for ms in found if ms is not None]
     cut = round(1 - len(ended) / len(found), 4)
     if not ended:
@@ -106,47 +123,14 @@ def words_only(setting: float) -> Wait:
 
 
 def ours(bar: float) -> Wait:
-    """The shipped evidence under another bar, within the patient profile's limits."""
-    limits = replace(PROFILES[Profile.PATIENT], bar=bar, shortest_ms=160)
-    return lambda cues: silence_within(cues, limits)
+    """The shipped network under another bar."""
+    limits = within(bar)
+    return lambda cues: silence_within(cues, limits, evidence(cues) if cues.text else 0.0)
 
 
-def network(tuning: Sequence[Traced]) -> Callable[[float], Wait]:
-    """The rule of a small network, trained on the pauses of the tuning half: 8 units."""
-    import torch
-
-    pauses = [p for t in tuning for p in t.pauses if p.gap_ms is None or p.gap_ms >= 160]
-    inputs = torch.tensor(np.array([_features(p.cues) for p in pauses]), dtype=torch.float32)
-    ends = torch.tensor([[float(p.gap_ms is None)] for p in pauses])
-    torch.manual_seed(0)
-    mean, spread = inputs.mean(0), inputs.std(0) + 1e-6
-    layers = torch.nn.Sequential(
-        torch.nn.Linear(inputs.shape[1], 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
-    )
-    optimiser = torch.optim.Adam(layers.parameters(), lr=0.02, weight_decay=1e-2)
-    for _ in range(400):
-        optimiser.zero_grad()
-        logits = layers((inputs - mean) / spread)
-        torch.nn.functional.binary_cross_entropy_with_logits(logits, ends).backward()
-        optimiser.step()
-    known: dict[Cues, float] = {}
-
-    def score(cues: Cues) -> float:
-        if cues not in known:
-            row = torch.tensor(_features(cues), dtype=torch.float32)
-            with torch.inference_mode():
-                known[cues] = float(layers((row - mean) / spread))
-        return known[cues]
-
-    return lambda bar: lambda cues: max(160.0, min(1800.0, (bar - score(cues)) * MS_PER_NAT))
-
-
-def _features(cues: Cues) -> list[float]:
-    reads = reads_complete(cues.text) if cues.text else None
-    opinion = log_odds(cues.opinion) if cues.opinion is not None else WEIGHTS.opinion_range[0]
-    sound = cues.prosody.vector().tolist() if cues.prosody else [0.0] * 6
-    known = [float(reads is kind) for kind in Completeness]
-    return [*known, float(not cues.text), opinion, float(cues.prosody is not None), *sound]
+def within(bar: float) -> Limits:
+    """The patient profile's limits, but for the bar and the shortest silence."""
+    return replace(PROFILES[Profile.PATIENT], bar=bar, shortest_ms=160)
 
 
 def curve(
@@ -238,24 +222,18 @@ def draw(curves: dict[str, list[Point]], file: Path) -> None:
 def main() -> None:
     """Measure and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--traces", type=Path, default=DEFAULT_TRACES, help="where they are kept")
     parser.add_argument("--fresh", action="store_true", help="hear all recordings anew")
     parser.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
     options = parser.parse_args()
     began, started = machine(), time.perf_counter()
-    heard = traces(options.traces, options.fresh)
+    heard = traces(options.fresh)
     tuning = [t for t in heard if not is_held_out(t.name)]
     held_out = grouped([t for t in heard if is_held_out(t.name)])
     both = held_out["in domain"] + held_out["in domain, with pauses"]
-    tuned = grouped(tuning)
-    bars = np.arange(-4, 9, 0.125).tolist()
     curves = {
         "silence alone": curve(both, silence_only, range(100, 1500, 20)),
         "silence and words": curve(both, words_only, np.arange(0.2, 3, 0.05).tolist()),
-        "words, model and voice": curve(both, ours, bars),
-        "small network, same features": curve(
-            both, network(tuned["in domain"] + tuned["in domain, with pauses"]), bars
-        ),
+        "words, model and voice": curve(both, ours, BARS),
     }
     at_budget: dict[str, Any] = {}
     for name, points in curves.items():

@@ -1,10 +1,20 @@
-"""Fits the weights of `voice.turn_end`: ``python -m benchmarks.voice.fit_endings``.
+"""Fits the network of `voice.turn_end_network`: ``python -m benchmarks.voice.fit_endings``.
 
-Two logistic regressions on data that no figure is reported on. Words: messages of held-out training
-dialogues, whole and broken off behind each word, with the rules' reading and the model's opinion.
-Voice: pauses inside and ends of short sentences read by adults, native and not (speechocean762,
-kathleen, vctk; ../shared/data/speech). Prints the constants. ``--words`` leaves the voice out: only
-the words' share depends on the checkpoint.
+A new checkpoint thinks otherwise of the same words. All that follows from that, in ten minutes:
+
+    python -m benchmarks.voice.fit_endings && python -m benchmarks.voice.endpointing --plot
+
+What the ears meet in the recordings, and what the model thinks of messages, is kept for as long as
+the checkpoint stays the same; --fresh hears all anew, for ears that have changed.
+
+Fitted to the pauses of the tuning half of benchmarks/voice/endpointing.py, and to messages of
+held-out training dialogues, whole and broken off behind each word. Every pause counts as it is,
+without the model's opinion, without the voice and without both, so that the network knows what to
+do before they come. First each recording is judged by a network that has seen neither it nor itself
+with other pauses: what the profiles are worth so is printed, and is what their bars, and the
+constants below, were chosen by. ``--voice`` instead prints what prosody is worth, by pauses inside
+and ends of short sentences read by adults, native and not (speechocean762, kathleen, vctk;
+../shared/data/speech).
 """
 
 from __future__ import annotations
@@ -15,8 +25,10 @@ import io
 import json
 import lzma
 import tarfile
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,10 +37,22 @@ import soundfile
 from numpy.typing import NDArray
 
 from benchmarks.report import ROOT
-from benchmarks.voice.pauses import heard_pauses
-from voice.completeness import Completeness, reads_complete
+from benchmarks.voice.endpointing import (
+    BARS,
+    BUDGETS,
+    Point,
+    cheapest,
+    grouped,
+    is_held_out,
+    kept,
+    point_of,
+    traces,
+    within,
+)
+from benchmarks.voice.pauses import Traced, dead_air_ms, heard_pauses
 from voice.prosody import Prosody
-from voice.turn_end import UNLIKELY, WEIGHTS, log_odds
+from voice.turn_end import PROFILES, Cues, Limits, silence_within
+from voice.turn_end_network import INPUTS, RISING, WEIGHTS_FILE, inputs_of, score
 from voice.types import Samples
 
 SPEECH = ROOT.parent / "shared" / "data" / "speech"
@@ -37,19 +61,29 @@ CORPORA = {"speechocean762": 500, "kathleen": 250, "vctk": 40}
 YOUNGEST = 16
 MESSAGES = 400
 SEED = 5
-FOLDS = 5
+FOLDS = 7
+UNITS = 8
+DECAY = 0.001
+STEPS = 300
+TEXTS_SHARE = 1.0
+"""Weight of all messages, beside one for all pauses. With less the recordings' pauses are ended a
+little sooner, but they are mostly of long orders: two words would hardly ever be taken for all."""
+HIDDEN_SHARE = 0.5
+"""Weight of a pause with something of it hidden, beside one for the pause as it is."""
 
 Matrix = NDArray[np.float64]
+Message = tuple[list[tuple[str, float]], int]
+Examples = tuple[Matrix, Matrix, Matrix]
 
 
-def messages(count: int) -> Iterator[tuple[list[tuple[str, float]], int]]:
-    """Beginnings of a message with the model's log odds that each is all, and where it does end."""
+def messages(count: int, seed: int = SEED) -> Iterator[Message]:
+    """Beginnings of a message with the model's probability of each being all; where it does end."""
     from dlm.engine import Engine
     from dlm.template import Call, Tool, Turn
     from dlm.train.dialogues import generate
 
-    engine, rng = Engine.load(), Random(SEED)
-    for row, _ in zip(generate(SEED, split="heldout"), range(count), strict=False):
+    engine, rng = Engine.load(), Random(seed)
+    for row, _ in zip(generate(seed, split="heldout"), range(count), strict=False):
         said = row["messages"]
         at = rng.choice([i for i, message in enumerate(said) if message["role"] == "user"])
         turns = [Turn("system", row["system"])] if row.get("system") else []
@@ -59,24 +93,127 @@ def messages(count: int) -> Iterator[tuple[list[tuple[str, float]], int]]:
         tools = [Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"]]
         words = said[at]["content"].split()
         begun = [" ".join(words[: n + 1]) for n in range(len(words))]
-        odds = [
-            log_odds(engine.end_of_message([*turns, Turn("user", text)], tools)) for text in begun
-        ]
-        yield list(zip(begun, odds, strict=True)), len(words) - 1
+        ends = [engine.end_of_message([*turns, Turn("user", text)], tools) for text in begun]
+        yield list(zip(begun, ends, strict=True)), len(words) - 1
     engine.close()
 
 
-def text_rows(count: int) -> tuple[list[Completeness], Matrix, Matrix, Matrix]:
-    """The rules' reading, the model's log odds, whether the message ends, and weights."""
-    reads, odds, ends, weights = [], [], [], []
-    for beginnings, last in messages(count):
-        for n, (text, opinion) in enumerate(beginnings):
-            reads.append(reads_complete(text))
-            odds.append(opinion)
-            ends.append(float(n == last))
-            # An end and its beginnings weigh alike, however long the message.
-            weights.append(1.0 if n == last else 1.0 / last)
-    return reads, np.array(odds), np.array(ends), np.array(weights)
+def of_pauses(heard: Sequence[Traced]) -> Examples:
+    """Inputs (N, F), ends (N,) and weights (N,), which add up to one, of pauses with words."""
+    inputs, ends, weights = [], [], []
+    for pause in (pause for traced in heard for pause in traced.pauses if pause.cues.text):
+        for hidden in (
+            {},
+            {"opinion": None},
+            {"prosody": None},
+            {"opinion": None, "prosody": None},
+        ):
+            inputs.append(_inputs(replace(pause.cues, **hidden)))
+            ends.append(float(pause.gap_ms is None))
+            weights.append(HIDDEN_SHARE if hidden else 1.0)
+    return np.array(inputs), np.array(ends), np.array(weights) / sum(weights)
+
+
+def of_messages(known: Sequence[Message]) -> Examples:
+    """The same of messages, heard without a doubt and without a voice."""
+    inputs, ends, weights = [], [], []
+    for beginnings, last in known:
+        for n, (text, opinion) in enumerate(beginnings if last else ()):
+            for thought in (opinion, None):
+                inputs.append(inputs_of(text, 1.0, thought))
+                ends.append(float(n == last))
+                # An end and its beginnings weigh alike, however long the message.
+                weights.append(1.0 if n == last else 1.0 / last)
+    return np.array(inputs), np.array(ends), np.array(weights) / sum(weights)
+
+
+def _inputs(cues: Cues) -> Matrix:
+    return np.asarray(inputs_of(cues.text, cues.sure, cues.opinion, cues.prosody))
+
+
+def fit(pauses: Examples, texts: Examples) -> dict[str, Matrix]:
+    """The network's weights, by gradient descent on the log loss with weight decay."""
+    import torch
+    from torch.nn import functional
+
+    torch.manual_seed(SEED)
+    inputs, ends = (
+        torch.tensor(np.concatenate([pauses[i], texts[i]]), dtype=torch.float32) for i in (0, 1)
+    )
+    shares = np.concatenate([pauses[2], TEXTS_SHARE * texts[2]])
+    weights = torch.tensor(shares, dtype=torch.float32)
+    free = {
+        "into": 0.3 * torch.randn(INPUTS, UNITS),
+        "bias": torch.zeros(UNITS),
+        "out": 0.1 * torch.randn(UNITS) - 0.5,
+        "past": torch.zeros(INPUTS),
+        "at": torch.zeros(()),
+    }
+    free["into"][:RISING], free["past"][:RISING] = -1.5, -1.0
+    for value in free.values():
+        value.requires_grad_()
+
+    def found() -> dict[str, torch.Tensor]:
+        rising = {
+            name: torch.cat([functional.softplus(free[name][:RISING]), free[name][RISING:]])
+            for name in ("into", "past")
+        }
+        return {**free, **rising, "out": functional.softplus(free["out"])}
+
+    optimiser = torch.optim.Adam(free.values(), lr=0.03)
+    for _ in range(STEPS):
+        w = found()
+        odds = torch.tanh(inputs @ w["into"] + w["bias"]) @ w["out"] + inputs @ w["past"] + w["at"]
+        loss = functional.binary_cross_entropy_with_logits(odds, ends, weights, reduction="sum")
+        size = sum(w[name].square().sum() for name in ("into", "out", "past"))
+        optimiser.zero_grad()
+        (loss + DECAY * size).backward()
+        optimiser.step()
+    return {name: value.detach().numpy() for name, value in found().items()}
+
+
+def unseen(heard: Sequence[Traced], texts: Examples) -> dict[str, Mapping[str, Matrix]]:
+    """Name of a recording → the network fitted without it."""
+    names = sorted({traced.name for traced in heard})
+    order = np.random.default_rng(SEED).permutation(len(names))
+    folds = {names[at]: n % FOLDS for n, at in enumerate(order)}
+    found = [
+        fit(of_pauses([t for t in heard if folds[t.name] != fold]), texts) for fold in range(FOLDS)
+    ]
+    return {name: found[fold] for name, fold in folds.items()}
+
+
+def judged(
+    heard: Sequence[Traced], limits: Limits, networks: Mapping[str, Mapping[str, Matrix]]
+) -> Point:
+    """False cutoffs and dead air of recordings under limits, each by its own network."""
+
+    def wait(weights: Mapping[str, Matrix], cues: Cues) -> float:
+        odds = float(score(_inputs(cues), weights)) if cues.text else 0.0
+        return silence_within(cues, limits, odds)
+
+    found = [dead_air_ms(t, partial(wait, networks[t.name])) for t in heard]
+    return point_of(found, limits.bar)
+
+
+def fit_network(fresh: bool, out: Path) -> None:
+    """Judge by cross-validation, fit to all of the tuning half, and write the weights."""
+    import torch
+
+    # Matrices this small only wait for a second thread.
+    torch.set_num_threads(1)
+    tuning = [t for t in traces(fresh) if not is_held_out(t.name)]
+    groups = grouped(tuning)
+    heard = groups["in domain"] + groups["in domain, with pauses"]
+    texts = of_messages(kept("messages", lambda: list(messages(MESSAGES)), fresh))
+    networks = unseen(tuning, texts)
+    for profile, limits in PROFILES.items():
+        print(profile, judged(heard, limits, networks))
+    tried = [judged(heard, within(bar), networks) for bar in BARS]
+    for budget in BUDGETS:
+        print(f"at most {budget:.0%} cut off:", cheapest(tried, budget))
+    np.savez_compressed(out, **fit(of_pauses(tuning), texts))  # type: ignore[arg-type]
+    print(out)
 
 
 def voice_rows() -> tuple[list[str], Matrix, Matrix]:
@@ -137,27 +274,6 @@ def ranking(scores: Matrix, ends: Matrix) -> float:
     return round(float(above), 3)
 
 
-def fit_words() -> None:
-    """Print what words and opinion are worth."""
-    reads, odds, ends, weights = text_rows(MESSAGES)
-    for kind in Completeness:
-        is_kind = np.array([r is kind for r in reads])
-        rates = [(weights * is_kind)[ends == e].sum() / weights[ends == e].sum() for e in (1, 0)]
-        print(f"alone {kind}: {np.log(rates[0] / rates[1]):.2f}")
-    rules = [[r is Completeness.COMPLETE, r is Completeness.INCOMPLETE] for r in reads]
-    clipped = np.clip(odds, *WEIGHTS.opinion_range)
-    features = np.column_stack([np.array(rules, float), clipped])
-    at, (complete, incomplete, opinion) = logistic(features, ends, weights)
-    print(f"beside: {at + complete:.2f} {at:.2f} {at + incomplete:.2f} opinion {opinion:.2f}")
-    alone = features[:, 0] - features[:, 1]
-    joint = features @ np.array([complete, incomplete, opinion])
-    unlikely = odds < log_odds(UNLIKELY)
-    shares = [(weights * unlikely)[ends == e].sum() / weights[ends == e].sum() for e in (1, 0)]
-    print(f"unlikely: {shares[0]:.1%} of ends, {shares[1]:.1%} of beginnings")
-    for name, scores in {"rules": alone, "opinion": clipped, "both": joint}.items():
-        print(f"ends ranked above beginnings, {name}: {ranking(scores, ends)}")
-
-
 def fit_voice() -> None:
     """Print what prosody is worth, and how well it tells ends on other speakers."""
     who, sounds, ends = voice_rows()
@@ -177,13 +293,16 @@ def fit_voice() -> None:
 
 
 def main() -> None:
-    """Fit both and print the constants."""
+    """Fit and write the weights."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--words", action="store_true", help="the words alone")
+    parser.add_argument("--fresh", action="store_true", help="hear and judge all anew")
+    parser.add_argument("--out", type=Path, default=WEIGHTS_FILE)
+    parser.add_argument("--voice", action="store_true", help="print what prosody is worth instead")
     options = parser.parse_args()
-    fit_words()
-    if not options.words:
+    if options.voice:
         fit_voice()
+    else:
+        fit_network(options.fresh, options.out)
 
 
 if __name__ == "__main__":

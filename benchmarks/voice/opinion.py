@@ -3,8 +3,9 @@
 Messages of held-out dialogues, whole and broken off behind each word. The model says how likely it
 is that a message of these words ends, in one forward, with the dialogue before it in sight. The
 classifier is a logistic regression on the rules' reading and the words at both ends, fitted to
-messages of training dialogues; it needs no forward and sees the words alone. Both together are
-added up as `voice.turn_end` adds them, the classifier in the place of the rules.
+messages of training dialogues; it needs no forward and sees the words alone. Rules and model are
+put together by the network of `voice.turn_end_network`, which without an opinion judges by the
+rules; classifier and model are added up.
 
 Results: benchmarks/results/opinion.json.
 """
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import zlib
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -22,7 +22,8 @@ import numpy as np
 from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice.fit_endings import Matrix, logistic, messages, ranking
 from voice.completeness import Completeness, reads_complete
-from voice.turn_end import WEIGHTS
+from voice.turn_end import Cues, evidence
+from voice.turn_end_network import log_odds
 
 BUCKETS = 512
 """Of the words, by a hash."""
@@ -87,21 +88,21 @@ def main() -> None:
     given = parser.parse_args()
     began, checkpoint = machine(), shipped_checkpoint()
     classifier = fitted(training_texts(given.fitted))
-    texts, odds, whole = [], [], []
-    for beginnings, last in messages(given.judged):
+    texts, opinions, whole = [], [], []
+    for beginnings, last in messages(given.judged, SEED):
         for n, (text, opinion) in enumerate(beginnings):
             texts.append(text)
-            odds.append(opinion)
+            opinions.append(opinion)
             whole.append(float(n == last))
-    ends, model = np.array(whole), np.clip(odds, *WEIGHTS.opinion_range)
+    ends, model = np.array(whole), np.array([log_odds(opinion) for opinion in opinions])
     words = classifier[0] + np.stack([row_of(text) for text in texts]) @ classifier[1:]
-    rules, beside = (_readings(texts, weights) for weights in (WEIGHTS.alone, WEIGHTS.beside))
+    together = [Cues(text, opinion=said) for text, said in zip(texts, opinions, strict=True)]
     scores = {
-        "rules": rules,
+        "rules": np.array([evidence(Cues(text)) for text in texts]),
         "small classifier on the words": words,
         "the model": model,
-        "the model and the rules": beside + WEIGHTS.opinion * model,
-        "the model and the classifier": words + WEIGHTS.opinion * model,
+        "the model and the rules": np.array([evidence(cues) for cues in together]),
+        "the model and the classifier": words + model,
     }
     told = {
         "checkpoint": checkpoint,
@@ -110,10 +111,6 @@ def main() -> None:
         "told_apart": {name: judged(each, ends) for name, each in scores.items()},
     }
     print(write("opinion", "benchmarks.voice.opinion", told, began))
-
-
-def _readings(texts: list[str], weights: Mapping[Completeness, float]) -> Matrix:
-    return np.array([weights[reads_complete(text)] for text in texts])
 
 
 if __name__ == "__main__":

@@ -101,36 +101,7 @@ class Tracer:
         lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
         audio = np.concatenate([lead, said.samples, tail])
         end = len(lead) + said.end
-        self._vad.reset()
-        endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
-        before: list[AudioFrame] = []
-        held: list[AudioFrame] = []
-        stream, paused = None, False
-        heard: list[tuple[int, Transcript]] = []
-        resumed: dict[int, int] = {}
-        for frame in Framer().push(audio):
-            before.append(frame)
-            if paused:
-                held.append(frame)
-            elif stream is not None:
-                stream.accept(frame)
-            for event in endpointer.accept(frame, self._vad.probability(frame), Cues()):
-                match event:
-                    case SpeechStarted(turn_id, start):
-                        stream = self._recognizers[said.agent].open(turn_id)
-                        for earlier in before:
-                            if earlier.start_sample >= start - endpointer.pre_roll_samples:
-                                stream.accept(earlier)
-                    case Pause(_, at) if stream is not None:
-                        paused = True
-                        heard.append((at, stream.finish()))
-                    case SpeechResumed(_, start) if stream is not None:
-                        paused = False
-                        for earlier in held:
-                            stream.accept(earlier)
-                        held.clear()
-                        if start < end:
-                            resumed[heard[-1][0]] = start
+        heard, resumed = self._hear(audio, said.agent, end)
         pauses = []
         for at, final in heard:
             inner = at in resumed
@@ -147,6 +118,52 @@ class Tracer:
             pauses.append(Met(gap_ms, 0.0 if inner else ms_of_samples(at - end), cues))
         kind = f"{said.kind}, pause" if said.pause_ms else said.kind
         return Traced(said.name, kind, tuple(pauses))
+
+    def _hear(
+        self, audio: Samples, agent: str, end: int
+    ) -> tuple[list[tuple[int, Transcript]], dict[int, int]]:
+        """Detect and recognise.
+
+        Args:
+            audio: (T,) int16 at 16 kHz.
+            agent: Whose words the recogniser expects.
+            end: Where speech ends.
+
+        Returns:
+            Each pause with what had been heard up to it, and for those within the speech where
+            it went on.
+        """
+        self._vad.reset()
+        endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
+        before: list[AudioFrame] = []
+        held: list[AudioFrame] = []
+        stream, paused = None, False
+        heard: list[tuple[int, Transcript]] = []
+        resumed: dict[int, int] = {}
+        for frame in Framer().push(audio):
+            before.append(frame)
+            if paused:
+                held.append(frame)
+            elif stream is not None:
+                stream.accept(frame)
+            for event in endpointer.accept(frame, self._vad.probability(frame), Cues()):
+                match event:
+                    case SpeechStarted(turn_id, start):
+                        stream = self._recognizers[agent].open(turn_id)
+                        for earlier in before:
+                            if earlier.start_sample >= start - endpointer.pre_roll_samples:
+                                stream.accept(earlier)
+                    case Pause(_, at) if stream is not None:
+                        paused = True
+                        heard.append((at, stream.finish()))
+                    case SpeechResumed(_, start) if stream is not None:
+                        paused = False
+                        for earlier in held:
+                            stream.accept(earlier)
+                        held.clear()
+                        if start < end:
+                            resumed[heard[-1][0]] = start
+        return heard, resumed
 
 
 def heard_pauses(samples: Samples, rate_hz: int) -> Iterator[tuple[Prosody, bool]]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from benchmarks.voice import endpointing
 from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.endpointing import (
     cheapest,
     curve,
     grouped,
     is_held_out,
-    network,
+    kept,
     ours,
-    point,
     profile_figures,
     silence_only,
 )
@@ -44,9 +46,16 @@ def test_what_knows_more_waits_less_for_as_few_cutoffs() -> None:
     assert cheapest(curve(heard, silence_only, [100]), 0.5) is None
 
 
-def test_a_network_learns_what_tells_them_apart() -> None:
-    tuning = [traced(500, name=str(i)) for i in range(10)]
-    assert point(tuning, network(tuning)(2.0)).cut == 0
+def test_what_was_found_is_kept_until_it_is_to_be_found_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpointing, "KEPT", tmp_path / "new")
+    counted = iter(range(9))
+    assert kept("count", lambda: next(counted), fresh=False) == 0
+    assert kept("count", lambda: next(counted), fresh=False) == 0
+    assert kept("count", lambda: next(counted), fresh=True) == 1
+    monkeypatch.setattr(endpointing, "shipped_checkpoint", lambda: {"small": "another"})
+    assert kept("count", lambda: next(counted), fresh=False) == 2
 
 
 def test_figures_are_of_groups_and_profiles() -> None:
