@@ -60,7 +60,6 @@ def test_the_prompt_holds_instructions_tools_and_what_the_user_said() -> None:
     prompt = script.last(Generate).prompt
     assert [m.content for m in prompt.messages] == ["Be brief.", "what time is it"]
     assert [t.name for t in prompt.tools] == ["set_timer", "get_time", "end_conversation"]
-    assert prompt.said == ("what time is it",)
 
 
 def test_a_reply_waits_for_both_the_end_of_the_turn_and_its_transcript() -> None:

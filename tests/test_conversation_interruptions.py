@@ -96,6 +96,27 @@ def test_words_stop_it_at_the_first_pause() -> None:
     assert len(script.of(Generate)) == 2
 
 
+def test_the_first_half_of_a_word_is_no_word_before_the_turn_has_ended() -> None:
+    """A "right" holds its breath before its last sound, and is a "why" until then."""
+    script = speaking()
+    sound(script, "why", 200)
+    assert script.of(StopSpeaking) == script.of(ReleaseSpeaking) == []
+    script.feed(SpeechResumed(2, LATER + 4800), Pause(2, LATER + 6400), interim("right"))
+    end(script, "right", 400)
+    assert script.of(StopSpeaking) == []
+    assert script.of(ReleaseSpeaking) == [ReleaseSpeaking("resp2")]
+
+
+def test_a_word_that_short_stops_it_with_the_end_of_the_turn() -> None:
+    script = speaking()
+    sound(script, "no", 200)
+    assert script.of(StopSpeaking) == []
+    end(script, "no", 200)
+    assert [c.reply_id for c in script.of(StopSpeaking)] == ["resp2"]
+    assert script.of(ReleaseSpeaking) == []
+    assert script.history()[-1] == ("user", "no")
+
+
 def test_speech_that_lasts_stops_it_before_there_are_words() -> None:
     script = speaking()
     script.feed(SpeechStarted(2, LATER))

@@ -43,3 +43,9 @@ def test_how_it_sounded_counts() -> None:
     doubt = Doubt(("resp1",), answering=False, start_sample=0)
     assert doubt.proven(heard("wait"), 6400)
     assert not doubt.proven(replace(heard("wait"), go_on=5.0), 6400)
+
+
+def test_short_speech_may_be_the_beginning_of_a_word() -> None:
+    doubt = Doubt(("resp1",), answering=False, start_sample=32_000)
+    assert doubt.may_be_a_beginning(32_000 + 3000)
+    assert not doubt.may_be_a_beginning(32_000 + 4000)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from voice.dialogue import Dialogue
-from voice.doubt import Doubt
 from voice.drafting import Rehearsal, Wording
 from voice.errors import ProtocolError
 from voice.events import (
@@ -23,6 +22,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.idleness import GOODBYE, Idleness
+from voice.interrupting import Interrupting
 from voice.replying import Replying
 from voice.turns import (
     Announce,
@@ -98,7 +98,7 @@ class Conversation:
         self._idleness = Idleness(self.dialogue, ids)
         # A turn was understood when the user had made another sound already.
         self._owed = False
-        self._once_stopped: list[Callable[[], list[Command]]] = []
+        self._interrupting = Interrupting(self._agent)
 
     @property
     def active_reply(self) -> str | None:
@@ -177,13 +177,14 @@ class Conversation:
             case RecognitionFailed():
                 return self._recognition_failed(event)
             case SpeechLasted(turn_id):
-                return self._lasted(turn_id)
+                turn = self._turns.get(turn_id)
+                return self._interrupting.lasted(turn_id, turn) if turn else []
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
                     self._waiting.append(result.content.removeprefix("Error: "))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
-                return self._stopped()
+                return self._interrupting.stopped()
             case Announce(text):
                 self._waiting.append(text)
             case EndRequested(reason):
@@ -213,17 +214,7 @@ class Conversation:
         self._idleness.broken()
         if not self.options.interrupt_response:
             return [turn.started(event.turn_id)]
-        sounding = self._agent.sounding
-        asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
-        replies = tuple(reply.reply_id for reply in sounding)
-        doubt = Doubt(replies, asked, event.start_sample)
-        if sounding and self.options.holds and not reopens:
-            turn.doubt = doubt
-            return doubt.hold()
-        turn.cut = None if self._agent.silent else doubt
-        # A client flushes on this event, so it goes out before anything that takes longer.
-        told = turn.started(event.turn_id)
-        return [told, *self._agent.interrupt("turn_detected", withdraw=reopens)]
+        return self._interrupting.begun(event.turn_id, turn, self.options.holds, reopens)
 
     def _reopens(self, event: SpeechStarted) -> bool:
         """Whether the user only goes on with the turn that the agent is answering."""
@@ -232,36 +223,6 @@ class Conversation:
         if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
             return False
         return event.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)
-
-    def _lasted(self, turn_id: int) -> list[Command]:
-        turn = self._turns.get(turn_id)
-        if turn is None or turn.doubt is None:
-            return []
-        turn.doubt.lasted = True
-        return self._prove(turn_id) if turn.doubt.outlasted else []
-
-    def _prove(self, turn_id: int) -> list[Command]:
-        """The user means to interrupt: what had only been held is stopped."""
-        turn = self._turns.get(turn_id)
-        if turn is None or turn.doubt is None:
-            return []
-        turn.doubt = None
-        return [turn.started(turn_id), *self._agent.interrupt("turn_detected")]
-
-    def _stopped(self, then: Callable[[], list[Command]] | None = None) -> list[Command]:
-        """Go on once all that was stopped is known as far as it was heard: the model sees that."""
-        self._once_stopped += [then] if then else []
-        if not self._agent.silent:
-            return []
-        waiting, self._once_stopped = self._once_stopped, []
-        return [command for go_on in waiting for command in go_on()]
-
-    def _weigh(self, turn_id: int, turn: UserTurn, heard: Transcript) -> list[Command]:
-        """At a pause: stop the agent, or let it go on as long as the pause lasts."""
-        assert turn.doubt is not None
-        if turn.doubt.proven(heard, turn.end_sample or turn.start_sample):
-            return self._prove(turn_id)
-        return turn.doubt.release()
 
     def forget_turn(self) -> list[Command]:
         """The client has dropped what was heard of the turn that is under way."""
@@ -283,9 +244,9 @@ class Conversation:
         """Once a turn in doubt has ended and been recognised, it is a turn or nothing."""
         if turn.ended is None or turn.transcript is None:
             return []
-        out = self._weigh(turn_id, turn, turn.transcript)
+        out = self._interrupting.weigh(turn_id, turn, turn.transcript)
         if turn.doubt is None:
-            return out + self._stopped(partial(self._commit, turn.ended, turn))
+            return out + self._interrupting.stopped(partial(self._commit, turn.ended, turn))
         del self._turns[turn_id]
         return out
 
@@ -308,14 +269,13 @@ class Conversation:
             take = self._settle if turn.doubt else self._take_turn
             return take(event.turn_id, turn)
         if turn.doubt and not turn.paused:
-            turn.doubt.text = event.text
-            return self._prove(event.turn_id) if turn.doubt.outlasted else []
-        weighed = self._weigh(event.turn_id, turn, event) if turn.doubt else []
+            return self._interrupting.overheard(event.turn_id, turn, event.text)
+        weighed = self._interrupting.weigh(event.turn_id, turn, event) if turn.doubt else []
         if turn.doubt or not event.text:
             return weighed
         told = turn.shown(event.turn_id, event.text)
         draft = partial(self._draft, event.turn_id, turn, event.text)
-        return weighed + told + (self._stopped(draft) if weighed else draft())
+        return weighed + told + (self._interrupting.stopped(draft) if weighed else draft())
 
     def _draft(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
         options = self.options

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 from voice.backchannel import interrupts, is_backchannel
 from voice.turns import Command, HoldSpeaking, ReleaseSpeaking
-from voice.types import SAMPLE_RATE_HZ, Transcript
+from voice.types import SAMPLE_RATE_HZ, Transcript, ms_of_samples
+
+BEGINNING_MS = 250
+"""Speech up to a pause that is shorter may be the first half of a word: "right" holds its breath
+before its last sound, and its beginning is heard as "why" or "no"."""
 
 
 @dataclass(slots=True)
@@ -56,3 +60,7 @@ class Doubt:
         """Whether what was heard up to a sample means to interrupt."""
         seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
         return interrupts(heard.text, seconds, self.answering, heard.guess, heard.go_on)
+
+    def may_be_a_beginning(self, end_sample: int) -> bool:
+        """Whether speech up to a sample is so short that its word may go on behind a pause."""
+        return ms_of_samples(end_sample - self.start_sample) < BEGINNING_MS

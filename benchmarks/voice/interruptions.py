@@ -2,8 +2,8 @@
 
 Interruptions: commands and orders of real people, and single words of theirs, that mean stop or
 something else. Backchannels: single words of real people that mean go on, and hums, which nobody
-recorded, by flite's voices. Noise: a kitchen and a room. Each is heard as if the agent were
-speaking, whose echo is taken to be gone; figures are how often the agent is stopped, how soon its
+recorded, by flite's voices. Noise: a kitchen and a room. Each is heard as by a session whose agent
+is speaking (`benchmarks.voice.bystander`); figures are how often the agent is stopped, how soon its
 sound is held, and for how long where it goes on. How single words sound was learned from, and all
 rules were set on, half of the voices: how often the others' stop the agent is told by itself.
 Results: benchmarks/results/interruptions.json.
@@ -14,34 +14,15 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from benchmarks.report import machine, percentiles, share, write
+from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
 from benchmarks.voice.corpus import SHARED, orders, people, read_audio
 from benchmarks.voice.short_words import recorded, spoken_by_flite
-from voice.asr.sphinx import SphinxRecognizer
-from voice.audio import Framer
-from voice.backchannel_sound import asks_to_go_on
-from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent
-from voice.doubt import Doubt
-from voice.endpointing import Endpointer
-from voice.turn_end import Cues
-from voice.types import (
-    SAMPLE_RATE_HZ,
-    AudioFrame,
-    Pause,
-    Samples,
-    SpeechLasted,
-    SpeechResumed,
-    SpeechStarted,
-    TurnEnded,
-    ms_of_samples,
-)
-from voice.vad import make_vad
-from voice.virtual_audio import room_tone, speech_span
+from voice.types import SAMPLE_RATE_HZ, Samples
+from voice.virtual_audio import speech_span
 
 STOPPING = ("stop", "no")
 OTHER = ("off", "down", "go", "left", "one")
@@ -50,101 +31,6 @@ PER_WORD, PER_OTHER_WORD = 60, 15
 """Recordings of each word by either half of the speakers."""
 HUMS = ("um hum", "uh huh", "okay", "yeah", "oh", "I see", "right", "sure")
 NOISE_SAMPLES = 2 * SAMPLE_RATE_HZ
-LEAD_S, TAIL_S = 0.5, 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """Something heard while the agent speaks.
-
-    Attributes:
-        kind: Of sound.
-        samples: (T,) int16 at 16 kHz.
-        start: Its first audible sample.
-        held_out: Whether it is by a voice that nothing was learned from or set on; None where that
-            holds for none of its kind.
-    """
-
-    kind: str
-    samples: Samples
-    start: int
-    held_out: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of it.
-
-    Attributes:
-        held_after_ms: From its start to the moment the agent's sound was held; None when never.
-        stopped_after_ms: The same for the moment the agent was stopped for good.
-        silent_ms: How long a reply that went on was held.
-        held_out: See `Sound`.
-    """
-
-    held_after_ms: float | None
-    stopped_after_ms: float | None
-    silent_ms: float
-    held_out: bool | None = None
-
-
-class Bystander:
-    """Hears sounds as a session does that is speaking."""
-
-    def __init__(self, vad: str) -> None:
-        self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
-        self._recognizer = SphinxRecognizer(SphinxConfig(), load_agent("assistant"))
-
-    def hear(self, sound: Sound) -> Outcome:
-        """Hear one sound in a quiet room."""
-        lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
-        audio = np.concatenate([lead, sound.samples, tail])
-        start = len(lead) + sound.start
-        self._vad.reset()
-        endpointer = Endpointer(EndpointingConfig())
-        before: list[AudioFrame] = []
-        stream, doubt = None, None
-        held: int | None = None
-        first_held: int | None = None
-        silent = 0
-        for frame in Framer().push(audio):
-            before.append(frame)
-            stops = False
-            interim = stream.accept(frame) if stream is not None else None
-            if interim is not None and doubt is not None:
-                doubt.text = interim.text
-                stops = doubt.outlasted
-            probability = self._vad.probability(frame)
-            for event in endpointer.accept(frame, probability, Cues()):
-                now = frame.end_sample
-                match event:
-                    case SpeechStarted(turn_id, at):
-                        stream = self._recognizer.open(turn_id)
-                        first = at - endpointer.pre_roll_samples
-                        for earlier in (f for f in before if f.start_sample >= first):
-                            stream.accept(earlier)
-                        doubt = Doubt(("reply",), answering=False, start_sample=at)
-                        held = now
-                        first_held = first_held or now
-                    case SpeechLasted() if doubt is not None:
-                        doubt.lasted = True
-                        stops = doubt.outlasted
-                    case Pause(_, at) if stream is not None and doubt is not None:
-                        sounded = asks_to_go_on(audio[:at], at - doubt.start_sample)
-                        stops = doubt.proven(replace(stream.finish(), go_on=sounded), at)
-                        if not stops and held is not None:
-                            silent, held = silent + now - held, None
-                    case SpeechResumed():
-                        held = now
-                    case TurnEnded():
-                        stream = doubt = None
-            if stops:
-                return Outcome(_after(first_held, start), _after(frame.end_sample, start), 0.0)
-        return Outcome(_after(first_held, start), None, ms_of_samples(silent))
-
-
-def _after(at: int | None, start: int) -> float | None:
-    return None if at is None else ms_of_samples(at - start)
 
 
 def sentences() -> Iterator[Sound]:
@@ -214,8 +100,10 @@ def main() -> None:
     ]
     bystander = Bystander(options.vad)
     outcomes: dict[str, list[Outcome]] = {}
-    for sound in sounds:
-        outcome = replace(bystander.hear(sound), held_out=sound.held_out)
+    for index, sound in enumerate(sounds):
+        # Where a word begins in the detector's windows decides where it hears a pause.
+        heard = bystander.hear(sound, index % MOMENTS)
+        outcome = replace(heard, held_out=sound.held_out)
         outcomes.setdefault(sound.kind, []).append(outcome)
     figures = {kind: figures_of(found) for kind, found in outcomes.items()}
     for kind, group in figures.items():

@@ -21,9 +21,9 @@ import numpy as np
 import soxr
 
 from benchmarks.report import ROOT, percentiles, share
+from benchmarks.voice.bystander import Sound
 from benchmarks.voice.corpus import Utterance
 from benchmarks.voice.heard_words import Heard, heard_words
-from benchmarks.voice.interruptions import Sound
 from voice.audio import samples_from_pcm16
 from voice.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.conversation import REOPEN_MS

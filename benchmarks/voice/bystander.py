@@ -1,0 +1,189 @@
+"""What a session makes of a sound while the agent speaks, without a server and in no time.
+
+The sound is mixed into a quiet room and resampled as by a client's microphone. A session's own ears
+and its own conversation hear it packet by packet; the recogniser is never behind, the echo of the
+agent's voice is taken to be gone, and no language model has an opinion of how words go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from voice.asr.sphinx import SphinxRecognizer
+from voice.client import RATE_HZ, at_client_rate
+from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent
+from voice.conversation import Conversation
+from voice.ears import Ears, Heard
+from voice.turns import (
+    Announce,
+    AudioSent,
+    HoldSpeaking,
+    ReleaseSpeaking,
+    SessionOptions,
+    Speak,
+    StopSpeaking,
+)
+from voice.types import SAMPLE_RATE_HZ, Samples, ms_of_samples
+from voice.vad import Vad, make_vad
+from voice.virtual_audio import PACKET_MS, room_tone
+
+LEAD_S, TAIL_S = 0.7, 1.5
+MOMENTS = 8
+"""The detector's windows begin at the same place in a frame again after so many packets."""
+SPOKEN = "I can set an alarm, keep a list for you, and turn the light on or off in every room."
+_PACKET = RATE_HZ * PACKET_MS // 1000
+_PASSES = 12
+"""Of the event loop, until all that a packet has brought is told."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Something heard while the agent speaks.
+
+    Attributes:
+        kind: Of sound.
+        samples: (T,) int16 at 16 kHz.
+        start: Its first audible sample.
+        held_out: Whether it is by a voice that nothing was learned from or set on; None where that
+            holds for none of its kind.
+    """
+
+    kind: str
+    samples: Samples
+    start: int
+    held_out: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        held_after_ms: From its start to the moment the agent's sound was held; None when never.
+        stopped_after_ms: The same for the moment the agent was stopped for good.
+        silent_ms: How long a reply that went on was held.
+        held_out: See `Sound`.
+    """
+
+    held_after_ms: float | None
+    stopped_after_ms: float | None
+    silent_ms: float
+    held_out: bool | None = None
+
+
+class Bystander:
+    """Hears sounds as a session does that is speaking.
+
+    Args:
+        vad: The detector: silero or webrtc.
+    """
+
+    def __init__(self, vad: str) -> None:
+        self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
+        self._recognizer = SphinxRecognizer(SphinxConfig(), load_agent("assistant"))
+
+    def hear(self, sound: Sound, moment: int = 0) -> Outcome:
+        """Hear one sound.
+
+        Args:
+            sound: What there is to hear.
+            moment: How many packets later it begins than it might; `MOMENTS` differ.
+        """
+        lead = round(LEAD_S * RATE_HZ) // _PACKET * _PACKET + moment * _PACKET
+        start = lead * SAMPLE_RATE_HZ // RATE_HZ + sound.start
+        self._vad.reset()
+        return asyncio.run(self._hear(picked_up(sound.samples, lead), start))
+
+    async def _hear(self, packets: Iterator[Samples], start: int) -> Outcome:
+        session = _Speaking(self._recognizer, self._vad)
+        hearing = asyncio.create_task(session.ears.run())
+        for packet in packets:
+            session.ears.append(packet, RATE_HZ)
+            for _ in range(_PASSES):
+                await asyncio.sleep(0)
+            if session.stopped is not None:
+                break
+        hearing.cancel()
+        await asyncio.gather(hearing, return_exceptions=True)
+        silent = 0 if session.stopped is not None else session.silent
+        first = _after(session.first_held, start)
+        return Outcome(first, _after(session.stopped, start), ms_of_samples(silent))
+
+
+class _Speaking:
+    """What hears in a session, and what decides, while the agent says something long.
+
+    Attributes:
+        first_held: Where the audio stood when the agent's sound was first held.
+        stopped: Where it stood when the agent was stopped.
+        silent: Samples for which its sound was held and let go again.
+    """
+
+    def __init__(self, recognizer: SphinxRecognizer, vad: Vad) -> None:
+        self.first_held: int | None = None
+        self.stopped: int | None = None
+        self.silent = 0
+        self._held = 0
+        options, numbers = SessionOptions(holds=True), itertools.count()
+        self._conversation = Conversation(options, {}, lambda prefix: f"{prefix}{next(numbers)}")
+        self.ears = Ears(
+            recognizer, vad, EndpointingConfig(), AtOnce(), self._tell, lambda turn_id: None
+        )
+        self.ears.configure(options)
+        said = self._conversation.feed(Announce(SPOKEN))
+        reply_id = next(command.reply_id for command in said if isinstance(command, Speak))
+        self._conversation.feed(AudioSent(reply_id))
+
+    def _tell(self, event: Heard) -> None:
+        now = self.ears.position
+        for command in self._conversation.feed(event):
+            match command:
+                case HoldSpeaking():
+                    self.first_held = self.first_held or now
+                    self._held = now
+                case ReleaseSpeaking():
+                    self.silent += now - self._held
+                case StopSpeaking():
+                    self.stopped = self.stopped or now
+
+
+class AtOnce(Executor):
+    """Does work where it is handed in: nobody is ever behind."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Do it; the future is done."""
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+def picked_up(samples: Samples, lead: int) -> Iterator[Samples]:
+    """What a client's microphone makes of a sound, in packets, (T,) int16 at `RATE_HZ`.
+
+    Args:
+        samples: (T,) int16 at 16 kHz.
+        lead: Samples at `RATE_HZ` before it.
+    """
+    said = at_client_rate(samples, SAMPLE_RATE_HZ)
+    length = lead + len(said) + round(TAIL_S * RATE_HZ)
+    mixed = np.resize(room_tone(5.0, RATE_HZ), length).astype(np.int32)
+    mixed[lead : lead + len(said)] += said
+    heard = np.clip(mixed, -32768, 32767).astype(np.int16)
+    for first in range(0, length - _PACKET + 1, _PACKET):
+        yield heard[first : first + _PACKET]
+
+
+def _after(at: int | None, start: int) -> float | None:
+    return None if at is None else ms_of_samples(at - start)

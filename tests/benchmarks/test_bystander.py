@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.voice.bystander import (
+    MOMENTS,
+    SPOKEN,
+    AtOnce,
+    Bystander,
+    Outcome,
+    Sound,
+    picked_up,
+)
+from benchmarks.voice.short_words import spoken
+from tests import virtual_time
+from tests.virtual_parts import Model, VirtualParts, Voice, parts
+from voice.asr.sphinx import SphinxRecognizer, SphinxStream
+from voice.client import RATE_HZ
+from voice.config import SphinxConfig, load_agent
+from voice.events import UserSpeechStarted
+from voice.recordings import load
+from voice.turns import Announce
+from voice.types import Samples, Transcript
+from voice.vad.silero import SileroVad
+from voice.virtual_audio import PACKET_MS, room_tone, speech_span
+
+
+@pytest.fixture(scope="module")
+def bystander() -> Bystander:
+    return Bystander("silero")
+
+
+def said(phrase: str) -> Sound:
+    """A phrase by a synthetic voice."""
+    samples = next(spoken([phrase], np.random.default_rng(3))).samples
+    return Sound(phrase, samples, speech_span(samples, 16_000)[0])
+
+
+def test_a_sentence_stops_the_agent_and_holds_it_sooner(bystander: Bystander) -> None:
+    samples = load("assistant-1-timer")
+    outcome = bystander.hear(Sound("sentence", samples, speech_span(samples, 16_000)[0]))
+    assert outcome.held_after_ms is not None
+    assert outcome.stopped_after_ms is not None
+    assert 0 < outcome.held_after_ms <= outcome.stopped_after_ms < 1500
+
+
+def test_a_word_that_asks_to_go_on_only_holds_it(bystander: Bystander) -> None:
+    outcome = bystander.hear(said("right"))
+    assert outcome.held_after_ms is not None
+    assert outcome.stopped_after_ms is None
+    assert 0 < outcome.silent_ms < 1000
+
+
+def test_a_quiet_room_does_nothing(bystander: Bystander) -> None:
+    assert bystander.hear(Sound("none", room_tone(1.0, 16_000), 0)) == Outcome(None, None, 0.0)
+
+
+def test_a_click_does_not_stop_the_agent(bystander: Bystander) -> None:
+    click = np.zeros(4000, np.int16)
+    click[:200] = 12_000
+    assert bystander.hear(Sound("click", click, 0)).stopped_after_ms is None
+
+
+def test_a_moment_later_the_same_packets_come_later() -> None:
+    sound = said("stop").samples
+    first, second = (np.concatenate([*picked_up(sound, lead)]) for lead in (4800, 5280))
+    faint = 4 * np.abs(room_tone(1.0, RATE_HZ)).max()
+    np.testing.assert_allclose(first[:-480], second[480 : len(first)], atol=faint)
+
+
+def test_work_is_done_at_once_and_its_failure_is_kept() -> None:
+    with AtOnce() as executor:
+        assert executor.submit(max, 1, 2).result(0) == 2
+        assert isinstance(executor.submit(int, "x").exception(0), ValueError)
+
+
+class SlowStream(SphinxStream):
+    """Takes as long as on a busy machine."""
+
+    def accept(self, frame: object) -> Transcript | None:
+        virtual_time.spend(0.008)
+        return super().accept(frame)  # type: ignore[arg-type]
+
+    def finish(self) -> Transcript:
+        virtual_time.spend(0.05)
+        return super().finish()
+
+
+class SlowRecognizer(SphinxRecognizer):
+    def open(self, turn_id: int) -> SlowStream:
+        return SlowStream(self, self._config, turn_id)
+
+
+class HearingParts(VirtualParts):
+    """Real ears, and nothing else that is real."""
+
+    def vad(self) -> SileroVad:  # type: ignore[override]
+        return SileroVad()
+
+
+@pytest.fixture(scope="module")
+def hearing_parts() -> HearingParts:
+    loaded = parts(Model(lambda prompt: "Fine."), Voice())
+    recognizer = SlowRecognizer(SphinxConfig(), load_agent("assistant"))
+    given = {name: getattr(loaded, name) for name in loaded.__dataclass_fields__}
+    return HearingParts(**{**given, "recognizer": recognizer})
+
+
+async def stops_a_session(loaded: HearingParts, packets: Iterator[Samples]) -> bool:
+    """Whether a whole session that is speaking is stopped, in time as it passes."""
+    session = loaded.session(replace(loaded.session().options, holds=True))
+    told: list[object] = []
+
+    async def listen() -> None:
+        async for event in session.events():
+            told.append(event)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(session.run())
+        group.create_task(listen())
+        await asyncio.sleep(0)
+        session._feed(Announce(SPOKEN))
+        for packet in packets:
+            await asyncio.sleep(PACKET_MS / 1000)
+            session.append_audio(packet, RATE_HZ)
+        session.close()
+    return any(isinstance(event, UserSpeechStarted) for event in told)
+
+
+@pytest.mark.parametrize("phrase", ["right", "uh huh", "stop", "what time is it"])
+def test_a_session_decides_as_the_bystander_does(
+    phrase: str, bystander: Bystander, hearing_parts: HearingParts
+) -> None:
+    sound = said(phrase)
+    for moment in range(0, MOMENTS, 3):
+        lead = RATE_HZ * 7 // 10 + moment * RATE_HZ * PACKET_MS // 1000
+        live = virtual_time.run(stops_a_session(hearing_parts, picked_up(sound.samples, lead)))
+        assert live == (bystander.hear(sound, moment).stopped_after_ms is not None)
