@@ -19,6 +19,8 @@ from torch import Tensor
 
 from dlm.weights import SCALE
 
+Weights = dict[str, Tensor]
+
 MIB = 2**20
 SHARD_MIB = 14.0
 """Below the 15 MiB that a file of the repository may have."""
@@ -95,14 +97,47 @@ def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Pa
     return [directory / name for name in names]
 
 
-def export(run: Path, out: Path, int8: bool, limit: int) -> list[Path]:
-    """Write a run's checkpoint with its configuration and tokenizer; returns the weights' files.
+def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: float) -> Weights:
+    """A mean of two checkpoints' weights.
+
+    A run that went on from another has learned new data and lost a little of the old; weights in
+    between often do better at both than either.
+
+    Args:
+        ours: Name → weights.
+        theirs: The same names and shapes.
+        share: Of theirs, in [0, 1].
 
     Raises:
-        FileNotFoundError: The run has saved nothing yet.
-        ValueError: A tensor is too large for a file.
+        ValueError: The names, or a shape, are not the same.
+
+    Source: model soups (arXiv 2203.05482).
+    """
+    if {n: t.shape for n, t in ours.items()} != {n: t.shape for n, t in theirs.items()}:
+        raise ValueError("expected two checkpoints of one shape")
+    return {n: torch.lerp(t.float(), theirs[n].float(), share).to(t.dtype) for n, t in ours.items()}
+
+
+def export(
+    run: Path, out: Path, int8: bool, limit: int, blend: tuple[Path, float] | None = None
+) -> list[Path]:
+    """Write a run's checkpoint with its configuration and tokenizer; returns the weights' files.
+
+    Args:
+        run: Directory of the run.
+        out: Directory of the checkpoint.
+        int8: Whether matrices are whole numbers on disk.
+        limit: Bytes of weights in a file.
+        blend: Another run of the same model, and its share of the weights.
+
+    Raises:
+        FileNotFoundError: A run has saved nothing yet.
+        ValueError: A tensor is too large for a file, or the other run is of another shape.
     """
     tensors = load_file(str(run / "model.safetensors"))
+    if blend:
+        other, share = blend
+        tensors = blended(tensors, load_file(str(other / "model.safetensors")), share)
     files = write(quantised(tensors) if int8 else tensors, out, limit)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(run / name, out / name)
@@ -116,8 +151,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--int8", action="store_true")
     parser.add_argument("--shard-mib", type=float, default=SHARD_MIB)
+    parser.add_argument("--blend", type=Path, help="a run whose weights are mixed in")
+    parser.add_argument("--blend-share", type=float, default=0.3, help="its share of the weights")
     options = parser.parse_args(arguments)
-    for file in export(options.run, options.out, options.int8, int(options.shard_mib * MIB)):
+    blend = (options.blend, options.blend_share) if options.blend else None
+    limit = int(options.shard_mib * MIB)
+    for file in export(options.run, options.out, options.int8, limit, blend):
         print(f"{file} {file.stat().st_size / MIB:.1f} MiB")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dlm.train.export import export, main, quantised, shards, write
+from dlm.train.export import blended, export, main, quantised, shards, write
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
 
@@ -33,6 +33,23 @@ def test_shards_hold_the_same_weights(run: Path, tmp_path: Path) -> None:
     whole = load_model(run).state_dict()
     for name, weight in load_model(out).state_dict().items():
         assert torch.equal(weight, whole[name])
+
+
+def test_two_runs_are_mixed_by_share(run: Path, tmp_path: Path) -> None:
+    silent = model()
+    for parameter in silent.parameters():
+        parameter.zero_()
+    save_model(silent, tmp_path / "other")
+    options = ["--blend", str(tmp_path / "other"), "--blend-share", "0.25"]
+    main([str(run), "--out", str(tmp_path / "out"), *options])
+    whole = load_model(run).state_dict()
+    for name, weight in load_model(tmp_path / "out").state_dict().items():
+        assert torch.allclose(weight, 0.75 * whole[name], rtol=0.01)
+
+
+def test_runs_of_another_shape_are_not_mixed() -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        blended({"a": torch.ones(2)}, {"a": torch.ones(3)}, 0.5)
 
 
 def test_one_file_needs_no_index(run: Path, tmp_path: Path) -> None:
