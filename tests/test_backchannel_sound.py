@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from benchmarks.voice.short_words import spoken
-from voice.backchannel_sound import BANDS, FRAMES, asks_to_go_on, load, network, spectrum
+from voice.backchannel_sound import AFTER_MS, BANDS, FRAMES, asks_to_go_on, load, network, spectrum
 from voice.types import Samples, samples_of_ms
 from voice.virtual_audio import room_tone, speech_span
 
 
-def said(phrase: str) -> tuple[Samples, int]:
-    """A phrase by a synthetic voice, behind silence, and how many samples it has."""
+def said(phrase: str) -> tuple[Samples, int, int]:
+    """A phrase by a synthetic voice between silences; how many samples are speech, and silence."""
     word = next(spoken([phrase], np.random.default_rng(3)))
     first, last = speech_span(word.samples, 16_000)
-    return np.concatenate([room_tone(1.0, 16_000), word.samples[first:last]]), last - first
+    lead, tail = room_tone(1.0, 16_000), room_tone(0.1, 16_000)
+    return np.concatenate([lead, word.samples[first:last], tail]), last - first, len(tail)
 
 
 @pytest.mark.parametrize("phrase", ["yes", "right", "okay", "uh huh"])
@@ -34,7 +35,7 @@ def test_words_that_do_not(phrase: str) -> None:
 
 @pytest.mark.parametrize("speech_ms", [0, 100, 1020, 4000])
 def test_of_scraps_and_sentences_nothing_is_said(speech_ms: int) -> None:
-    assert asks_to_go_on(room_tone(5.0, 16_000), samples_of_ms(speech_ms)) is None
+    assert asks_to_go_on(room_tone(5.0, 16_000), samples_of_ms(speech_ms), 960) is None
 
 
 @pytest.mark.parametrize("samples", [1, 511, 2000, 15_999, 16_000, 40_000])
@@ -45,16 +46,25 @@ def test_a_spectrum_has_one_size_and_is_finite(samples: int) -> None:
     assert np.isfinite(heard).all()
 
 
+def test_what_follows_the_speech_counts_for_so_long() -> None:
+    audio, speech, silence = said("right")
+    louder = audio.copy()
+    louder[-silence + samples_of_ms(AFTER_MS) :] = 9000
+    assert asks_to_go_on(louder, speech, silence) == asks_to_go_on(audio, speech, silence)
+    louder[-silence:] = 9000
+    assert asks_to_go_on(louder, speech, silence) != asks_to_go_on(audio, speech, silence)
+
+
 def test_only_the_last_second_counts() -> None:
-    audio, _ = said("stop")
+    audio, _, _ = said("stop")
     before = np.full(16_000, 9000, np.int16)
     np.testing.assert_array_equal(spectrum(np.concatenate([before, audio])), spectrum(audio))
     assert (spectrum(audio[:-1600]) != spectrum(audio)).any()
 
 
 def test_loudness_does_not_matter() -> None:
-    audio, speech = said("right")
-    loud, soft = asks_to_go_on(audio, speech), asks_to_go_on((audio // 3).astype(np.int16), speech)
+    audio, *lengths = said("right")
+    loud, soft = (asks_to_go_on((audio // by).astype(np.int16), *lengths) for by in (1, 3))
     assert loud is not None
     assert soft is not None
     assert abs(loud - soft) < 2

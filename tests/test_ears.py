@@ -41,7 +41,8 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
         final = await rig.final()
         assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
         assert final.go_on is not None
-        assert final.go_on == asks_to_go_on(audio, samples_of_ms(640))
+        until = np.concatenate([audio, silent(0.06)])
+        assert final.go_on == asks_to_go_on(until, samples_of_ms(640), samples_of_ms(60))
 
 
 async def test_a_long_turn_is_not_judged_by_its_sound() -> None:

@@ -32,6 +32,9 @@ LONGEST_MS = 1000
 """What is longer is no single word, and none of the network's business."""
 BEFORE_MS = 100
 """Audio before the detected start that is heard as well: a soft first sound."""
+AFTER_MS = 60
+"""Audio behind the detected end that is heard as well: the last sound of "right" comes behind a gap
+that counts as silence."""
 
 _HOP = SAMPLE_RATE_HZ // 100
 _FRAME = 512
@@ -42,20 +45,22 @@ _FLOOR = 1e3
 _SCALE = 5.0
 
 
-def asks_to_go_on(before_pause: Samples, speech: int) -> float | None:
+def asks_to_go_on(heard: Samples, speech: int, silence: int) -> float | None:
     """Log odds that a short stretch of speech asks the speaker to go on; about 2 ms.
 
     Args:
-        before_pause: (T,) int16 at 16 kHz that end where speech ended.
-        speech: How many of the last samples are speech.
+        heard: (T,) int16 at 16 kHz up to now.
+        speech: How many samples of it are the speech.
+        silence: How many samples have followed the speech; the first `AFTER_MS` of them count.
 
     Returns:
         None for speech of less than `SHORTEST_MS`, or more than `LONGEST_MS`.
     """
     if not is_short(speech):
         return None
-    heard = before_pause[-(speech + samples_of_ms(BEFORE_MS)) :]
-    return log_odds(spectrum(heard), load())
+    end = len(heard) - silence
+    first = max(0, end - speech - samples_of_ms(BEFORE_MS))
+    return log_odds(spectrum(heard[first : end + samples_of_ms(AFTER_MS)]), load())
 
 
 def is_short(speech: int) -> bool:

@@ -70,8 +70,9 @@ class _Turn:
         decodes: Final decodes asked for; only the newest one's outcome counts.
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: What the newest one brought.
-        sounded: The audio before the pause, until it has been measured.
-        speech: How many of its last samples are the turn's.
+        sounded: The audio up to the pause and of its first frames, until it has been measured.
+        speech: How many of its samples are the turn's.
+        silence: How many of its last samples are the pause's.
         prosody: How it sounded.
         go_on: See `Transcript`.
         ended: Whether the turn is over.
@@ -87,6 +88,7 @@ class _Turn:
     final: Transcript | None = None
     sounded: Samples | None = None
     speech: int = 0
+    silence: int = 0
     prosody: Prosody | None = None
     go_on: float | None = None
     ended: bool = False
@@ -277,9 +279,9 @@ class Ears:
     def _pause(self, end_sample: int) -> None:
         turn = self._turn
         if turn is not None:
-            before = [f.samples for f in self._recent if f.end_sample <= end_sample]
-            turn.sounded = np.concatenate(before) if before else None
+            turn.sounded = np.concatenate([frame.samples for frame in self._recent])
             turn.speech = end_sample - turn.start_sample
+            turn.silence = self._position - end_sample
             turn.paused = True
             turn.decodes += 1
             self._request(turn)
@@ -335,8 +337,9 @@ class Ears:
         if turn.decoded < turn.decodes:
             turn.decoded = turn.decodes
             if turn.sounded is not None:
-                turn.prosody = measure(turn.sounded)
-                turn.go_on = asks_to_go_on(turn.sounded, turn.speech)
+                spoken = len(turn.sounded) - turn.silence
+                turn.prosody = measure(turn.sounded[:spoken])
+                turn.go_on = asks_to_go_on(turn.sounded, turn.speech, turn.silence)
                 turn.sounded = None
             heard.append(replace(turn.stream.finish(), go_on=turn.go_on))
         return heard

@@ -29,6 +29,7 @@ from benchmarks.voice.short_words import (
 )
 from voice.audio import Framer
 from voice.backchannel_sound import (
+    AFTER_MS,
     BANDS,
     BEFORE_MS,
     LAYERS,
@@ -91,14 +92,16 @@ def heard_before_pauses(samples: Samples, vad: Vad) -> list[Samples]:
             if isinstance(event, SpeechStarted):
                 start = event.start_sample
             elif isinstance(event, Pause) and is_short(event.end_sample - start):
-                found.append(audio[start - samples_of_ms(BEFORE_MS) : event.end_sample])
+                end = event.end_sample + samples_of_ms(AFTER_MS)
+                found.append(audio[start - samples_of_ms(BEFORE_MS) : end])
     return found
 
 
 def span(samples: Samples) -> Samples:
     """The same of a recording without any noise, by its level."""
     first, last = speech_span(samples, SAMPLE_RATE_HZ)
-    return samples[max(0, first - samples_of_ms(BEFORE_MS)) : last]
+    after = samples_of_ms(AFTER_MS)
+    return np.pad(samples, (0, after))[max(0, first - samples_of_ms(BEFORE_MS)) : last + after]
 
 
 def changed(heard: Samples, rng: np.random.Generator) -> Samples:
