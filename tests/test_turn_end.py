@@ -75,13 +75,22 @@ def test_without_a_model_the_words_decide() -> None:
     assert waits[2] > 1000
 
 
+def test_words_that_the_model_has_not_judged_yet_wait_however_whole_they_look() -> None:
+    said = Cues("set a timer for ten minutes")
+    for profile in Profile:
+        wait = needed_silence_ms(said, profile)
+        assert wait >= PROFILES[profile].unasked_ms
+        assert wait > needed_silence_ms(replace(said, opinion=SURE), profile) + 80
+    assert balanced(Cues("yeah")) == PROFILES[Profile.BALANCED].shortest_ms
+
+
 def test_more_silence_never_makes_the_end_less_likely_and_the_bar_is_all_that_counts() -> None:
     cues = Cues("a mocha", opinion=SURE)
     waits = [
-        silence_within(cues, Limits(bar, 0, 10_000, 10_000, 0), evidence(cues))
-        for bar in (1.0, 2.0, 3.0)
+        silence_within(cues, Limits(bar, 0, 0, 10_000, 10_000, 0), evidence(cues))
+        for bar in (5.0, 6.0, 7.0)
     ]
-    assert waits[0] == pytest.approx((1.0 - evidence(cues)) * MS_PER_NAT)
+    assert waits[0] == pytest.approx((5.0 - evidence(cues)) * MS_PER_NAT)
     assert [round(b - a) for a, b in pairwise(waits)] == [MS_PER_NAT, MS_PER_NAT]
 
 

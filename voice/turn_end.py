@@ -51,6 +51,8 @@ class Limits:
     Attributes:
         bar: Log odds at which the turn is over.
         shortest_ms: However sure it is.
+        unasked_ms: However sure, while the model's opinion is unknown. It mostly comes in time, and
+            of what is read aloud, or heard in pieces, many beginnings look whole without it.
         longest_ms: However unsure, as long as nothing says that the words go on.
         unfinished_ms: However unsure, where the words read unfinished or the model takes them for
             less than `UNLIKELY` to be all.
@@ -59,6 +61,7 @@ class Limits:
 
     bar: float
     shortest_ms: int
+    unasked_ms: int
     longest_ms: int
     unfinished_ms: int
     no_text_ms: int
@@ -74,9 +77,9 @@ SHORT_ANSWER_SURE = 0.7
 met few of them. With less it may be the beginning of something longer, misheard as a word."""
 
 PROFILES: Mapping[Profile, Limits] = {
-    Profile.EAGER: Limits(2.0, 160, 400, 1200, 900),
-    Profile.BALANCED: Limits(2.5, 160, 500, 1200, 1200),
-    Profile.PATIENT: Limits(3.5, 240, 900, 1800, 1500),
+    Profile.EAGER: Limits(2.0, 160, 250, 400, 1200, 900),
+    Profile.BALANCED: Limits(2.5, 160, 440, 500, 1200, 1200),
+    Profile.PATIENT: Limits(3.5, 240, 750, 900, 1800, 1500),
 }
 
 
@@ -99,8 +102,9 @@ def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
         return limits.no_text_ms
     if cues.sure >= SHORT_ANSWER_SURE and is_short_answer(cues.text):
         return limits.shortest_ms
+    shortest = limits.unasked_ms if cues.opinion is None else limits.shortest_ms
     longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms
-    return max(limits.shortest_ms, min(longest, (limits.bar - odds) * MS_PER_NAT))
+    return max(shortest, min(longest, (limits.bar - odds) * MS_PER_NAT))
 
 
 def _goes_on(cues: Cues) -> bool:
