@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -312,6 +312,11 @@ def split(ids: Sequence[int], mark: Mark) -> list[list[int]]:
         else:
             out[-1].append(token)
     return out
+
+
+def tools_of(specs: Iterable[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    """Tools of the training data: each with its name, its description and its parameters."""
+    return tuple(Tool(spec["name"], spec["description"], spec["parameters"]) for spec in specs)
 
 
 def turn_of(message: Mapping[str, Any]) -> Turn:

@@ -27,7 +27,7 @@ from dlm.checkpoint import Checkpoint, load_checkpoint
 from dlm.engine import SHIPPED
 from dlm.int8 import round_weights
 from dlm.model import Rows, Transformer
-from dlm.template import Template, Tool, Turn, turn_of
+from dlm.template import Template, Turn, tools_of, turn_of
 from dlm.train.dialogues import generate
 
 CONTEXT = 256
@@ -43,7 +43,7 @@ def dialogues(template: Template, length: int, count: int) -> list[list[int]]:
     """The first so many tokens of held-out dialogues that are that long."""
     out: list[list[int]] = []
     for row in generate(seed=SEED, corpora=None, split="heldout"):
-        tools = [Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"]]
+        tools = tools_of(row["tools"])
         system = [Turn("system", row["system"])] if row.get("system") else []
         ids = template.dialogue([*system, *map(turn_of, row["messages"])], tools).ids
         if len(ids) >= length:

@@ -31,7 +31,7 @@ from dlm.forwards import Forward, drive, forward
 from dlm.grammar import AnswerRules, GrammarFactory
 from dlm.placement import best_threads
 from dlm.sources import sources
-from dlm.template import Tool, Turn, turn_of
+from dlm.template import Tool, Turn, tools_of, turn_of
 from dlm.train.dialogues import generate
 
 SEED = 99
@@ -92,7 +92,7 @@ def cases(corpora: Path | None, count: int) -> list[Case]:
     """So many replies and so many calls of held-out dialogues."""
     out: dict[str, list[Case]] = {"replies": [], "calls": []}
     for row in generate(seed=SEED, corpora=corpora, split="heldout"):
-        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        tools = tools_of(row["tools"])
         turns = [Turn("system", row["system"])] if row.get("system") else []
         for message in row["messages"]:
             turn = turn_of(message)

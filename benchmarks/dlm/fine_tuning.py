@@ -22,7 +22,7 @@ import torch
 from benchmarks.report import machine, share, write
 from dlm.engine import SHIPPED, Engine, Request
 from dlm.sources import sources
-from dlm.template import Call, Tool, Turn, turn_of
+from dlm.template import Call, Turn, tools_of, turn_of
 from dlm.train.__main__ import main as train
 from dlm.train.dialogues import generate
 from dlm.train.examples import row_of
@@ -38,7 +38,7 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
     """Every assistant message that follows something, with what stands before it."""
     for row in rows:
         turns = [Turn("system", row["system"])] if row.get("system") else []
-        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        tools = tools_of(row["tools"])
         for index, message in enumerate(row["messages"]):
             turn = turn_of(message)
             if turn.role == "assistant" and index:

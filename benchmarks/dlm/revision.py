@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.report import machine, share, write
 from dlm.engine import SHIPPED, Engine, Finished, Request
 from dlm.sources import sources
-from dlm.template import Answer, Tool, Turn, turn_of
+from dlm.template import Answer, Tool, Turn, tools_of, turn_of
 from dlm.train.dialogues import generate
 
 SEED = 99
@@ -57,7 +57,7 @@ class Tally:
 def cases(corpora: Path | None, count: int) -> Iterator[tuple[list[Turn], tuple[Tool, ...]]]:
     """Dialogues up to a user message that is answered, that message last."""
     for row in itertools.islice(generate(seed=SEED, corpora=corpora, split="heldout"), count):
-        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        tools = tools_of(row["tools"])
         turns = [Turn("system", row["system"])] if row.get("system") else []
         turns += [turn_of(message) for message in row["messages"]]
         users = [index for index, turn in enumerate(turns) if turn.role == "user"]

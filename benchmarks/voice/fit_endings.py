@@ -79,7 +79,7 @@ Examples = tuple[Matrix, Matrix, Matrix]
 def messages(count: int, seed: int = SEED) -> Iterator[Message]:
     """Beginnings of a message with the model's probability of each being all; where it does end."""
     from dlm.engine import Engine
-    from dlm.template import Call, Tool, Turn
+    from dlm.template import Turn, tools_of, turn_of
     from dlm.train.dialogues import generate
 
     engine, rng = Engine.load(), Random(seed)
@@ -87,10 +87,8 @@ def messages(count: int, seed: int = SEED) -> Iterator[Message]:
         said = row["messages"]
         at = rng.choice([i for i, message in enumerate(said) if message["role"] == "user"])
         turns = [Turn("system", row["system"])] if row.get("system") else []
-        for message in said[:at]:
-            calls = tuple(Call(c["name"], c["arguments"]) for c in message.get("tool_calls") or ())
-            turns.append(Turn(message["role"], message.get("content") or "", calls))
-        tools = [Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"]]
+        turns += [turn_of(message) for message in said[:at]]
+        tools = tools_of(row["tools"])
         words = said[at]["content"].split()
         begun = [" ".join(words[: n + 1]) for n in range(len(words))]
         ends = [engine.end_of_message([*turns, Turn("user", text)], tools) for text in begun]

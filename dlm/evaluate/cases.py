@@ -13,7 +13,7 @@ from typing import Any
 
 from dlm.engine import Request
 from dlm.sources import sources
-from dlm.template import Tool, Turn, turn_of
+from dlm.template import Tool, Turn, tools_of, turn_of
 
 
 class Kind(StrEnum):
@@ -58,7 +58,7 @@ class Case:
 def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
     """Every case of some dialogues of the training data's form; greetings are none."""
     for row in rows:
-        tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+        tools = tools_of(row["tools"])
         turns = [Turn("system", row["system"])] if row.get("system") else []
         asked = False
         for message in row["messages"]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dlm.template import Encoded, Template, Tool, Turn, turn_of
+from dlm.template import Encoded, Template, Turn, tools_of, turn_of
 from dlm.tokenizer import Tokenizer
 from dlm.train.packed import Dialogues
 
@@ -77,7 +77,7 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     ]
     if row.get("system"):
         turns.insert(0, Turn("system", row["system"]))
-    tools = [Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"]]
+    tools = tools_of(row["tools"])
     return template.dialogue(turns, tools)
 
 

@@ -23,7 +23,7 @@ import torch
 
 from dlm.engine import Engine, Finished, Request
 from dlm.sources import sources
-from dlm.template import Encoded, Template, Tool, Turn, turn_of
+from dlm.template import Encoded, Template, Turn, tools_of, turn_of
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
 from dlm.train.batches import Recipe, passes
@@ -52,7 +52,7 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
         found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
         if found:
             at = rng.choice(found)
-            tools = tuple(Tool(t["name"], t["description"], t["parameters"]) for t in row["tools"])
+            tools = tools_of(row["tools"])
             yield Request(tuple(turns[:at]), tools, said=sources(turns[:at])), turns[at]
 
 

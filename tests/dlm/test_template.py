@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlm.template import Answer, AnswerError, Call, Template, Tool, Turn, split, turn_of
+from dlm.template import (
+    Answer,
+    AnswerError,
+    Call,
+    Template,
+    Tool,
+    Turn,
+    split,
+    tools_of,
+    turn_of,
+)
 from dlm.tokenizer import Mark
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, call_ids, template, tokenizer, tool
 
@@ -262,3 +272,15 @@ def test_a_required_value_that_may_be_null_is_null_where_it_is_not_given() -> No
     ids = call_ids(Call("book", {"room": "office", "floor": 3}))
     (read,) = template().answer(ids, [book]).calls
     assert read.arguments == {"room": "office", "floor": 3}
+
+
+def test_tools_of_a_row_keep_their_order_and_their_schemas() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    specs = [
+        {"name": "cancel_timer", "description": "Stop one.", "parameters": schema},
+        {"name": "list_timers", "description": "", "parameters": {}},
+    ]
+    assert tools_of(specs) == (
+        Tool("cancel_timer", "Stop one.", schema),
+        Tool("list_timers", "", {}),
+    )
