@@ -144,6 +144,20 @@ def test_an_opinion_that_comes_late_still_decides() -> None:
     assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
 
 
+@pytest.mark.parametrize(("sure", "turns"), [(0.95, 2), (0.5, 1)])
+def test_a_comma_ends_a_turn_of_trusted_words_and_none_of_words_in_doubt(
+    sure: float, turns: int
+) -> None:
+    """To a recogniser of few words "it is of the first importance" is a request for a list."""
+    endpointer, at, events = Endpointer(EndpointingConfig()), 0, []
+    heard = Cues("is the first the report list", sure, opinion=0.9)
+    for ms, probability in ((1000, 1.0), (440, 0.0), (1000, 1.0), (2000, 0.0)):
+        for _ in range(ms // 20):
+            events += endpointer.accept(AudioFrame(SILENT, at), probability, heard)
+            at += FRAME_SAMPLES
+    assert sum(isinstance(event, TurnEnded) for event in events) == turns
+
+
 def test_a_fixed_silence_ignores_the_words() -> None:
     fixed = Endpointer(EndpointingConfig(), silence_ms=300)
     assert decided_after_ms("add milk and", fixed) == 300

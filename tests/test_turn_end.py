@@ -11,6 +11,7 @@ from voice.prosody import Prosody
 from voice.turn_end import (
     MS_PER_NAT,
     PROFILES,
+    TRUSTED,
     Cues,
     Limits,
     Profile,
@@ -125,6 +126,20 @@ def test_doubtful_words_count_for_less() -> None:
     assert waits == sorted(waits)
     assert waits[-1] > waits[0] + 100
     assert evidence(replace(said, sure=0.99)) == evidence(replace(said, sure=0.8))
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+def test_words_in_doubt_wait_however_whole_they_look_and_trusted_ones_go_at_once(
+    profile: Profile,
+) -> None:
+    limits = PROFILES[profile]
+    for text, opinion in (("what time is it", SURE), ("yeah", SURE), ("yeah", None)):
+        trusted = Cues(text, TRUSTED, opinion, OVER)
+        assert needed_silence_ms(trusted, profile) == limits.shortest_ms
+        doubted = replace(trusted, sure=TRUSTED - 0.01)
+        assert needed_silence_ms(doubted, profile) == limits.longest_ms
+    begun = Cues("set a timer for", TRUSTED - 0.01, SURE)
+    assert needed_silence_ms(begun, profile) == limits.unfinished_ms
 
 
 @given(

@@ -75,6 +75,7 @@ class _Turn:
         silence: How many of its last samples are the pause's.
         prosody: How it sounded.
         go_on: See `Transcript`.
+        told: The newest text that was told of it.
         ended: Whether the turn is over.
     """
 
@@ -91,6 +92,7 @@ class _Turn:
     silence: int = 0
     prosody: Prosody | None = None
     go_on: float | None = None
+    told: str = ""
     ended: bool = False
     stream: RecognizerStream | None = None
 
@@ -278,6 +280,8 @@ class Ears:
 
     def _pause(self, end_sample: int) -> None:
         turn = self._turn
+        # Words from before it are a guess: only the pause's own decode says how far to trust them.
+        self._cues = Cues()
         if turn is not None:
             turn.sounded = np.concatenate([frame.samples for frame in self._recent])
             turn.speech = end_sample - turn.start_sample
@@ -291,8 +295,6 @@ class Ears:
         if turn is not None:
             turn.paused = False
             turn.final = turn.prosody = turn.go_on = None
-            # What was thought of the pause does not hold for the next one.
-            self._cues = Cues(self._cues.text, self._cues.sure)
             turn.waiting.extend(turn.held)
             turn.held.clear()
             self._request(turn)
@@ -348,8 +350,8 @@ class Ears:
         """Back on the loop: tell what was recognised, unless speech has gone on since."""
         if not transcript.final:
             # Behind a pause its own decode follows, which knows how the words sounded as well.
-            if self._turn is turn and not turn.paused and transcript.text != self._cues.text:
-                self._cues = Cues(transcript.text, transcript.confidence)
+            if self._turn is turn and not turn.paused and transcript.text != turn.told:
+                turn.told = transcript.text
                 self._tell(transcript)
             return
         if turn.decoded < turn.decodes or not (turn.ended or turn.paused):
@@ -359,9 +361,10 @@ class Ears:
             self._tell(transcript)
         elif self._turn is turn:
             turn.final = transcript
+            turn.told = transcript.text.strip()
             # Even without words: that it has none is known now.
             self._tell(replace(transcript, final=False))
-            self._cues = Cues(transcript.text.strip(), transcript.confidence, prosody=turn.prosody)
+            self._cues = Cues(turn.told, transcript.sure_of_end, prosody=turn.prosody)
 
     async def _ask(self, opinion: Opinion, turn: _Turn, final: Transcript) -> None:
         """Let somebody judge whether a pause is the end; too late an answer counts for nothing."""

@@ -3,8 +3,9 @@
 A small network gives the log odds that a pause is the end (`voice.turn_end_network`). A silence
 adds its own, since pauses inside turns are about exponentially long: each `MS_PER_NAT` of it makes
 the end e times as likely. The turn is over when the sum reaches the profile's bar; so the needed
-silence falls in a straight line with the evidence. Where no word was understood there is nothing to
-answer, so nothing is gained by being quick.
+silence falls in a straight line with the evidence. Words that the recogniser doubts are no evidence
+of an end. Where no word was understood there is nothing to answer, so nothing is gained by being
+quick.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Cues:
     """What is known about a pause, besides its length.
 
     Attributes:
-        text: The turn's newest transcript; "" while no word is known.
-        sure: The recogniser's confidence in it, in [0, 1].
+        text: What was understood up to it; "" while no word is known.
+        sure: The recogniser's confidence in the last words of it, in [0, 1].
         opinion: The language model's probability that the message ends here; None while unknown.
         prosody: How the speech before the pause sounded; None while unknown.
     """
@@ -53,7 +54,8 @@ class Limits:
         shortest_ms: However sure it is.
         unasked_ms: However sure, while the model's opinion is unknown. It mostly comes in time, and
             of what is read aloud, or heard in pieces, many beginnings look whole without it.
-        longest_ms: However unsure, as long as nothing says that the words go on.
+        longest_ms: However unsure, as long as nothing says that the words go on; also where they
+            are not `TRUSTED`, since then nothing says that they are all.
         unfinished_ms: However unsure, where the words read unfinished or the model takes them for
             less than `UNLIKELY` to be all.
         no_text_ms: The silence while no word is known.
@@ -72,9 +74,10 @@ MS_PER_NAT = 250
 read speech, and the shortest among people who look for words."""
 UNLIKELY = 0.01
 """Probability below which the model's opinion counts like a conjunction at the end."""
-SHORT_ANSWER_SURE = 0.7
-"""Confidence from which on "yeah" or "stop" is a whole answer, whatever the model expects: it has
-met few of them. With less it may be the beginning of something longer, misheard as a word."""
+TRUSTED = 0.75
+"""Confidence from which on words count as heard. Then "yeah" or "stop" is a whole answer, whatever
+the model expects: it has met few of them. With less the recogniser may have put words that it knows
+in place of others, and how whole those look tells nothing of what was said."""
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.0, 160, 250, 400, 1200, 900),
@@ -100,10 +103,12 @@ def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
     """The same for limits that are no profile's, and any log odds that the turn is over."""
     if not cues.text:
         return limits.no_text_ms
-    if cues.sure >= SHORT_ANSWER_SURE and is_short_answer(cues.text):
+    longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms
+    if cues.sure < TRUSTED:
+        return longest
+    if is_short_answer(cues.text):
         return limits.shortest_ms
     shortest = limits.unasked_ms if cues.opinion is None else limits.shortest_ms
-    longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms
     return max(shortest, min(longest, (limits.bar - odds) * MS_PER_NAT))
 
 

@@ -127,6 +127,8 @@ class Transcript:
             and are no request.
         go_on: Log odds, by its sound alone, that a short turn asks the speaker to go on; None where
             nobody can tell.
+        ending_confidence: The confidence of its last words alone, where the recogniser can tell:
+            whether a turn ends behind them hangs on them, and not on a word misheard long before.
     """
 
     turn_id: int
@@ -136,6 +138,12 @@ class Transcript:
     end_sample: int
     guess: str = ""
     go_on: float | None = None
+    ending_confidence: float | None = None
+
+    @property
+    def sure_of_end(self) -> float:
+        """Confidence of the last words, or where nobody can tell, of all."""
+        return self.confidence if self.ending_confidence is None else self.ending_confidence
 
 
 class Role(StrEnum):

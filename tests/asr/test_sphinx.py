@@ -15,6 +15,7 @@ from voice.asr.sphinx import SphinxRecognizer, SphinxStream
 from voice.audio import Framer
 from voice.config import SphinxConfig, load_agent
 from voice.recordings import CONVERSATIONS, Line, load
+from voice.turn_end import TRUSTED
 from voice.types import Samples, Transcript
 
 SILENCE = np.random.default_rng(0).normal(0, 3, 8000).astype(np.int16)
@@ -52,6 +53,22 @@ def test_the_recorded_conversation_is_understood(assistant: SphinxRecognizer, li
     assert final.text == line.text
     assert final.final
     assert final.confidence >= 0.4
+
+
+def test_how_far_the_last_words_are_trusted_does_not_hang_on_what_was_misheard_before(
+    cache: Path,
+) -> None:
+    config = SphinxConfig(cache_dir=str(cache), min_confidence=0)
+    unguarded = SphinxRecognizer(config, load_agent("assistant"))
+    known, other = (spoken_part(load(name)) for name in ("assistant-6-time", "assistant-2-sum"))
+    strange = other[::-1]
+    ends_well, ends_badly = (
+        recognised(unguarded, np.concatenate([first, SILENCE, last]))
+        for first, last in ((strange, known), (known, strange))
+    )
+    assert ends_well.confidence < TRUSTED
+    assert ends_well.sure_of_end > 0.9
+    assert ends_badly.sure_of_end < TRUSTED
 
 
 def test_interims_grow_and_come_while_speech_goes_on(assistant: SphinxRecognizer) -> None:

@@ -12,6 +12,7 @@ from voice.asr.whisper import Decoded, WhisperRecognizer, agreed, hotwords
 from voice.audio import Framer
 from voice.config import AgentConfig, WhisperConfig
 from voice.errors import ModelError
+from voice.turn_end import TRUSTED
 from voice.types import Samples
 
 AGENT = AgentConfig(
@@ -38,12 +39,13 @@ class Script(WhisperRecognizer):
     def __init__(self, *texts: str) -> None:
         self.config = WhisperConfig()
         self.texts = list(texts)
+        self.sure = 0.8
         self.decoded: list[int] = []
 
     def decode(self, audio: Samples, beam_size: int) -> Decoded:
         self.decoded.append(len(audio))
         text = self.texts.pop(0)
-        return Decoded(text, 0.8 if text else 0.0)
+        return Decoded(text, self.sure if text else 0.0)
 
 
 def test_interim_and_final(model: Path) -> None:
@@ -125,6 +127,15 @@ def test_finish_is_repeated_only_when_speech_went_on() -> None:
     for frame in framer.push(NOISE[:3200]):
         stream.accept(frame)
     assert stream.finish().text == "one two"
+
+
+@pytest.mark.parametrize(("sure", "trusted"), [(0.9, True), (0.55, True), (0.4, False)])
+def test_an_open_vocabulary_is_trusted_with_less(sure: float, trusted: bool) -> None:
+    script = Script("what time is it")
+    script.sure = sure
+    final = script.open(1).finish()
+    assert final.confidence == sure
+    assert (final.sure_of_end >= TRUSTED) is trusted
 
 
 def test_agreement_ignores_case_and_punctuation() -> None:

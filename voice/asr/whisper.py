@@ -38,6 +38,9 @@ _TOKENS_PER_S = 8
 _HOTWORDS = 40
 _SHARE_OF_TIME = 0.5
 """Interim decodes take at most this share of real time."""
+_HEARD = 0.5
+"""Confidence from which on the last words count as heard: lower than for a recogniser of few words,
+which puts those that it knows in place of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +205,14 @@ class WhisperStream:
             beam_size = self._recognizer.config.beam_size
             decoded = self._recognizer.decode(self._audio.samples(), beam_size)
             self._audio.mark()
+            sure = decoded.confidence
             self._final = Transcript(
-                self._turn_id, decoded.text, True, decoded.confidence, self._audio.end_sample
+                self._turn_id,
+                decoded.text,
+                True,
+                sure,
+                self._audio.end_sample,
+                ending_confidence=1.0 if sure >= _HEARD else sure,
             )
         return self._final
 
