@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.voice.humming import WORDS, hums
 from benchmarks.voice.short_words import spoken
 from voice.backchannel_sound import AFTER_MS, BANDS, FRAMES, asks_to_go_on, load, network, spectrum
 from voice.types import Samples, samples_of_ms
@@ -13,10 +14,16 @@ from voice.virtual_audio import room_tone, speech_span
 
 def said(phrase: str) -> tuple[Samples, int, int]:
     """A phrase by a synthetic voice between silences; how many samples are speech, and silence."""
-    word = next(spoken([phrase], np.random.default_rng(3)))
-    first, last = speech_span(word.samples, 16_000)
+    return in_a_room(next(spoken([phrase], np.random.default_rng(3))).samples)
+
+
+def in_a_room(samples: Samples) -> tuple[Samples, int, int]:
+    """Something said between silences; how many samples are speech, and silence."""
+    first, last = speech_span(samples, 16_000)
     lead, tail = room_tone(1.0, 16_000), room_tone(0.1, 16_000)
-    return np.concatenate([lead, word.samples[first:last], tail]), last - first, len(tail)
+    # A sound cut off where it is still audible would begin and end in a click.
+    heard = np.concatenate([lead, samples, tail])
+    return heard, last - first, len(heard) - len(lead) - last
 
 
 @pytest.mark.parametrize("phrase", ["yes", "right", "okay", "uh huh"])
@@ -31,6 +38,15 @@ def test_words_that_do_not(phrase: str) -> None:
     odds = asks_to_go_on(*said(phrase))
     assert odds is not None
     assert odds < 0
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_hums_ask_to_go_on(word: str) -> None:
+    heard = (in_a_room(hum.samples) for hum in hums([word], hummers=range(1, 24, 2)))
+    found = [asks_to_go_on(*hum) for hum in heard]
+    known = [odds for odds in found if odds is not None]
+    assert len(known) > 6
+    assert np.median(known) > 1
 
 
 @pytest.mark.parametrize("speech_ms", [0, 100, 1020, 4000])

@@ -55,12 +55,14 @@ class Sound:
         start: Its first audible sample.
         held_out: Whether it is by a voice that nothing was learned from or set on; None where that
             holds for none of its kind.
+        name: What it is, and whose; "" where nobody tells.
     """
 
     kind: str
     samples: Samples
     start: int
     held_out: bool | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

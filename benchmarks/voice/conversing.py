@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from benchmarks.voice.corpus import Utterance
 from benchmarks.voice.figures import Said
@@ -16,6 +16,9 @@ BETWEEN_S = 0.4
 """From the end of a reply to the next utterance of the same conversation."""
 APART_S = 0.7
 """Between the beginnings of two conversations: callers do not speak in chorus."""
+
+T = TypeVar("T")
+Outcome = TypeVar("Outcome")
 
 
 async def converse(
@@ -73,19 +76,32 @@ async def each(
     Returns:
         What came of them, in the order of the utterances.
     """
+
+    async def alone(utterance: Utterance) -> Said:
+        [said] = await converse(url, [utterance], silence_ms)
+        return said
+
+    return await some_at_once(alone, utterances, abreast)
+
+
+async def some_at_once(
+    do: Callable[[T], Awaitable[Outcome]], things: Sequence[T], abreast: int
+) -> list[Outcome]:
+    """Do something with each of many things, so many at once.
+
+    Returns:
+        What came of them, in the order of the things.
+    """
     free = asyncio.Semaphore(abreast)
 
-    async def alone(number: int, utterance: Utterance) -> Said:
-        if number < abreast:
-            await asyncio.sleep(number * APART_S)
+    async def alone(number: int, thing: T) -> Outcome:
         async with free:
-            [said] = await converse(url, [utterance], silence_ms)
-            return said
+            if number < abreast:
+                await asyncio.sleep(number * APART_S)
+            return await do(thing)
 
-    if abreast == 1:
-        return [await alone(0, utterance) for utterance in utterances]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(alone(*numbered)) for numbered in enumerate(utterances)]
+        tasks = [group.create_task(alone(*numbered)) for numbered in enumerate(things)]
     return [task.result() for task in tasks]
 
 

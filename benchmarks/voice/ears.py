@@ -142,9 +142,8 @@ class Listener:
         stream, cues = None, Cues()
         for frame in Framer().push(audio):
             before.append(frame)
-            interim = stream.accept(frame) if stream is not None else None
-            if interim is not None:
-                cues = Cues(interim.text, interim.confidence)
+            if stream is not None:
+                stream.accept(frame)
             for event in endpointer.accept(frame, self._vad.probability(frame), cues):
                 if isinstance(event, SpeechStarted):
                     stream, cues = self._recognizers[agent].open(event.turn_id), Cues()
@@ -156,7 +155,7 @@ class Listener:
                     final = _timed(spent["finish"], stream.finish)
                     cues = self._cues(agent, audio, event.end_sample, final, spent)
                 elif isinstance(event, SpeechResumed):
-                    cues = Cues(cues.text, cues.sure)
+                    cues = Cues()
                 elif isinstance(event, TurnEnded) and stream is not None:
                     finals.append(stream.finish())
                     decisions.append(event.decided_sample)
@@ -171,7 +170,7 @@ class Listener:
         if not final.text:
             return Cues(prosody=prosody)
         opinion = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
-        return Cues(final.text, final.confidence, opinion, prosody)
+        return Cues(final.text, final.sure_of_end, opinion, prosody)
 
 
 def _timed(spent: list[float], work: Callable[[], T]) -> T:

@@ -1,9 +1,10 @@
 """Fits `voice.backchannel_sound`: ``python -m benchmarks.voice.fit_backchannels``.
 
-On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, and
-on synthetic voices, each changed a few times in speed, level of noise, and where it is cut. Told
-are the same figures of both halves: how many words that mean stop, or something else, are taken for
-ones that mean go on, at the bar below which 5% of the latter fall. Results:
+On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, on
+synthetic voices, and on half of the synthetic hummers of `benchmarks.voice.humming`, each changed a
+few times in speed, level of noise, and where it is cut. Told are the same figures of both halves:
+how many words that mean stop, or something else, are taken for ones that mean go on, at the bar
+below which 5% of the latter fall, and how many hums are below it. Results:
 benchmarks/results/backchannels.json.
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import machine, write
+from benchmarks.voice.humming import WORDS, hums
 from benchmarks.voice.short_words import (
     AGREEING,
     OTHER,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 SEED = 6
 LEAD_S, TAIL_S = 0.5, 0.4
 COPIES = 10
+HUMMED_EACH = 2
 PIECES = 700
 EPOCHS = 14
 BATCH = 64
@@ -62,9 +65,9 @@ KERNEL = 5
 MASKED_BANDS = 3
 CLASSES = (
     "stop", "no", "yes", "right", "off", "down", "go", "left", "on", "up",
-    "agreeing", "stopping", "other",
+    "hum", "agreeing", "stopping", "other",
 )  # fmt: skip
-AGREES = ("yes", "right", "agreeing")
+AGREES = ("yes", "right", "hum", "agreeing")
 STOPS = ("stop", "no")
 
 Ids = NDArray[np.int64]
@@ -74,6 +77,8 @@ def class_of(word: str) -> int:
     """Which class a word, a phrase, or a piece of a sentence is of."""
     if word in CLASSES:
         return CLASSES.index(word)
+    if word in WORDS:
+        return CLASSES.index("hum")
     kind = "agreeing" if word in AGREEING else "stopping" if word in STOPPING else "other"
     return CLASSES.index(kind)
 
@@ -207,12 +212,15 @@ def told_apart(
     agreeing = np.concatenate([odds[word] for word in AGREES if word in odds])
     stopping = np.concatenate([odds[word] for word in STOPS if word in odds])
     others = np.concatenate([odds[w] for w in odds if w not in (*STOPS, *AGREES, *AGREEING)])
+    hummed = np.concatenate([odds[word] for word in WORDS if word in odds] or [agreeing[:0]])
     bar = float(np.quantile(agreeing, 0.05))
+    counts = {"go on": agreeing, "hums": hummed, "stop": stopping, "others": others}
     return {
-        "words": {"go on": len(agreeing), "stop": len(stopping), "others": len(others)},
+        "words": {name: len(counted) for name, counted in counts.items()},
         "bar": round(bar, 2),
         "stop_taken_for_go_on": round(float((stopping > bar).mean()), 4),
         "others_taken_for_go_on": round(float((others > bar).mean()), 4),
+        "hums_not_taken_for_it": round(float((hummed <= bar).sum()) / max(1, len(hummed)), 4),
     }
 
 
@@ -225,14 +233,18 @@ def main() -> None:
     began, rng, vad = machine(), np.random.default_rng(SEED), make_vad(VadConfig())
     phrases = [*AGREEING, *STOPPING, *OTHER]
     single = [word for word in recorded() if word.samples.any()]
-    words = [
-        (word.held_out, (word.word, samples))
-        for word in single
-        for samples in heard_before_pauses(word.samples, vad)
-    ]
+    words, hummed = (
+        [
+            (word.held_out, (word.word, samples))
+            for word in some
+            for samples in heard_before_pauses(word.samples, vad)
+        ]
+        for some in (single, hums(WORDS, HUMMED_EACH))
+    )
     clean = [*single, *spoken(phrases, rng), *spoken_by_flite(phrases)]
     rows = [
         *examples((heard for held_out, heard in words if not held_out), COPIES, rng),
+        *examples((heard for held_out, heard in hummed if not held_out), COPIES // 2, rng),
         *examples(((w.word, span(w.samples)) for w in clean if not w.held_out), COPIES // 2, rng),
         *examples(((piece.word, piece.samples) for piece in pieces(PIECES, rng)), 1, rng),
     ]
@@ -241,7 +253,9 @@ def main() -> None:
     weights = fit(inputs, np.array([wanted for _, wanted in rows]), options.epochs)
     np.savez_compressed(options.out, **{k: w.astype(np.float16) for k, w in weights.items()})
     figures = {
-        half: told_apart((heard for h, heard in words if h == (half == "held out")), weights)
+        half: told_apart(
+            (heard for h, heard in [*words, *hummed] if h == (half == "held out")), weights
+        )
         for half in ("tuning", "held out")
     }
     print(figures)

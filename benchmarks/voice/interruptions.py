@@ -1,11 +1,13 @@
 """What the ears make of sounds while the agent speaks: ``benchmarks.voice.interruptions``.
 
 Interruptions: commands and orders of real people, and single words of theirs, that mean stop or
-something else. Backchannels: single words of real people that mean go on, and hums, which nobody
-recorded, by flite's voices. Noise: a kitchen and a room. Each is heard as by a session whose agent
-is speaking (`benchmarks.voice.bystander`); figures are how often the agent is stopped, how soon its
-sound is held, and for how long where it goes on. How single words sound was learned from, and all
-rules were set on, half of the voices: how often the others' stop the agent is told by itself.
+something else. Backchannels: single words of real people that mean go on; hums, which nobody
+recorded, made from their physics (`benchmarks.voice.humming`); and what flite's and espeak-ng's
+voices, which cannot hum, make of these and of other backchannels. Noise: a kitchen and a room. Each
+is heard as by a session whose agent is speaking (`benchmarks.voice.bystander`); figures are how
+often the agent is stopped, how soon its sound is held, and for how long where it goes on. How
+single words sound was learned from, and all rules were set on, half of the voices: how often the
+others' stop the agent is told by itself.
 Results: benchmarks/results/interruptions.json.
 """
 
@@ -17,11 +19,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from benchmarks.report import machine, percentiles, share, write
 from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
 from benchmarks.voice.corpus import SHARED, orders, people, read_audio
-from benchmarks.voice.short_words import recorded, spoken_by_flite
-from voice.types import SAMPLE_RATE_HZ, Samples
+from benchmarks.voice.humming import HUMMERS, WORDS, hums
+from benchmarks.voice.short_words import ShortWord, recorded, spoken, spoken_by_flite
+from voice.types import SAMPLE_RATE_HZ
 from voice.virtual_audio import speech_span
 
 STOPPING = ("stop", "no")
@@ -29,7 +34,10 @@ OTHER = ("off", "down", "go", "left", "one")
 AGREEING = ("right", "yes")
 PER_WORD, PER_OTHER_WORD = 60, 15
 """Recordings of each word by either half of the speakers."""
-HUMS = ("um hum", "uh huh", "okay", "yeah", "oh", "I see", "right", "sure")
+HUMS_EACH = 2
+GO_ON, HUM, STOP = "word that means go on", "synthetic hum", "word that means stop"
+BACKCHANNEL = "synthetic backchannel"
+SPOKEN = ("um hum", "uh huh", "okay", "yeah", "oh", "I see", "right", "sure")
 NOISE_SAMPLES = 2 * SAMPLE_RATE_HZ
 
 
@@ -37,7 +45,8 @@ def sentences() -> Iterator[Sound]:
     """Commands and orders of real people."""
     for said in [*people(), *orders()]:
         if said.kind in ("command", "order"):
-            yield _sound("sentence", said.samples)
+            start = speech_span(said.samples, SAMPLE_RATE_HZ)[0]
+            yield Sound("sentence", said.samples, start, name=said.name)
 
 
 def spoken_words(words: Sequence[str], kind: str, most: int = PER_WORD) -> Iterator[Sound]:
@@ -47,13 +56,24 @@ def spoken_words(words: Sequence[str], kind: str, most: int = PER_WORD) -> Itera
         which = word.word, word.held_out
         if word.word in words and found[which] < most:
             found[which] += 1
-            yield _sound(kind, word.samples, word.held_out)
+            yield sound_of(kind, word)
 
 
-def hums() -> Iterator[Sound]:
-    """What people say to listeners, by flite's voices."""
-    for word in spoken_by_flite(HUMS):
-        yield _sound("synthetic backchannel", word.samples, word.held_out)
+def hummed() -> Iterator[Sound]:
+    """Hums by synthetic hummers, of each one as many as of any other."""
+    for number in range(HUMMERS):
+        first = number * HUMS_EACH
+        words = [WORDS[(first + further) % len(WORDS)] for further in range(HUMS_EACH)]
+        for word in hums(words, hummers=[number]):
+            yield sound_of(HUM, word)
+
+
+def backchannels() -> Iterator[Sound]:
+    """What people say to who speaks, by flite's voices, and by some of espeak-ng's."""
+    for word in spoken_by_flite(SPOKEN):
+        yield sound_of(f"{BACKCHANNEL}, flite", word)
+    for word in spoken(SPOKEN, np.random.default_rng(0), held_out=True):
+        yield sound_of(f"{BACKCHANNEL}, espeak-ng", word)
 
 
 def noises() -> Iterator[Sound]:
@@ -64,8 +84,10 @@ def noises() -> Iterator[Sound]:
             yield Sound("noise", audio[start : start + NOISE_SAMPLES], 0)
 
 
-def _sound(kind: str, samples: Samples, held_out: bool | None = None) -> Sound:
-    return Sound(kind, samples, speech_span(samples, SAMPLE_RATE_HZ)[0], held_out)
+def sound_of(kind: str, word: ShortWord) -> Sound:
+    """Something short, as what is heard."""
+    start = speech_span(word.samples, SAMPLE_RATE_HZ)[0]
+    return Sound(kind, word.samples, start, word.held_out, f"{word.word}, {word.speaker}")
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -92,10 +114,11 @@ def main() -> None:
     began = machine()
     sounds = [
         *sentences(),
-        *spoken_words(STOPPING, "word that means stop"),
+        *spoken_words(STOPPING, STOP),
         *spoken_words(OTHER, "another word", PER_OTHER_WORD),
-        *spoken_words(AGREEING, "word that means go on"),
-        *hums(),
+        *spoken_words(AGREEING, GO_ON),
+        *hummed(),
+        *backchannels(),
         *noises(),
     ]
     bystander = Bystander(options.vad)

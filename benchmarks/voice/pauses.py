@@ -110,7 +110,7 @@ class Tracer:
             window = audio[max(0, at - samples_of_ms(WINDOW_MS)) : at]
             cues = Cues(
                 final.text,
-                final.confidence,
+                final.sure_of_end,
                 self._opinion(said.agent, final.text) if final.text else None,
                 measure(window),
             )

@@ -13,6 +13,7 @@ import json
 import lzma
 import subprocess
 import tarfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,9 @@ FLITE_VOICES = ("kal16", "slt", "rms", "awb")
 VARIANTS = _phrases(
     "m1|m2|m3|m4|m5|m6|m7|m8|f1|f2|f3|f4|f5|klatt|klatt4|Alex|adam|linda|steph|pablo"
 )
+HELD_OUT_VARIANTS = _phrases(
+    "Andy|Annie|belinda|benjamin|caleb|david|grandma|ian|john|max|Michael|paul|quincy|robert|travis"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,13 @@ class ShortWord:
         word: As written; "" for a piece of a sentence.
         held_out: Whether its speaker is.
         samples: (T,) int16 at 16 kHz, with what silence the recording has.
+        speaker: Their name; "" where they have none.
     """
 
     word: str
     held_out: bool
     samples: Samples
+    speaker: str = ""
 
 
 def recorded(folder: Path = SPEECH) -> Iterator[ShortWord]:
@@ -76,7 +82,21 @@ def recorded(folder: Path = SPEECH) -> Iterator[ShortWord]:
                 # As in speech_commands/stop-ffb86d3c_nohash_3.ogg.
                 word, rest = member.name.rpartition("/")[2].split("-", 1)
                 speaker = rest.split("_", 1)[0]
-                yield ShortWord(word, is_held_out(speaker), _read(tar, member.name))
+                yield ShortWord(word, is_held_out(speaker), _read(tar, member.name), speaker)
+
+
+def each_by_another(words: Sequence[str], most: int, folder: Path = SPEECH) -> Iterator[ShortWord]:
+    """So many recordings of each word, no two of them all by the same speaker, all held out."""
+    heard: set[str] = set()
+    found: Counter[str] = Counter()
+    for word in recorded(folder):
+        wanted = word.word in words and found[word.word] < most and word.samples.any()
+        if wanted and word.held_out and word.speaker not in heard:
+            heard.add(word.speaker)
+            found[word.word] += 1
+            yield word
+        if found.total() == most * len(words):
+            return
 
 
 def pieces(count: int, rng: np.random.Generator, folder: Path = SPEECH) -> Iterator[ShortWord]:
@@ -99,17 +119,20 @@ def pieces(count: int, rng: np.random.Generator, folder: Path = SPEECH) -> Itera
             yield ShortWord("", False, samples[first : first + length])
 
 
-def spoken(phrases: Sequence[str], rng: np.random.Generator) -> Iterator[ShortWord]:
+def spoken(
+    phrases: Sequence[str], rng: np.random.Generator, held_out: bool = False
+) -> Iterator[ShortWord]:
     """Each phrase by each of espeak-ng's voices, at some pitch and speed."""
     from voice.tts.espeak import EspeakSynthesizer
 
-    for variant in VARIANTS:
+    for variant in HELD_OUT_VARIANTS if held_out else VARIANTS:
         for phrase in phrases:
             voice = EspeakSynthesizer(f"en-us+{variant}", pitch=int(rng.integers(25, 75)))
             segment = Segment(1, 0, phrase, phrase)
             chunks = voice.synthesize(segment, float(rng.uniform(0.8, 1.3)))
             samples = np.concatenate([chunk.samples for chunk in chunks])
-            yield ShortWord(phrase, False, _resampled(samples, voice.sample_rate_hz))
+            said = _resampled(samples, voice.sample_rate_hz)
+            yield ShortWord(phrase, held_out, said, variant)
 
 
 def spoken_by_flite(phrases: Sequence[str]) -> Iterator[ShortWord]:
@@ -119,7 +142,7 @@ def spoken_by_flite(phrases: Sequence[str]) -> Iterator[ShortWord]:
             command = ["flite", "-voice", voice, "-t", phrase, "-o", "/dev/stdout"]
             wav = subprocess.run(command, capture_output=True, check=True).stdout
             samples, rate_hz = soundfile.read(io.BytesIO(wav), dtype="int16")
-            yield ShortWord(phrase, index % 2 == 1, _resampled(samples, rate_hz))
+            yield ShortWord(phrase, index % 2 == 1, _resampled(samples, rate_hz), voice)
 
 
 def _read(tar: tarfile.TarFile, name: str) -> Samples:

@@ -205,11 +205,17 @@ def figures(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
     }
 
 
-def by_kind(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
-    """The figures of each kind of sound, in the order in which they were made."""
-    made = [attempt for attempt in attempts if attempt]
-    kinds = dict.fromkeys(attempt.kind for attempt in made)
-    return {kind: figures([a for a in made if a.kind == kind]) for kind in kinds}
+def by_kind(attempts: Sequence[tuple[Sound, TalkedOver | None]]) -> dict[str, Any]:
+    """The figures of each kind of sound, in the order in which they were made, and their names."""
+    told = {}
+    for kind in dict.fromkeys(sound.kind for sound, _ in attempts):
+        own = [(sound.name, came) for sound, came in attempts if sound.kind == kind]
+        told[kind] = figures([came for _, came in own]) | {
+            "stopped_by": [name for name, came in own if came and came.stopped],
+            "not_stopped_by": [name for name, came in own if came and not came.stopped],
+            "not_counted": [name for name, came in own if came is None],
+        }
+    return told
 
 
 def withdrawn(attempts: Sequence[TalkedOver]) -> dict[str, Any]:

@@ -7,11 +7,12 @@ conversation of its own; a demo's lines share one. The agent's greeting is switc
 where it is what is talked over. Times are those of turns in which something was understood and no
 tool needed the network.
 
-What is timed is said in one conversation at a time: demo, people, orders, barge-in, backchannels.
-Read sentences, pauses and noise are said in `ABREAST` conversations at once, and count for false
-cutoffs, words and tools. ``calls`` holds several calls on one server. ``--drafting both`` runs
-demo, people, orders and calls a second time without drafts, and sets the two side by side; the
-rest of the results is that of the first run.
+What is timed is said in one conversation at a time: demo, people, orders, barge-in. Read sentences,
+pauses and noise are said in `ABREAST` conversations at once, and count for false cutoffs, words and
+tools. Backchannels, and what means stop, are said over the greetings of `OVER_GREETINGS` calls at
+once, each in a call of its own and by somebody from whom nothing was learned. ``calls`` holds
+several calls on one server. ``--drafting both`` runs demo, people, orders and calls a second time
+without drafts, and sets the two side by side; the rest of the results is that of the first run.
 
 On two quiet cores the default takes about 25 minutes; ``--most 3`` checks everything in four.
 Results: benchmarks/results/turns.json.
@@ -24,14 +25,14 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice import talking_over
 from benchmarks.voice.calls import at_once, summary
-from benchmarks.voice.conversing import converse, each
+from benchmarks.voice.conversing import converse, each, some_at_once
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     Utterance,
@@ -44,17 +45,33 @@ from benchmarks.voice.corpus import (
 )
 from benchmarks.voice.drafts import added, counted, fate
 from benchmarks.voice.figures import Said, answered, cutoffs, figures, timing
-from benchmarks.voice.interruptions import Sound, hums, sentences, spoken_words
+from benchmarks.voice.humming import WORDS, hums
+from benchmarks.voice.interruptions import (
+    AGREEING,
+    BACKCHANNEL,
+    GO_ON,
+    HUM,
+    STOP,
+    STOPPING,
+    Sound,
+    backchannels,
+    sentences,
+    sound_of,
+)
 from benchmarks.voice.noise import KINDS, SNRS_DB, recorded, with_noise
+from benchmarks.voice.short_words import ShortWord, each_by_another
 from benchmarks.voice.talking_over import TalkedOver, disturb, interrupt, talkative
 from voice.demo_server import EMBEDDED, as_arguments, serving
 
 PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls")
 TWICE = ("demo", "people", "orders", "calls")
 """What is said once with drafts and once without."""
-MOST = {"pauses": 12, "noise": 16, "backchannels": 8}
-"""Recordings that such a part takes: pauses and noise say each several times."""
+MOST = {"pauses": 12, "noise": 16}
+"""Recordings that such a part takes, which says each several times."""
+OVER_A_GREETING = {GO_ON: 40, HUM: 20, BACKCHANNEL: 8, STOP: 24, "sentence": 6}
+"""Sounds of each kind that are made over a greeting."""
 ABREAST = 3
+OVER_GREETINGS = 2
 AGENTS = ("assistant", "coffee")
 CALLED = "assistant"
 """The agent that several call at once, and that is disturbed."""
@@ -91,7 +108,7 @@ class Run:
     Attributes:
         said: Of one call at a time, or of `ABREAST`.
         cut: Interruptions of replies.
-        disturbed: Sounds made over the greeting.
+        disturbed: Sounds made over the greeting, and what came of each.
         drafts: The servers' counts after one call at a time.
         calls: Number of calls at once → what was said in them.
         seconds: Part → how long it took.
@@ -99,7 +116,7 @@ class Run:
 
     said: list[Said] = field(default_factory=list)
     cut: list[TalkedOver | None] = field(default_factory=list)
-    disturbed: list[TalkedOver | None] = field(default_factory=list)
+    disturbed: list[tuple[Sound, TalkedOver | None]] = field(default_factory=list)
     drafts: list[dict[str, float]] = field(default_factory=list)
     calls: dict[int, list[Said]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -134,14 +151,31 @@ def alone(part: str, most: int | None) -> list[Utterance]:
 
 
 def sounds(most: int | None) -> list[Sound]:
-    """What is heard while the agent says its greeting: so many of each kind."""
-    kinds = (
-        spoken_words(("right", "yes"), "word that means go on"),
-        hums(),
-        spoken_words(("stop", "no"), "word that means stop"),
-        sentences(),
-    )
-    return [sound for kind in kinds for sound in spread(list(kind), most)]
+    """What is heard while the agent says its greeting, of voices that are held out.
+
+    Args:
+        most: Of each kind; None for `OVER_A_GREETING`.
+    """
+    told = {kind: min(count, most or count) for kind, count in OVER_A_GREETING.items()}
+    synthetic = [sound for sound in backchannels() if sound.held_out]
+    return [
+        *(sound_of(GO_ON, w) for w in _of_people(AGREEING, told[GO_ON])),
+        *(sound_of(HUM, word) for word in by_another_hummer(told[HUM])),
+        *(replace(s, kind=BACKCHANNEL) for s in spread(synthetic, told[BACKCHANNEL])),
+        *(sound_of(STOP, word) for word in _of_people(STOPPING, told[STOP])),
+        *spread(list(sentences()), told["sentence"]),
+    ]
+
+
+def by_another_hummer(count: int) -> list[ShortWord]:
+    """So many hums, the words in turn, each by another hummer."""
+    turns = [(WORDS[index % len(WORDS)], 2 * index + 1) for index in range(count)]
+    return [hum for word, number in turns for hum in hums([word], hummers=[number])]
+
+
+def _of_people(words: Sequence[str], count: int) -> list[ShortWord]:
+    """So many recordings of some words, as many of each, no two by the same speaker."""
+    return list(each_by_another(words, -(-count // len(words))))[:count]
 
 
 async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str]) -> None:
@@ -174,9 +208,15 @@ async def disturb_all(run: Run, chosen: Chosen, settings: Sequence[str]) -> None
     """Make all kinds of sounds while the agent says a long greeting."""
     with talkative(CALLED) as file, run.timed("backchannels"):
         async with serving(["--agent", file, *as_arguments(settings)]) as server:
-            for sound in sounds(chosen.of("backchannels")):
-                run.disturbed.append(await disturb(server.realtime_url, sound, DISTURBED_S))
-                print(sound.kind, run.disturbed[-1], flush=True)
+            heard = sounds(chosen.most)
+
+            async def over_a_greeting(sound: Sound) -> TalkedOver | None:
+                came = await disturb(server.realtime_url, sound, DISTURBED_S)
+                print(sound.kind, sound.name, came, flush=True)
+                return came
+
+            came = await some_at_once(over_a_greeting, heard, OVER_GREETINGS)
+            run.disturbed = list(zip(heard, came, strict=True))
 
 
 def side_by_side(runs: dict[str, Run]) -> dict[str, Any]:
@@ -219,7 +259,7 @@ async def main() -> None:
         parts = [part for part in given.parts if not runs or part in TWICE]
         chosen, run = Chosen(parts, given.calls, given.most), Run()
         way = [*settings, f"drafting.enabled={str(name == 'on').lower()}"]
-        for agent in AGENTS:
+        for agent in AGENTS if {*parts} - {"backchannels"} else ():
             await measure(run, agent, chosen, way)
         if "backchannels" in parts:
             await disturb_all(run, chosen, way)

@@ -45,7 +45,8 @@ class LevelVad:
 
 def test_a_phrase_has_a_class() -> None:
     assert CLASSES[class_of("stop")] == "stop"
-    assert CLASSES[class_of("uh huh")] == "agreeing"
+    assert CLASSES[class_of("uh huh")] == CLASSES[class_of("mm")] == "hum"
+    assert CLASSES[class_of("oh okay")] == "agreeing"
     assert CLASSES[class_of("hold on")] == "stopping"
     assert CLASSES[class_of("")] == CLASSES[class_of("milk")] == "other"
 
@@ -57,8 +58,12 @@ def test_what_was_fitted_tells_words_apart_as_it_did_in_torch() -> None:
     inputs, wanted = np.stack([heard for heard, _ in rows]), np.array([c for _, c in rows])
     weights = fit(inputs, wanted, 12)
     found = told_apart(words(rng), weights)
-    assert found["words"] == {"go on": 20, "stop": 20, "others": 5}
+    assert found["words"] == {"go on": 20, "hums": 0, "stop": 20, "others": 5}
     assert found["stop_taken_for_go_on"] < 0.1
+    hums = [("mm", span(tone(300))), ("uh huh", span(tone(4000)))]
+    told = told_apart([*words(rng), *hums], weights)
+    assert told["words"] == {**found["words"], "hums": 2}
+    assert told["hums_not_taken_for_it"] == 0.5
 
     heard = torch.from_numpy(inputs[:1]).transpose(1, 2)
     for name, stride in zip(LAYERS, STRIDES, strict=True):

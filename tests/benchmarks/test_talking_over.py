@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.voice.bystander import Sound
 from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.heard_words import Heard
 from benchmarks.voice.talking_over import (
@@ -15,6 +16,8 @@ from benchmarks.voice.talking_over import (
 )
 from tests.fake_realtime import FakeRealtime, tone
 from voice.config import load_agent
+from voice.types import SAMPLE_RATE_HZ
+from voice.virtual_audio import room_tone
 
 LINES = demo_lines("assistant")
 
@@ -70,8 +73,18 @@ def test_the_figures_of_interruptions() -> None:
 
 def test_sounds_that_do_not_stop_the_agent_are_counted_by_kind() -> None:
     hum = TalkedOver("hum", 1500, 100.0, False, 400.0)
-    told = by_kind([hum, TalkedOver("stop", 1500, 90.0, True), None, hum])
-    assert list(told) == ["hum", "stop"]
+    kinds = ("hum", "stop", "stop", "hum", "cry")
+    stop = TalkedOver("stop", 1500, 90.0, True)
+    none = room_tone(0.1, SAMPLE_RATE_HZ)
+    sounds = [Sound(kind, none, 0, True, f"{kind} {number}") for number, kind in enumerate(kinds)]
+    told = by_kind(list(zip(sounds, [hum, stop, None, hum, None], strict=True)))
+    assert list(told) == ["hum", "stop", "cry"]
+    assert told["hum"]["not_stopped_by"] == ["hum 0", "hum 3"]
+    assert told["stop"]["stopped_by"] == ["stop 1"]
+    assert told["stop"]["not_counted"] == ["stop 2"]
+    assert told["stop"]["attempts"] == 2
+    assert told["stop"]["stopped"] == {"count": 1, "of": 1, "rate": 1.0}
+    assert told["cry"]["stopped"]["of"] == 0
     assert told["hum"]["stopped"] == {"count": 0, "of": 2, "rate": 0.0}
     assert told["hum"]["held_ms_where_it_went_on"]["p50"] == 400
 
