@@ -1,7 +1,8 @@
 """``python -m dlm.train``: train a checkpoint, or go on with one, for so many minutes.
 
 Data come from our own generator; from a file that ``python -m dlm.train.pack`` wrote (``--data
-x.npz``); or, with ``--init``, from dialogues to learn beside our own (``--data x.jsonl``).
+x.npz``); or, with ``--init``, from dialogues to learn beside our own (``--data x.jsonl``). Ctrl-C
+stops after the step and saves; the same command goes on.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Iterator
+import math
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dlm.model import Transformer
 from dlm.template import Encoded, Template
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
@@ -25,6 +30,8 @@ from dlm.train.examples import read as read_examples
 from dlm.train.loop import HELD_OUT_SEED, Run, append_json
 from dlm.train.machine import machine, prepare
 from dlm.train.progress import Progress, Report
+from dlm.train.stopping import Stopping
+from dlm.train.survey import survey
 from dlm.train.vocabulary import learn
 from dlm.weights import load_model
 
@@ -32,24 +39,48 @@ RECORD = "run.json"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line and train."""
-    options = _parser().parse_args(arguments)
-    config = TrainConfig.load(options.config or default_config(options.init), options.set)
-    prepare(config.threads)
-    options.out.mkdir(parents=True, exist_ok=True)
-    run, data, heldout, told = begin(config, options)
-    resumed = run.resume()
+    """Read the command line and train.
+
+    Raises:
+        SystemExit: What was asked for cannot be done, 2; or a signal stopped the run, 128 and its
+            number.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    parser = _parser()
+    options = parser.parse_args(words)
+    try:
+        config = TrainConfig.load(options.config or default_config(options.init), options.set)
+        prepare(config.threads)
+        run, data, heldout, told = begin(config, options)
+        resumed = run.resume()
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: stopped before the first step\n")
     print(f"{'resumed' if resumed else 'new'} run in {options.out}, step {run.step}", flush=True)
     told = {"config": asdict(run.config), "machine": machine(), "data": told}
-    with Progress(config.total_minutes, options.minutes) as progress:
+    with Stopping(run) as stopping:
+        with Progress(config.total_minutes, options.minutes) as progress:
 
-        def report(row: Report) -> None:
-            append_json(options.out / "log.jsonl", row)
-            progress(row)
+            def report(row: Report) -> None:
+                append_json(options.out / "log.jsonl", row)
+                progress(row)
 
-        run.train(data(run), options.minutes, report, heldout)
-    record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-    (options.out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            run.train(data(run), options.minutes, report, heldout)
+        record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+        (options.out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(_ending(run, words), flush=True)
+    if stopping.exit_code:
+        raise SystemExit(stopping.exit_code)
+
+
+def _ending(run: Run, words: Sequence[str]) -> str:
+    """Where the run is now, and how to go on where it is not over."""
+    total = run.config.total_minutes
+    where = f"step {run.step}, {run.elapsed_s / 60:.1f} of {total:g} minutes, in {run.directory}"
+    if run.share >= 1.0:
+        return f"done: {where}; it goes on with a larger total_minutes"
+    return f"saved: {where}; go on with: python -m dlm.train {shlex.join(words)}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--data", type=Path, help="packed dialogues, or JSONL to fine-tune on")
     parser.add_argument("--init", type=Path, help="checkpoint whose weights the run begins with")
-    parser.add_argument("--minutes", type=float, default=9.0, help="bound of this invocation")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="bound of this invocation; else all"
+    )
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
     return parser
 
@@ -85,17 +118,20 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, A
     is_packed = file is not None and file.suffix == ".npz"
     data = packed.read(file) if file is not None and is_packed else None
     examples = None if is_packed else file
-    if examples is not None:
-        # Whoever made a mistake hears of it at once, and not from another process.
-        read_examples(examples)
+    # Whoever made a mistake hears of it at once, and not from another process.
+    rows = None if examples is None else read_examples(examples)
+    if options.init is None and (examples is not None or config.initial_share):
+        raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
-        config = replace(config, reasons=float(data.told.get("reasons", 0.0)))
+        reasons, readings = (float(data.told.get(key, 0.0)) for key in ("reasons", "readings"))
+        config = replace(config, reasons=reasons, readings=readings)
     model = None
     if options.init is not None:
-        model = load_model(options.init)
-        config = config.shaped(model.config)
-        model.config = replace(model.config, reasons=model.config.reasons or config.reasons > 0)
+        model, config = _begun(options.init, config, teaching=examples is not None)
+    options.out.mkdir(parents=True, exist_ok=True)
     write_tokenizer(options, config, data)
+    if examples is not None and rows is not None:
+        _tell(examples, rows, options.out, config.max_length)
     recipe = Recipe(
         tokenizer=options.out,
         seed=config.seed,
@@ -106,6 +142,7 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, A
         examples=examples,
         replay=config.replay,
         reasons=config.reasons,
+        readings=config.readings,
     )
 
     def placed(run: Run) -> Iterator[Placed]:
@@ -113,6 +150,32 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, A
 
     told = data.told if data else {"corpora": options.corpora is not None, **_shares(examples)}
     return Run(config, options.out, model), placed, held_out(config, recipe, data), told
+
+
+def _begun(
+    checkpoint: Path, config: TrainConfig, teaching: bool
+) -> tuple[Transformer, TrainConfig]:
+    """A checkpoint to go on with, told what it will have learned, and the run of its dimensions."""
+    model = load_model(checkpoint)
+    if teaching and not model.config.reads:
+        # A few minutes beside examples do not teach it to read.
+        config = replace(config, readings=0.0)
+    model.config = replace(
+        model.config,
+        reasons=model.config.reasons or config.reasons > 0,
+        reads=model.config.reads or config.readings > 0,
+    )
+    return model, config.shaped(model.config)
+
+
+def _tell(file: Path, rows: Sequence[dict[str, Any]], tokenizer: Path, max_length: int) -> None:
+    template = Template(Tokenizer.load(tokenizer))
+    first, *warnings = survey(
+        file, rows, lambda row: len(encode_row(template, row).ids), max_length
+    )
+    print(first, flush=True)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr, flush=True)
 
 
 def write_tokenizer(

@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dlm.template import Encoded, Template, Turn, tools_of, turn_of
-from dlm.tokenizer import Tokenizer
+from dlm.tokenizer import Mark, Tokenizer
 from dlm.train.packed import Dialogues
 
 POOL_ROWS = 512
@@ -56,6 +58,7 @@ class Recipe:
         examples: A file of dialogues to learn, in the chat format; None for our own alone.
         replay: Share of our own dialogues beside the examples.
         reasons: Share of all dialogues that end in a message with reasoning before it.
+        readings: Share of readings (`dlm.train.readings`) among our own rows.
     """
 
     tokenizer: Path
@@ -67,18 +70,25 @@ class Recipe:
     examples: Path | None = None
     replay: float = 0.0
     reasons: float = 0.0
+    readings: float = 0.0
 
 
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
-    """A dialogue of the training data as ids."""
+    """A dialogue of the training data as ids.
+
+    Of a reading (`dlm.train.readings`) the user's words are learned like an answer.
+    """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
         for message in row["messages"]
     ]
     if row.get("system"):
         turns.insert(0, Turn("system", row["system"]))
-    tools = tools_of(row["tools"])
-    return template.dialogue(turns, tools)
+    encoded = template.dialogue(turns, tools_of(row["tools"]))
+    if row.get("reading"):
+        start = encoded.ids.index(Mark.USER) + 1
+        encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
+    return encoded
 
 
 def batches(
@@ -149,18 +159,19 @@ def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Place
 
 def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
     """Batches of the generator, and of examples where the recipe names a file of them."""
-    from dlm.train.dialogues import generate
-    from dlm.train.examples import mixed, read
+    from dlm.train.dialogues import Source
+    from dlm.train.examples import read
+    from dlm.train.mixing import mixed
+    from dlm.train.readings import taught
     from dlm.train.reasons import reasoned
 
     template = Template(Tokenizer.load(recipe.tokenizer))
     examples = read(recipe.examples) if recipe.examples else None
+    source = Source.load(recipe.corpora, "train", recipe.share_alike)
 
     def one(chunk: int) -> Iterator[Encoded]:
         seed = recipe.seed * CHUNK_SEEDS + chunk
-        rows = generate(
-            seed=seed, corpora=recipe.corpora, split="train", share_alike=recipe.share_alike
-        )
+        rows = taught(source, recipe.readings, seed)
         if examples is not None:
             rows = mixed(examples, rows, recipe.replay, seed)
         taken = itertools.islice(rows, CHUNK_DIALOGUES)
@@ -172,18 +183,23 @@ def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
 def stream(recipe: Recipe, place: Place) -> Iterator[Placed]:
     """`generated`, made ahead by another process; at most 32 batches wait.
 
+    It ends when that process is asked to, as when a whole process group is.
+
     Raises:
         RuntimeError: The process ended, after it said why.
     """
     context = multiprocessing.get_context("spawn")
     channel: multiprocessing.Queue[Placed] = context.Queue(maxsize=32)
     process = context.Process(target=_produce, args=(channel, recipe, place), daemon=True)
-    process.start()
+    with _deaf():
+        process.start()
     try:
         while True:
             try:
                 yield channel.get(timeout=1.0)
             except queue.Empty:
+                if process.exitcode == -signal.SIGTERM:
+                    return
                 if not process.is_alive():
                     raise RuntimeError(
                         f"the data process ended with exit code {process.exitcode}"
@@ -193,8 +209,31 @@ def stream(recipe: Recipe, place: Place) -> Iterator[Placed]:
 
 
 def _produce(channel: multiprocessing.Queue[Placed], recipe: Recipe, place: Place) -> None:
+    # Whoever took the batches may be killed, and nobody reads what still waits then.
+    channel.cancel_join_thread()
     for placed in generated(recipe, place):
-        channel.put(placed)
+        while not _put(channel, placed):
+            parent = multiprocessing.parent_process()
+            if parent is None or not parent.is_alive():
+                return
+
+
+def _put(channel: multiprocessing.Queue[Placed], placed: Placed) -> bool:
+    try:
+        channel.put(placed, timeout=1.0)
+    except queue.Full:
+        return False
+    return True
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let a process that is started meanwhile never hear Ctrl-C, which a terminal sends to all."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def ahead(items: Iterator[T], depth: int) -> Iterator[T]:

@@ -22,6 +22,7 @@ _SIZES = (
     "head_dim",
     "block_size",
 )
+_PARTS = ("ar_share", "cooldown_share", "average", "initial_share", "replay", "reasons", "readings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class TrainConfig:
             them sharper; for distillation.
         average: Decay of an average of the weights, which is what is written as the checkpoint;
             0 writes the weights themselves.
+        initial_share: Share of the weights that the run began with in the checkpoint that is
+            written, so that it forgets less; training goes on without it.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
         attention: ``flex`` skips tiles of the mask that nobody looks at; for CUDA.
         compiled: Whether torch.compile makes kernels of the layers; for CUDA.
@@ -53,6 +56,8 @@ class TrainConfig:
         replay: When examples are taught, share of our own dialogues beside them.
         reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
             that saw any says in its config.json that it reasons.
+        readings: Share of readings (`dlm.train.readings`) among our own rows; a checkpoint that saw
+            any says in its config.json that it reads.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 
@@ -76,6 +81,7 @@ class TrainConfig:
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
     average: float = 0.0
+    initial_share: float = 0.0
     autocast: Literal["off", "bfloat16", "auto"] = "off"
     attention: Literal["sdpa", "flex"] = "sdpa"
     compiled: bool = False
@@ -90,6 +96,7 @@ class TrainConfig:
     evaluate_dialogues: int = 128
     replay: float = 0.7
     reasons: float = 0.45
+    readings: float = 0.45
     tokenizer_dialogues: int = 30_000
 
     def __post_init__(self) -> None:
@@ -98,9 +105,11 @@ class TrainConfig:
         Raises:
             ValueError: A value is outside its range.
         """
-        for name in ("ar_share", "cooldown_share", "average", "replay", "reasons"):
+        for name in _PARTS:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 to 1")
+        if self.readings == 1:
+            raise ValueError("readings: got 1, expected less")
         for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
@@ -140,6 +149,7 @@ class TrainConfig:
             mask_token_id=int(Mark.MASK),
             eos_token_id=int(Mark.END),
             reasons=self.reasons > 0,
+            reads=self.readings > 0,
         )
 
     def shaped(self, model: ModelConfig) -> TrainConfig:

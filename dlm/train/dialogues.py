@@ -74,6 +74,14 @@ class Source:
     split: str
     style: Style | None = None
 
+    @classmethod
+    def load(cls, corpora: Path | None, split: str, share_alike: bool = False) -> Source:
+        """Read the corpora, if there are any; arguments and errors as those of `generate`."""
+        if split not in ("train", "heldout"):
+            raise ValueError(f"split must be train or heldout, got {split!r}")
+        rows = load(corpora, split, share_alike) if corpora is not None else None
+        return cls(Values(corpora, share_alike), rows, split)
+
 
 def generate(
     seed: int, corpora: Path | None = None, split: str = "train", share_alike: bool = False
@@ -90,10 +98,7 @@ def generate(
         ValueError: the split is neither.
         FileNotFoundError: a corpus is missing.
     """
-    if split not in ("train", "heldout"):
-        raise ValueError(f"split must be train or heldout, got {split!r}")
-    rows = load(corpora, split, share_alike) if corpora is not None else None
-    source = Source(Values(corpora, share_alike), rows, split)
+    source = Source.load(corpora, split, share_alike)
     yield from stream(Random(f"{seed}/{split}"), source, SHARES)
 
 

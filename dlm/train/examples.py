@@ -8,9 +8,8 @@ names the call that it answers. What is wrong is said with its line, before any 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from dlm.schema import plain, read_value, written
@@ -19,36 +18,58 @@ from dlm.template import Tool
 Row = dict[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-MOST_OTHERS = 5
-"""Other tools that are declared beside a dialogue's own, at most."""
+MOST_FAULTS = 10
+"""Lines whose faults are told at once."""
+
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_KNOWN = {
+    "assistant": {"role", "content", "tool_calls", "name", "weight"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
 
 
 class ExampleError(ValueError):
-    """A line is not a dialogue that can be learned; the text says which and why."""
+    """Lines are no dialogues that can be learned; the text says which and why."""
 
 
 def read(file: Path) -> list[Row]:
     """Read and check a file.
 
     Returns:
-        Dialogues in the training data's form.
+        Dialogues in the training data's form, each with its ``line`` in the file, from 1.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ExampleError: A line is wrong, or there is none.
+        OSError: There is no such file, or it cannot be read.
+        ExampleError: Lines are wrong, or there is none; of the wrong ones the first are told.
     """
-    rows = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    rows, faults = [], []
+    # JSON may hold characters that splitlines takes for the end of a line.
+    for number, line in enumerate(file.read_bytes().split(b"\n"), start=1):
         if line.strip():
             try:
-                rows.append(row_of(json.loads(line)))
-            except json.JSONDecodeError as error:
-                raise ExampleError(f"{file}:{number}: not JSON: {error}") from error
+                rows.append(row_of(_parsed(line)) | {"line": number})
             except ValueError as error:
-                raise ExampleError(f"{file}:{number}: {error}") from error
+                faults.append(f"{file}:{number}: {error}")
+    if len(faults) > MOST_FAULTS:
+        faults[MOST_FAULTS:] = [f"and {len(faults) - MOST_FAULTS} more"]
+    if faults:
+        raise ExampleError("\n".join(faults))
     if not rows:
         raise ExampleError(f"{file}: no dialogues")
     return rows
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        # Editors of Windows put a mark in front of a file.
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: {error.reason} at byte {error.start + 1}") from error
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at character {error.pos + 1}"
+        raise ValueError(f"not JSON: {where}; a line is a whole dialogue") from error
 
 
 def row_of(line: Any) -> Row:
@@ -59,7 +80,7 @@ def row_of(line: Any) -> Row:
     """
     if not isinstance(line, dict):
         raise ValueError(f"got {_kind(line)}, expected an object with messages")
-    for key in line.keys() - {"messages", "tools", "parallel_tool_calls"}:
+    for key in sorted(line.keys() - {"messages", "tools", "parallel_tool_calls"}):
         raise ValueError(f"got key {key!r}, expected messages, tools, parallel_tool_calls")
     if not isinstance(line.get("parallel_tool_calls", True), bool):
         raise ValueError("parallel_tool_calls: expected true or false")
@@ -96,9 +117,12 @@ def _tools(raw: Any) -> list[Row]:
         properties = _object(f"{where}.function.parameters", parameters.get("properties", {}))
         for key, schema in properties.items():
             try:
-                plain(schema, parameters.get("$defs", {}))
+                kind = plain(schema, parameters.get("$defs", {})).get("type", "string")
             except (ValueError, AttributeError, TypeError) as error:
                 raise ValueError(f"{where}.function.parameters.{key}: {error}") from error
+            if isinstance(kind, str) and kind not in _TYPES:
+                told = f"{where}.function.parameters.{key}.type: got {kind!r}"
+                raise ValueError(f"{told}, expected one of {', '.join(_TYPES)}")
         description = function.get("description", "")
         if not isinstance(description, str):
             raise ValueError(f"{where}.function.description: expected a text")
@@ -121,6 +145,7 @@ class _Messages:
         role = message.get("role")
         if role not in ROLES:
             raise ValueError(f"{where}.role: got {role!r}, expected one of {', '.join(ROLES)}")
+        _keys(where, message, _KNOWN.get(role, {"role", "content", "name"}))
         if role != "tool" and self.waiting:
             raise ValueError(f"{where}: expected the results of calls {', '.join(self.waiting)}")
         if role == "assistant":
@@ -140,6 +165,9 @@ class _Messages:
     def _assistant(self, where: str, message: Row) -> Row:
         if self.before == "assistant":
             raise ValueError(f"{where}: two assistant messages in a row")
+        if message.get("weight", 1) != 1:
+            told = f"{where}.weight: got {message['weight']!r}, expected 1"
+            raise ValueError(f"{told}: all that the assistant says is learned")
         raw = message.get("tool_calls") or []
         if not isinstance(raw, list):
             raise ValueError(f"{where}.tool_calls: got {_kind(raw)}, expected a list")
@@ -163,9 +191,8 @@ class _Messages:
         function = _object(f"{where}.function", call.get("function"))
         name = _text(f"{where}.function.name", function.get("name"))
         if name not in self.tools:
-            raise ValueError(
-                f"{where}.function.name: got {name!r}, expected one of {sorted(self.tools)}"
-            )
+            expected = f"one of {sorted(self.tools)}" if self.tools else "tools to be declared"
+            raise ValueError(f"{where}.function.name: got {name!r}, expected {expected}")
         arguments = _arguments(f"{where}.function.arguments", function.get("arguments"))
         _check(f"{where}.function.arguments", arguments, self.tools[name])
         self.waiting.append(identity)
@@ -209,6 +236,13 @@ def _arguments(where: str, raw: Any) -> Row:
     return _object(where, value)
 
 
+def _keys(where: str, message: Row, known: set[str]) -> None:
+    """Refuse what would be left out without a word; what an API writes as empty may stay."""
+    for key in sorted(message.keys() - known):
+        if message[key] not in (None, [], ""):
+            raise ValueError(f"{where}: got key {key!r}, expected {', '.join(sorted(known))}")
+
+
 def _content(where: str, raw: Any) -> str:
     if isinstance(raw, list):
         raw = " ".join(
@@ -233,39 +267,3 @@ def _object(where: str, raw: Any) -> Row:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}
     return names.get(type(value), json.dumps(value)) if value != "" else "an empty text"
-
-
-def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
-    """Examples and our own dialogues in a share, without end.
-
-    Half of either declare some of the others' tools as well, in any order: the model must go on
-    choosing by what is said, not by which tools it sees.
-
-    Args:
-        examples: From `read`.
-        own: Endless.
-        replay: Share of ``own``, from 0 to below 1.
-        seed: The same order for the same seed.
-    """
-    rng = Random(f"{seed}/mixed")
-    taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
-    pending: list[Row] = []
-    while True:
-        if rng.random() < replay:
-            row = next(own)
-            yield beside(row, taught, rng)
-        else:
-            if not pending:
-                pending = rng.sample(list(examples), len(examples))
-            yield beside(pending.pop(), next(own)["tools"], rng)
-
-
-def beside(row: Row, others: Sequence[Row], rng: Random) -> Row:
-    """A dialogue with, every other time, some tools more; its tools in any order then."""
-    names = {tool["name"] for tool in row["tools"]}
-    new = [tool for tool in others if tool["name"] not in names]
-    if not row["tools"] or not new or rng.random() < 0.5:
-        return row
-    tools = [*row["tools"], *rng.sample(new, rng.randint(1, min(MOST_OTHERS, len(new))))]
-    rng.shuffle(tools)
-    return {**row, "tools": tools}

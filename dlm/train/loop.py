@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from dlm.model import Transformer
 from dlm.template import Encoded
+from dlm.train.anchor import Anchor
 from dlm.train.average import Average
 from dlm.train.batches import Place, Placed, ahead
 from dlm.train.config import TrainConfig
@@ -65,6 +66,7 @@ class Run:
         step: Optimiser steps.
         tokens: Tokens of dialogues seen.
         place: Where in the data the run is.
+        stopped: Whether `stop` was called.
     """
 
     def __init__(
@@ -80,6 +82,9 @@ class Run:
         self.model = made.to(config.device).train().requires_grad_(True)
         self.optimizers = optimizers(self.model, config)
         self.average = Average(self.model, config.average) if config.average else None
+        share = config.initial_share
+        self.anchor = Anchor(self.model, share) if share else None
+        self.stopped = False
         self.elapsed_s = 0.0
         self.step = 0
         self.tokens = 0
@@ -97,6 +102,19 @@ class Run:
         """``ar`` or ``joint``."""
         return "ar" if self.share < self.config.ar_share else "joint"
 
+    def stop(self) -> None:
+        """End `train` after the step that it is at; may be called from anywhere."""
+        self.stopped = True
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Give the model for a while the weights that its checkpoint has."""
+        with ExitStack() as stack:
+            for part in (self.average, self.anchor):
+                if part is not None:
+                    stack.enter_context(part.applied())
+            yield
+
     def save(self) -> None:
         """Write what is needed to go on, and the weights alone as a checkpoint."""
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -109,14 +127,12 @@ class Run:
             "tokens": self.tokens,
             "place": [self.place.chunk, self.place.batch],
             "average": self.average.state() if self.average else None,
+            "first": self.anchor.state() if self.anchor else None,
         }
         partial = self.directory / f"{STATE}.partial"
         torch.save(state, partial)
         partial.replace(self.directory / STATE)
-        if self.average:
-            with self.average.applied():
-                save_model(self.model, self.directory)
-        else:
+        with self.shown():
             save_model(self.model, self.directory)
 
     def resume(self) -> bool:
@@ -140,6 +156,8 @@ class Run:
         self.place = Place(*state.get("place", (0, 0)))
         if self.average:
             self.average.load(state.get("average"))
+        if self.anchor:
+            self.anchor.load(state.get("first"))
         return True
 
     def train(
@@ -150,7 +168,7 @@ class Run:
         heldout: Sequence[list[Encoded]] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Train until this invocation's minutes, the whole run's or the data are over; then save.
+        """Train until the minutes, this invocation's or all, or the data are over, or `stop`; save.
 
         Args:
             data: Batches of dialogues from `place` on.
@@ -171,7 +189,7 @@ class Run:
         began = last_save = last_look = clock()
         start_s = self.elapsed_s
         meter = Meter(self.config, self.model)
-        while batch and clock() - began < minutes * 60 and self.share < 1.0:
+        while batch and clock() - began < minutes * 60 and self.share < 1.0 and not self.stopped:
             meter.add(self._step(batch), batch, self.phase)
             now = clock()
             self.elapsed_s = start_s + now - began
@@ -180,12 +198,12 @@ class Run:
                 row |= {"phase": self.phase, **meter.read()}
                 if heldout and now - last_look >= self.config.evaluate_minutes * 60:
                     row |= self.evaluate(heldout)
-                    last_look = time.monotonic()
+                    last_look = now
                 report(row)
             if now - last_save > self.config.checkpoint_minutes * 60:
                 self.save()
                 last_save = now
-            batch = next(batches, None)
+            batch = None if self.stopped else next(batches, None)
         self.save()
 
     def _batches(self, data: Iterator[Placed]) -> Iterator[Batch]:
@@ -233,10 +251,9 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, heldout: Sequence[list[Encoded]]) -> Report:
-        """Mean losses on held-out batches, with the same noise every time and averaged weights."""
+        """Mean losses on held-out batches, with the same noise every time and the shown weights."""
         seen: dict[str, list[float]] = {}
-        average = self.average.applied() if self.average else nullcontext()
-        with average:
+        with self.shown():
             for number, dialogues in enumerate(heldout):
                 rng = np.random.default_rng((HELD_OUT_SEED, number))
                 batch = self._batch(self.place, dialogues, rng)

@@ -31,15 +31,18 @@ def pack(
         tokens: At least so many are packed.
         corpora: Directory of the text corpora; None for generated dialogues alone.
     """
-    from dlm.train.dialogues import SHARES, generate
+    from dlm.train.dialogues import SHARES, Source
+    from dlm.train.readings import taught
     from dlm.train.reasons import reasoned
 
     template = Template(tokenizer)
 
     def encoded(seed: int, split: str) -> Iterator[Encoded]:
-        made = generate(seed=seed, corpora=corpora, split=split, share_alike=config.share_alike)
-        # What is held out is answered at once: losses stay comparable from run to run.
-        thought = reasoned(made, config.reasons if split == "train" else 0.0, seed)
+        source = Source.load(corpora, split, config.share_alike)
+        # What is held out is dialogues answered at once: losses stay comparable from run to run.
+        train = split == "train"
+        made = taught(source, config.readings if train else 0.0, seed)
+        thought = reasoned(made, config.reasons if train else 0.0, seed)
         rows = (encode_row(template, row) for row in thought)
         return (r for r in rows if r.answers and len(r.ids) <= config.max_length)
 
@@ -59,6 +62,7 @@ def pack(
         "corpora": corpora is not None,
         "share_alike": config.share_alike,
         "reasons": config.reasons,
+        "readings": config.readings,
         "dialogues": len(train),
         "tokens": len(train.ids),
         "commit": machine()["commit"],

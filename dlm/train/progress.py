@@ -32,8 +32,9 @@ class Progress:
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(file=self._out), refresh_per_second=4)
-            self._live.start()
+            waiting = "waiting for the first dialogues"
+            self._live = Live(waiting, console=Console(file=self._out), refresh_per_second=4)
+            self._live.start(refresh=True)
         return self
 
     def __exit__(
@@ -48,7 +49,7 @@ class Progress:
     def __call__(self, row: Report) -> None:
         """Show a report."""
         if self._live is None:
-            print(row, file=self._out, flush=True)
+            print(self.line(row), file=self._out, flush=True)
             return
         self._heldout |= {name: v for name, v in row.items() if name.startswith("heldout_")}
         self._live.update(self.line({**self._heldout, **row}))

@@ -41,13 +41,15 @@ def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
     A dialogue ends there because an agent does not see what it thought about earlier messages.
 
     Args:
-        rows: Dialogues of the training data; those that are not chosen stay as they are.
+        rows: Dialogues of the training data; those that are not chosen, and readings
+            (`dlm.train.readings`), stay as they are.
         share: Of the dialogues, 0 to 1.
         seed: The same choice for the same seed.
     """
     rng = Random(f"{seed}/reasons")
     for row in rows:
-        yield with_trace(row, rng) if rng.random() < share else row
+        chosen = rng.random() < share and not row.get("reading")
+        yield with_trace(row, rng) if chosen else row
 
 
 def with_trace(row: Row, rng: Random) -> Row:

@@ -85,15 +85,20 @@ class Scene:
         """Choose the tools: some of a kind that are easily mistaken, others unlike."""
         rng = self.rng
         for _ in range(rng.choice(_SIZES[self.split])):
-            if self.purposes and rng.random() < _WISHES[self.split]:
-                self._add(self._wish())
-                continue
-            known = [t for t in self.tools if isinstance(t, Stranger)]
-            like = rng.choice(known) if known and rng.random() < 0.5 else None
-            self._add(composed_tools.compose(rng, self.split, like, self.naming))
+            self.add()
         rng.shuffle(self.tools)
         if rng.random() < 0.5:
             self._withdraw()
+
+    def add(self) -> None:
+        """Offer one tool more, where it is not too like those that are offered."""
+        rng = self.rng
+        if self.purposes and rng.random() < _WISHES[self.split]:
+            self._add(self._wish())
+            return
+        known = [t for t in self.tools if isinstance(t, Stranger)]
+        like = rng.choice(known) if known and rng.random() < 0.5 else None
+        self._add(composed_tools.compose(rng, self.split, like, self.naming))
 
     def _wish(self) -> Wish:
         rng = self.rng
@@ -316,6 +321,24 @@ def write(
     if not scene.messages:
         return None
     return [t.spec for t in scene.tools], scene.messages
+
+
+def single(
+    rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
+) -> tuple[Spec, list[dict[str, Any]]] | None:
+    """One tool, a request that it serves, and its call; None where a draw does not fit.
+
+    Args:
+        rng: Source of chance.
+        values: Slot values.
+        split: "train" or "heldout".
+        purposes: Intents of the split.
+    """
+    scene = Scene(rng, values, split, purposes)
+    scene.add()
+    if not scene.request(scene.tools[0]):
+        return None
+    return scene.tools[0].spec, scene.messages[:2]
 
 
 def _turn(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -162,6 +163,24 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
         pytest.raises(RuntimeError, match="the data process ended with exit code 1"),
     ):
         next(batches_made)
+
+
+def test_a_process_that_is_asked_to_end_ends_the_batches(tmp_path: Path) -> None:
+    """As when a whole group of processes is; the run beside it saves then."""
+    tokenizer().save(tmp_path)
+    with closing(stream(recipe(tmp_path), Place())) as batches_made:
+        next(batches_made)
+        (process,) = multiprocessing.active_children()
+        process.terminate()
+        assert len(list(batches_made)) <= 40
+
+
+def test_who_makes_batches_ends_when_nobody_is_left_to_take_them(tmp_path: Path) -> None:
+    tokenizer().save(tmp_path)
+    channel = multiprocessing.get_context("spawn").Queue(maxsize=1)
+    # This process is nobody's child.
+    module._produce(channel, recipe(tmp_path), Place())
+    assert channel.get(timeout=5)[0] == Place(0, 1)
 
 
 def test_items_taken_ahead_are_the_same() -> None:

@@ -53,6 +53,7 @@ def test_a_run_takes_the_shape_of_a_model() -> None:
         ("cooldown_share = -0.1", "cooldown_share: got -0.1"),
         ("total_minutes = 0", "total_minutes: got 0, expected > 0"),
         ("average = 2", "average: got 2, expected 0 to 1"),
+        ("initial_share = 1.5", "initial_share: got 1.5, expected 0 to 1"),
         ("replay = -1", "replay: got -1, expected 0 to 1"),
         ("reasons = 1.5", "reasons: got 1.5, expected 0 to 1"),
         ("pad_to = 0", "pad_to: got 0, expected > 0"),

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
-from dlm.train.examples import ExampleError, Row, beside, mixed, read, row_of
+from dlm.train.examples import ExampleError, read, row_of
 
 SEATS = {
     "type": "function",
@@ -209,6 +207,30 @@ WRONG: list[tuple[Any, str]] = [
         r"function.arguments.show: got 3, which does not fit its schema",
     ),
     (
+        edited(lambda m: m.pop("tools")),
+        r"function.name: got 'book_seats', expected tools to be declared",
+    ),
+    (
+        edited(
+            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["show"].update(
+                type="strng"
+            )
+        ),
+        r"parameters.show.type: got 'strng', expected one of string, integer",
+    ),
+    (
+        edited(lambda m: m["messages"][2].update(weight=0)),
+        r"messages\[2\].weight: got 0, expected 1",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(function_call={"name": "book_seats"})),
+        r"messages\[4\]: got key 'function_call', expected content, name, role, tool_calls, weight",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(tool_calls=[call()])),
+        r"messages\[1\]: got key 'tool_calls', expected content, name, role",
+    ),
+    (
         edited(lambda m: m["messages"][3].update(tool_call_id="c9")),
         r"messages\[3\].tool_call_id: 'c9' answers no call before it",
     ),
@@ -235,8 +257,45 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, wrong: Any, told: s
 def test_a_line_that_is_no_json_is_told(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text(f"{json.dumps(line())}\n{{'messages'\n", encoding="utf-8")
-    with pytest.raises(ExampleError, match=r"mine.jsonl:2: not JSON: Expecting property name"):
+    with pytest.raises(ExampleError, match=r"mine.jsonl:2: not JSON: Expecting .* at character 2;"):
         read(file)
+
+
+def test_all_that_is_wrong_is_told_up_to_ten_lines(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("[1]\n" * 11, encoding="utf-8")
+    with pytest.raises(ExampleError) as told:
+        read(file)
+    faults = str(told.value).splitlines()
+    assert len(faults) == 11
+    assert faults[9].startswith(f"{file}:10: got a list")
+    assert faults[10] == "and 1 more"
+
+
+def test_a_line_in_another_encoding_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    text = json.dumps({"messages": [{"role": "user", "content": "café"}]}, ensure_ascii=False)
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ExampleError, match=r"mine.jsonl:1: not UTF-8: .* at byte 47"):
+        read(file)
+
+
+def test_what_editors_and_other_programs_write_is_read(tmp_path: Path) -> None:
+    """A byte order mark, ends of lines with a carriage return, a line separator inside a text."""
+    said = {"role": "user", "content": "hi\u2028there", "name": "anna"}
+    answer = {
+        "role": "assistant",
+        "content": "Hello.",
+        "refusal": None,
+        "tool_calls": [],
+        "weight": 1,
+    }
+    text = json.dumps({"messages": [said, answer]}, ensure_ascii=False)
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + f"{text}\r\n\r\n{text}\r\n".encode())
+    rows = read(file)
+    assert [row["line"] for row in rows] == [1, 3]
+    assert rows[1]["messages"][0]["content"] == "hi\u2028there"
 
 
 def test_an_empty_file_is_told(tmp_path: Path) -> None:
@@ -252,46 +311,3 @@ def test_the_example_in_the_documentation_is_right(repo_root: Path) -> None:
     text = (repo_root / "docs" / "fine-tuning.md").read_text(encoding="utf-8")
     row = row_of(json.loads(text.split("```json")[1].split("```")[0]))
     assert row["messages"][1]["tool_calls"][0]["arguments"]["plants"] == "roses"
-
-
-def tool(name: str) -> Row:
-    return {"name": name, "description": "", "parameters": {"type": "object", "properties": {}}}
-
-
-def own() -> Iterator[Row]:
-    for number in itertools.count():
-        yield {"system": "", "tools": [tool("get_time"), tool("stop")], "messages": [number]}
-
-
-@pytest.mark.parametrize("replay", [0.0, 0.5, 0.9])
-def test_our_own_dialogues_have_their_share(replay: float) -> None:
-    examples = [row_of(line()) | {"messages": [f"mine {i}"]} for i in range(10)]
-    rows = list(itertools.islice(mixed(examples, own(), replay, 1), 2000))
-    mine = [row for row in rows if isinstance(row["messages"][0], str)]
-    assert len(mine) / 2000 == pytest.approx(1 - replay, abs=0.04)
-    # All are seen before one is seen again.
-    assert sorted(row["messages"][0] for row in mine[:10]) == [f"mine {i}" for i in range(10)]
-    again = list(itertools.islice(mixed(examples, own(), replay, 1), 50))
-    assert again == rows[:50] != list(itertools.islice(mixed(examples, own(), replay, 2), 50))
-    with_others = sum(len(row["tools"]) > 1 for row in mine) / len(mine)
-    assert with_others == pytest.approx(0.5, abs=0.12)
-    if replay:
-        ours = [row for row in rows if isinstance(row["messages"][0], int)]
-        taught = sum("book_seats" in [t["name"] for t in row["tools"]] for row in ours)
-        assert taught / len(ours) == pytest.approx(0.5, abs=0.06)
-
-
-def test_tools_are_declared_once_and_the_row_is_not_changed() -> None:
-    row = next(own())
-    before = copy.deepcopy(row)
-    others = [tool("get_time"), *(tool(f"other_{i}") for i in range(9))]
-    for seed in range(40):
-        names = [t["name"] for t in beside(row, others, Random(seed))["tools"]]
-        assert len(set(names)) == len(names) <= 7
-        assert {"get_time", "stop"} <= set(names)
-    assert row == before
-
-
-def test_a_dialogue_without_tools_gets_none() -> None:
-    row = {"system": "", "tools": [], "messages": []}
-    assert all(beside(row, [tool("a")], Random(seed)) == row for seed in range(9))

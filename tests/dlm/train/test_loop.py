@@ -74,12 +74,14 @@ def test_a_phase_trains_on_its_losses(tmp_path: Path) -> None:
     assert "denoising" not in seen[0]
 
 
-@pytest.mark.parametrize("average", [0.0, 0.9])
+@pytest.mark.parametrize(
+    "kept", [{}, {"average": 0.9}, {"initial_share": 0.4}, {"average": 0.9, "initial_share": 0.4}]
+)
 @pytest.mark.parametrize("ar_share", [0.0, 1.0])
 def test_a_resumed_run_is_one_that_never_stopped(
-    tmp_path: Path, ar_share: float, average: float
+    tmp_path: Path, ar_share: float, kept: dict[str, float]
 ) -> None:
-    settings = config(ar_share=ar_share, average=average)
+    settings = config(ar_share=ar_share, **kept)
     whole = Run(settings, tmp_path / "whole")
     whole.train(data(8), 5, quiet)
     first = Run(settings, tmp_path / "parts")
@@ -126,6 +128,33 @@ def test_what_is_written_is_the_average(tmp_path: Path) -> None:
         torch.testing.assert_close(written, run.model.embed_tokens.weight, atol=1e-2, rtol=1e-2)
         average = run.model.embed_tokens.weight.detach().clone()
     assert not torch.allclose(average, run.model.embed_tokens.weight, atol=1e-2)
+
+
+def test_what_is_written_keeps_a_share_of_the_first_weights(tmp_path: Path) -> None:
+    run = Run(config(initial_share=0.25, learning_rate=0.05), tmp_path)
+    first = run.model.embed_tokens.weight.detach().clone()
+    run.train(data(6), 5, quiet)
+    written = load_model(tmp_path).embed_tokens.weight
+    expected = torch.lerp(run.model.embed_tokens.weight, first, 0.25)
+    torch.testing.assert_close(written, expected, atol=1e-2, rtol=1e-2)
+    assert not torch.allclose(written, run.model.embed_tokens.weight, atol=1e-2)
+    assert not torch.allclose(written, first, atol=1e-2)
+
+
+def test_a_run_that_is_asked_to_stop_ends_after_its_step(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    batches = data(8)
+
+    def asked() -> Iterator[Placed]:
+        yield next(batches)
+        run.stop()
+        yield next(batches)
+
+    run.train(asked(), 5, quiet)
+    assert (run.step, run.place) == (1, Place(0, 1))
+    again = Run(config(), tmp_path)
+    assert again.resume()
+    assert (again.step, again.stopped) == (1, False)
 
 
 def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ import torch
 from dlm.engine import Engine, Event, Failed, Finished, Request
 from dlm.template import Turn
 from dlm.tokenizer import Tokenizer
+from dlm.train import __main__ as program
 from dlm.train import loop
 from dlm.train.__main__ import main
-from dlm.train.examples import ExampleError
+from dlm.train.config import TrainConfig
 from dlm.train.export import main as export
+from dlm.train.loop import Run
 from dlm.train.pack import main as pack
 from dlm.train.packed import Dialogues, PackedData, write
 from dlm.weights import load_model, save_model
@@ -66,6 +68,7 @@ def test_a_run_begins_and_goes_on(outputs: tuple[Path, list[str]]) -> None:
     assert first.startswith(f"new run in {directory}, step 0")
     assert second.startswith(f"resumed run in {directory}, step ")
     assert not second.startswith(f"resumed run in {directory}, step 0")
+    assert second.splitlines()[-1].startswith("done: step ")
 
 
 def test_the_log_tells_both_phases(outputs: tuple[Path, list[str]]) -> None:
@@ -145,12 +148,24 @@ def test_a_gpu_run_in_small_on_a_packed_file(
     assert Tokenizer.load(tmp_path / "shipped").vocab_size == 600
 
 
-def test_data_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
+def refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command that cannot be done says, which is one line."""
+    with pytest.raises(SystemExit) as told:
+        main(command)
+    assert told.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dlm.train: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_data_of_another_tokenizer_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path / "data.npz", PackedData(Dialogues.of([]), Dialogues.of([]), "{}", {}))
     tokenizer().save(tmp_path / "run")
     command = ["--data", str(tmp_path / "data.npz"), "--out", str(tmp_path / "run")]
-    with pytest.raises(ValueError, match="packed with another tokenizer"):
-        main(command)
+    assert "packed with another tokenizer" in refused(command, capsys)
 
 
 @pytest.fixture
@@ -161,8 +176,12 @@ def shipped(tmp_path: Path) -> Path:
 
 
 def test_a_checkpoint_learns_examples(
-    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shipped: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(loop, "LOG_STEPS", 1)
     messages = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Hi!"}]
     file, out = tmp_path / "mine.jsonl", tmp_path / "run"
     file.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
@@ -170,7 +189,9 @@ def test_a_checkpoint_learns_examples(
     small = ("replay = 0.0", "tokens_per_step = 100", "learning_rate = 5e-3")
     command += [word for change in small for word in ("--set", change)]
     told = lines([*command, "--minutes", "0.15"], capsys)
-    assert told[0] == f"new run in {out}, step 0"
+    assert told[0] == "mine.jsonl: 1 dialogue; calls of no tool"
+    assert told[1] == f"new run in {out}, step 0"
+    assert told[-1].startswith("saved: step ")
     assert load_model(out).config == replace(load_model(shipped).config, reasons=True)
     text = (out / "tokenizer.json").read_text(encoding="utf-8")
     assert text == (shipped / "tokenizer.json").read_text(encoding="utf-8")
@@ -182,10 +203,65 @@ def test_a_checkpoint_learns_examples(
 
 
 def test_a_mistake_in_examples_is_told_before_anything_begins(
-    shipped: Path, tmp_path: Path
+    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text('{"messages": []}\n', encoding="utf-8")
     command = ["--init", str(shipped), "--data", str(file), "--out", str(tmp_path / "run")]
-    with pytest.raises(ExampleError, match=r"mine.jsonl:1: messages: "):
-        main(command)
+    assert "mine.jsonl:1: messages: " in refused(command, capsys)
+    assert not (tmp_path / "run").exists()
+    assert "missing.jsonl" in refused([*command, "--data", str(tmp_path / "missing.jsonl")], capsys)
+    told = refused([*command, "--set", "replays = 0.5"], capsys)
+    assert "unknown key 'replays', did you mean 'replay'?" in told
+
+
+def test_dialogues_to_learn_need_a_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    messages = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Hi!"}]
+    file.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    command = ["--data", str(file), "--out", str(tmp_path / "run")]
+    assert "go with --init CHECKPOINT" in refused(command, capsys)
+    only = ["--out", str(tmp_path / "run"), "--set", "initial_share = 0.3"]
+    assert "go with --init CHECKPOINT" in refused(only, capsys)
+
+
+def test_a_command_ends_with_where_the_run_is(tmp_path: Path) -> None:
+    run = Run(TrainConfig(total_minutes=10), tmp_path / "a run", model())
+    run.step, run.elapsed_s = 40, 150.0
+    assert program._ending(run, ["--out", "a run", "--minutes", "3"]) == (
+        f"saved: step 40, 2.5 of 10 minutes, in {tmp_path}/a run; "
+        "go on with: python -m dlm.train --out 'a run' --minutes 3"
+    )
+    run.elapsed_s = 600.5
+    assert program._ending(run, []) == (
+        f"done: step 40, 10.0 of 10 minutes, in {tmp_path}/a run; "
+        "it goes on with a larger total_minutes"
+    )
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_checkpoint_that_reads_goes_on_reading_and_no_other_begins(
+    tmp_path: Path, reads: bool
+) -> None:
+    begun = model()
+    begun.config = replace(begun.config, reads=reads)
+    save_model(begun, tmp_path)
+    made, config = program._begun(tmp_path, TrainConfig(readings=0.4), teaching=True)
+    assert (made.config.reads, config.readings) == (reads, 0.4 if reads else 0.0)
+    made, config = program._begun(tmp_path, TrainConfig(readings=0.4), teaching=False)
+    assert (made.config.reads, config.readings) == (True, 0.4)
+
+
+def test_ctrl_c_before_the_first_step_is_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(threads: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "prepare", interrupted)
+    with pytest.raises(SystemExit) as told:
+        main(["--out", str(tmp_path / "run")])
+    assert told.value.code == 130
+    assert capsys.readouterr().err == "dlm.train: stopped before the first step\n"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 from dlm.train.progress import Progress
 
@@ -23,8 +24,10 @@ def test_reports_are_lines_where_nobody_watches() -> None:
     out = io.StringIO()
     with Progress(60, 9, out) as progress:
         progress(ROW)
-        progress(ROW)
-    assert out.getvalue() == f"{ROW}\n" * 2
+        progress({**ROW, "step": 60})
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("joint step 40 · 12.5 of 60 min · ")
+    assert second.startswith("joint step 60 · 12.5 of 60 min · ")
 
 
 def test_a_line_tells_where_the_run_is() -> None:
@@ -33,12 +36,14 @@ def test_a_line_tells_where_the_run_is() -> None:
     assert line.endswith("causal 0.500 · heldout causal 0.750")
     assert "9.0 min left" in Progress(60, 9).line(ROW)
     assert "0.0 min left" in Progress(10, 9).line(ROW)
+    assert "47.5 min left" in Progress(60, math.inf).line(ROW)
     assert "tokens/s (41% of peak)" in Progress(60, 9).line({**ROW, "utilisation": 0.414})
 
 
 def test_a_terminal_gets_a_live_line_that_remembers_what_is_told_seldom() -> None:
     out = Terminal()
     with Progress(60, 9, out) as progress:
+        assert "waiting for the first dialogues" in out.getvalue()
         progress(ROW)
         progress({**{k: v for k, v in ROW.items() if k != "heldout_causal"}, "step": 60})
     last = out.getvalue().split("joint step 60")[-1]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dlm.template import Template
+from dlm.tokenizer import Mark
+from dlm.train.batches import encode_row
+from dlm.train.dialogues import SHARES, Source, stream
+from dlm.train.readings import reading, taught
+from dlm.train.reasons import reasoned
+from dlm.train.schemas import TOOLS
+from tests.dlm.tiny import tokenizer
+from tests.dlm.train.test_dialogues import check_call
+
+
+@pytest.mark.parametrize("split", ["train", "heldout"])
+@pytest.mark.parametrize("with_corpora", [False, True])
+def test_a_reading_is_a_request_behind_the_tool_that_serves_it(
+    split: str, with_corpora: bool, corpora: Path
+) -> None:
+    source = Source.load(corpora if with_corpora else None, split)
+    rng = Random(4)
+    rows = [row for _ in range(400) if (row := reading(source, rng))]
+    assert len(rows) > 150
+    for row in rows:
+        (tool,) = row["tools"]
+        asked, answer = row["messages"]
+        assert (row["system"], asked["role"]) == ("", "user")
+        for call in answer["tool_calls"]:
+            assert call["name"] == tool["name"]
+            check_call(call, tool["parameters"], [asked["content"]])
+    own = sum(row["tools"][0]["name"] in TOOLS for row in rows) / len(rows)
+    assert 0.005 < own < 0.3
+
+
+def test_readings_stand_among_dialogues_in_their_share() -> None:
+    source = Source.load(None, "train")
+    rows = list(islice(taught(source, 0.4, seed=3), 1500))
+    assert sum("reading" in row for row in rows) / len(rows) == pytest.approx(0.4, abs=0.05)
+    dialogues = [row for row in rows if "reading" not in row]
+    assert dialogues == list(islice(stream(Random("3/train"), source, SHARES), len(dialogues)))
+    assert rows == list(islice(taught(source, 0.4, seed=3), 1500))
+    assert not any("reading" in row for row in islice(taught(source, 0.0, seed=3), 200))
+
+
+def test_what_the_user_says_is_learned_too() -> None:
+    template = Template(tokenizer())
+    source = Source.load(None, "train")
+    rows = list(islice(taught(source, 0.5, seed=3), 200))
+    for row in reasoned(rows, 1.0, seed=1):
+        encoded = encode_row(template, row)
+        learned = [template.decode(encoded.ids[a:b]).strip() for a, b in encoded.answers]
+        if not row.get("reading"):
+            assert len(learned) == sum(m["role"] == "assistant" for m in row["messages"])
+            continue
+        assert "reasoning" not in row["messages"][1]
+        assert len(learned) == 2
+        start, end = encoded.answers[0]
+        assert encoded.ids[start - 1] == Mark.USER and encoded.ids[end - 1] == Mark.END
+        assert learned[0].split() == row["messages"][0]["content"].split()
