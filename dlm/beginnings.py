@@ -9,18 +9,23 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from dlm.config import ModelConfig
-from dlm.decode import Decoder, Plan, Vocabulary, decode
+from dlm.decode import Decoder, Gains, Look, Plan, Vocabulary, decode
 from dlm.decode_block import decode_block
 from dlm.decode_full import decode_full
-from dlm.dialect import Dialect, ThoughtMarks
+from dlm.dialect import Dialect, MarkedCalls, ThoughtMarks
 from dlm.effort import REASONING, REFINEMENT
 from dlm.forwards import Runner, Steps
 from dlm.grammar import GrammarFactory, Matcher
 from dlm.live import Live, Request
+from dlm.names import Names
+from dlm.naming import worded
 from dlm.prefix import DEFAULT_BYTES, PrefixPool
+from dlm.reading import Readings
 from dlm.sampling import Sampling
+from dlm.second_look import SecondLook
 from dlm.template import Answer
 from dlm.thinking import Thinking
 
@@ -62,6 +67,7 @@ class Beginnings:
         self._masks = runner.masks
         self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
         self._grammars = GrammarFactory(dialect, config.vocab_size)
+        self._readings = Readings(dialect, runner.cache)
         unit = config.block_size if config.commit == "block" else 1
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
@@ -110,7 +116,10 @@ class Beginnings:
         # First, because one that cannot be made must not cost the keys and values that are known.
         matcher = self._matcher(live)
         decoder = self.decoder(prompt, request.max_tokens, under_way, live.thought)
-        return decoder, self._decoding(decoder, plan, matcher)
+        said = request.turns[-1].content if request.turns else ""
+        gains = partial(self._readings.gains, said, live.rules.callable())
+        look = self._look(live) if plan.sampling is None else None
+        return decoder, self._decoding(decoder, plan, matcher, gains, look)
 
     def decoder(
         self,
@@ -160,20 +169,49 @@ class Beginnings:
         loose = self._config.commit != "causal" and not (request.tools or request.format)
         if not request.verified or (live.thought is None and loose):
             return None
-        matcher = self._grammars.matcher(live.rules)
+        matcher = self._grammars.matcher(live.rules, self._names(live))
         matcher.follow(live.head)
         budget = REASONING[request.effort]
         if live.thought is None or budget is None:
             return matcher
         return Thinking(matcher, live.thought, budget)
 
-    def _decoding(self, decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[None]:
+    def _names(self, live: Live) -> Names | None:
+        """Names of the tools, where the user's words can be read to choose between them."""
+        turns, tools, calls = live.request.turns, live.rules.callable(), self._taught_calls()
+        asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip()
+        if calls is None or not asked:
+            return None
+        names = worded(tool.name for tool in live.rules.tools)
+        spelled = {tool.name: self._dialect.text(names[tool.name]) for tool in tools}
+        return Names(calls.call, spelled) if len(tools) > 1 else None
+
+    def _look(self, live: Live) -> Look | None:
+        """A second look at the call's arguments, where the checkpoint was taught to call."""
+        calls = self._taught_calls()
+        if calls is None or not live.rules.callable():
+            return None
+        return SecondLook(self._dialect, calls, live.rules.tools).steps
+
+    def _taught_calls(self) -> MarkedCalls | None:
+        """How calls are spelled by a checkpoint that was taught to read requests."""
+        calls = self._dialect.calls
+        return calls if self._config.reads and isinstance(calls, MarkedCalls) else None
+
+    def _decoding(
+        self,
+        decoder: Decoder,
+        plan: Plan,
+        matcher: Matcher | None,
+        gains: Gains,
+        look: Look | None,
+    ) -> Steps[None]:
         config = self._config
         if config.commit == "block":
             return decode_block(decoder, plan, matcher, config.shift)
         if config.commit == "full":
             return decode_full(decoder, plan, matcher, config.shift)
-        return decode(decoder, plan, matcher)
+        return decode(decoder, plan, matcher, gains, look)
 
     def _earlier(self, request: Request) -> tuple[int, ...]:
         draft = request.draft

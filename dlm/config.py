@@ -38,6 +38,7 @@ class ModelConfig:
             before it; ``block``, each seeing all of its block; ``full``, each seeing everything, so
             that no cache is exact.
         reasons: Whether it was taught to think before it answers, in the marks of its dialect.
+        reads: Whether it was taught to read a request behind a single tool (`dlm.reading`).
         experts: The mixture that layers have in the place of an MLP; None for none.
     """
 
@@ -62,6 +63,7 @@ class ModelConfig:
     shift: bool = False
     commit: Literal["causal", "block", "full"] = "causal"
     reasons: bool = False
+    reads: bool = False
     experts: Experts | None = None
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ Shapes: T new positions, L positions of a block, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -26,12 +26,18 @@ from dlm.echo import Echo
 from dlm.effort import Refinement, Rule
 from dlm.forwards import Choice, Forward, Steps
 from dlm.grammar import Matcher
+from dlm.prefix import common_prefix
 from dlm.revision import Earlier, doubted
 from dlm.sampling import Sampling
 from dlm.unmask import Drift, Proposal, accept, propose
-from dlm.verify import guided, verify
+from dlm.verify import Verdict, guided, verify
 
 PREFILL_CHUNK = 128
+
+Gains = Callable[[], Steps[Mapping[str, float]]]
+"""Finds out what each tool gains by something that the model does not see while it chooses."""
+Look = Callable[["Decoder"], Steps[None]]
+"""Looks at a whole answer again, and may `Decoder.settle` for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +182,7 @@ class Decoder:
         """What `verify` compares a draft with: the causal choices, or logits to choose from."""
         if matcher is None:
             return (yield from self.choose(wish, plan)).tokens.tolist()
-        if self._masked(plan):
+        if self._masked(plan) and not matcher.choosing:
             allowed = partial(matcher.allowed, draft)
             return (yield from self.choose(wish, plan, allowed)).tokens.tolist()
         logits = (yield from self.ask(wish)).cpu()
@@ -249,14 +255,36 @@ class Decoder:
             rows = plan.sampling.perturb(rows, len(self.progress.tokens))
         return guided(tokens, rows, matcher)
 
+    def settle(self, tokens: list[int]) -> None:
+        """Take other tokens for the answer's, and forget keys and values of those that go."""
+        shared = common_prefix(np.asarray(self.progress.tokens), np.asarray(tokens))
+        length = len(self.prompt) + shared
+        if length < self.cache.length:
+            self.cache = self.cache.copy(length, self.cache.capacity)
+        self.progress.tokens = tokens
+
     def until_end(self, tokens: Sequence[int]) -> list[int]:
         """Tokens up to and including the first end mark."""
         tokens, end = list(tokens), self.vocabulary.end
         return tokens[: tokens.index(end) + 1] if end in tokens else tokens
 
 
-def decode(decoder: Decoder, plan: Plan, matcher: Matcher | None = None) -> Steps[None]:
+def decode(
+    decoder: Decoder,
+    plan: Plan,
+    matcher: Matcher | None = None,
+    gains: Gains | None = None,
+    look: Look | None = None,
+) -> Steps[None]:
     """Answer the prompt; `Decoder.progress` tells how far it has come.
+
+    Args:
+        decoder: Of the request.
+        plan: How to decode.
+        matcher: Of the answer's grammar.
+        gains: What each tool gains by what the model does not see while it chooses one, in nats;
+            asked where the matcher is undecided, at most once.
+        look: Taken at an answer that has come to its end.
 
     Raises:
         ValueError: A grammar is given for unverified drafts, which are not final left to right; or
@@ -265,7 +293,9 @@ def decode(decoder: Decoder, plan: Plan, matcher: Matcher | None = None) -> Step
     if matcher is not None and not plan.verified:
         raise ValueError("a grammar needs verified drafts")
     checked(plan)
-    return _verified(decoder, plan, matcher) if plan.verified else _drafted(decoder, plan)
+    if not plan.verified:
+        return _drafted(decoder, plan)
+    return _verified(decoder, plan, matcher, gains, look)
 
 
 def checked(plan: Plan) -> None:
@@ -278,7 +308,13 @@ def checked(plan: Plan) -> None:
         raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")
 
 
-def _verified(decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[None]:
+def _verified(
+    decoder: Decoder,
+    plan: Plan,
+    matcher: Matcher | None,
+    gains: Gains | None,
+    look: Look | None,
+) -> Steps[None]:
     progress, end = decoder.progress, decoder.vocabulary.end
     earlier = Earlier(plan.earlier)
     echo = Echo(decoder.ids, decoder.vocabulary.never)
@@ -293,6 +329,12 @@ def _verified(decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[No
         wish = Forward(ids, len(ids), len(known) - 1, prefill=not progress.tokens)
         rows = yield from decoder.judge(wish, draft, plan, matcher)
         verdict = verify(draft, rows, matcher, end)
+        if verdict.undecided and matcher is not None and gains is not None:
+            matcher.weigh((yield from gains()))
+            progress.forwards += 1
+            sure = len(verdict.accepted)
+            rest = verify(draft[sure:], rows[sure:], matcher, end)
+            verdict = Verdict(verdict.accepted + rest.accepted, rest.given)
         decoder.cache.commit(len(known) + len(verdict.accepted))
         known = verdict.given
         progress.kept += earlier.judged(verdict)
@@ -301,6 +343,8 @@ def _verified(decoder: Decoder, plan: Plan, matcher: Matcher | None) -> Steps[No
         progress.tokens += known[: plan.max_tokens - len(progress.tokens)]
         progress.complete = progress.tokens[-1] == end
         room = plan.max_tokens - len(progress.tokens)
+        if progress.complete and look is not None:
+            yield from look(decoder)
         if progress.complete or room == 0:
             # The last tokens were never forwarded, so they stay out of the cache.
             return

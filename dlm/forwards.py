@@ -76,11 +76,32 @@ class Forward:
         return slice(self.first, self.first + self.count if self.count else None)
 
 
+@dataclass(frozen=True, slots=True)
+class Asides:
+    """Forwards behind other caches than the request's own, served together.
+
+    They are answered with a list, of each what serves it.
+    """
+
+    parts: tuple[tuple[Cache, Forward], ...]
+
+
 T = TypeVar("T")
 Served = Tensor | Proposal
 """What a forward is answered with: logits, (wanted, V) float32, or a choice for each wanted row."""
-Steps = Generator[Forward, Any, T]
+Wish = Forward | Asides
+Steps = Generator[Wish, Any, T]
 """Decoding: yields forwards, is sent what serves them, returns its result."""
+
+
+def parts_of(cache: Cache, wish: Wish) -> tuple[tuple[Cache, Forward], ...]:
+    """The forwards of a wish of whoever owns a cache, each with the cache that it goes behind."""
+    return wish.parts if isinstance(wish, Asides) else ((cache, wish),)
+
+
+def answer_of(wish: Wish, served: Sequence[Served]) -> Served | list[Served]:
+    """What a wish is answered with, once each of its forwards is served."""
+    return list(served) if isinstance(wish, Asides) else served[0]
 
 
 class Runner(Protocol):
@@ -175,6 +196,7 @@ def drive(model: Transformer, cache: KVCache, steps: Steps[T]) -> T:
         try:
             wish = next(steps)
             while True:
-                wish = steps.send(served(model, [(cache, wish)])[0])
+                parts = cast(Sequence[tuple[KVCache, Forward]], parts_of(cache, wish))
+                wish = steps.send(answer_of(wish, served(model, parts)))
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]

@@ -1,10 +1,7 @@
-"""Answers that are valid by construction: a grammar over tokens, from the tools that are offered.
+"""Answers that are valid by construction: a matcher of tokens against `dlm.answer_rules`.
 
-Tool names, parameter names and options can only be those of the schema; the punctuation between
-them is forced, and so placed without a decision. An as-said string can only be a span of words
-that the user said, so that a small model chooses a value and never invents one, and no two values
-of a call can be of the same words (`dlm.disjoint`).
-An answer's text follows its format where one is given (`dlm.format_rules`).
+What the grammar forces is placed without a decision; no two values of a call can be of the same
+words (`dlm.disjoint`), and where a tool's name is written `dlm.names` may have a say.
 
 The matcher is llguidance's; it is imported when the first grammar is built.
 """
@@ -15,7 +12,6 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,63 +19,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dlm.dialect import NEVER_SPELLED, Dialect, JsonCalls, MarkedCalls
-from dlm.disjoint import PIECES, Disjoint, spans_of
-from dlm.format_rules import closed, format_rules, reason, strict_json
-from dlm.formats import AnswerFormat, FormatError
-from dlm.json_rules import call_rules, runs
+from dlm.answer_rules import AnswerRules, lark, sources_of, spelled
+from dlm.dialect import Dialect, MarkedCalls
+from dlm.disjoint import Disjoint, spans_of
+from dlm.format_rules import format_rules, reason
+from dlm.formats import FormatError
+from dlm.names import Names
 from dlm.naming import worded
-from dlm.schema import AS_SAID, is_words, options, written
-from dlm.template import Template, Tool
+from dlm.template import Template
 from dlm.tokenizer import Tokenizer
 
 KEPT_GRAMMARS = 32
 """With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRules:
-    """What an answer may be.
-
-    Attributes:
-        tools: Those that are offered.
-        choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
-        said: Texts whose spans string values must be; None leaves strings free.
-        parallel: Whether one answer may hold several calls.
-        format: What the answer's text must look like, where it is not a call.
-        heard: Texts whose spans the values of parameters marked ``x-as-said`` must be, where
-            ``said`` is None.
-    """
-
-    tools: tuple[Tool, ...] = ()
-    choice: str = "auto"
-    said: tuple[str, ...] | None = None
-    parallel: bool = True
-    format: AnswerFormat | None = None
-    heard: tuple[str, ...] = ()
-
-    @property
-    def must_call(self) -> bool:
-        """Whether an answer of words alone is ruled out."""
-        return self.choice not in ("auto", "none")
-
-    def callable(self) -> tuple[Tool, ...]:
-        """Those of the tools that an answer may call.
-
-        Raises:
-            ValueError: A call is required and no tool is offered, or the named one is not.
-        """
-        if self.choice == "none":
-            return ()
-        if self.choice in ("auto", "required"):
-            tools = self.tools
-        else:
-            tools = tuple(tool for tool in self.tools if tool.name == self.choice)
-        if self.must_call and not tools:
-            names = [tool.name for tool in self.tools]
-            raise ValueError(f"tool_choice: got {self.choice!r}, which none of {names} can meet")
-        return tools
 
 
 class GrammarFactory:
@@ -102,8 +54,12 @@ class GrammarFactory:
             lambda token: bytes(self._tokenizer.decode_bytes([token]))
         )
 
-    def matcher(self, rules: AnswerRules) -> Matcher:
+    def matcher(self, rules: AnswerRules, names: Names | None = None) -> Matcher:
         """A matcher at the beginning of an answer.
+
+        Args:
+            rules: What the answer may be.
+            names: At the same place; None where nothing but the model chooses between tools.
 
         Raises:
             FormatError: A schema or format cannot be expressed.
@@ -115,7 +71,7 @@ class GrammarFactory:
         inner = self._built(grammar)
         if inner.is_error():
             raise _fault(inner.get_error(), text, rules)
-        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules))
+        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules), names)
 
     def _disjoint(self, rules: AnswerRules) -> Disjoint | None:
         calls, bound = self._dialect.calls, _bound_keys(rules)
@@ -132,10 +88,32 @@ class Matcher:
         end: The token that ends an answer.
     """
 
-    def __init__(self, inner: Any, end: int, words: Disjoint | None = None) -> None:
+    def __init__(
+        self, inner: Any, end: int, words: Disjoint | None = None, names: Names | None = None
+    ) -> None:
         self._inner = inner
         self._words = words
+        self._names = names
         self.end = end
+
+    @property
+    def choosing(self) -> bool:
+        """Whether logits are wanted, as a tool is to be chosen by more than the model alone."""
+        return self._names is not None and not self._names.over
+
+    @property
+    def leans(self) -> bool:
+        """Whether what comes next is not the model's choice alone."""
+        return self._names is not None and self._names.leans
+
+    def undecided(self, logits: Tensor) -> bool:
+        """Whether tools part here, the model is in doubt, and nothing else was asked (`weigh`)."""
+        return self._names is not None and self._names.undecided(logits)
+
+    def weigh(self, gains: Mapping[str, float]) -> None:
+        """Let something beside the model have a say in the choice of a tool; see `dlm.names`."""
+        if self._names is not None:
+            self._names.weigh(gains)
 
     def best(self, logits: Tensor) -> int:
         """The likeliest token that may come next; ties go to the lowest id.
@@ -146,6 +124,8 @@ class Matcher:
         Raises:
             ValueError: Nothing may come next.
         """
+        if self._names is not None:
+            logits = self._names.lean(logits)
         likeliest = int(logits.argmax())
         # Most often the model is right, and asking for one token is cheaper than for all of them.
         if self.takes(likeliest):
@@ -193,7 +173,8 @@ class Matcher:
     def copy(self) -> Matcher:
         """One that stands at the same place and goes on by itself."""
         words = None if self._words is None else self._words.copy()
-        return Matcher(self._inner.deep_copy(), self.end, words)
+        names = None if self._names is None else self._names.copy()
+        return Matcher(self._inner.deep_copy(), self.end, words, names)
 
     def follow(self, ids: Sequence[int]) -> None:
         """Go on with tokens that are decided already, the end mark not among them.
@@ -229,6 +210,8 @@ class Matcher:
         taken = bool(self._inner.consume_token(token))
         if taken and self._words is not None:
             self._words.follow(token)
+        if taken and self._names is not None:
+            self._names.follow(token)
         return taken
 
     def _bits(self) -> NDArray[np.int32]:
@@ -246,50 +229,6 @@ class Matcher:
             raise ValueError(f"grammar: {self._inner.get_error()}")
 
 
-def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.calls) -> str:
-    """The grammar of an answer in llguidance's Lark dialect.
-
-    Args:
-        rules: What the answer may be.
-        calls: How it spells calls.
-
-    Raises:
-        ValueError: The rules allow no answer.
-    """
-    said = None if rules.said is None else _with_words(rules.said)
-    marked = _with_words(rules.heard) if rules.said is None else said
-    offered = rules.callable()
-    tools = [tool for tool in offered if not _lacks_words(tool, said, marked)]
-    if rules.must_call and not tools:
-        names = [tool.name for tool in offered]
-        raise ValueError(f"said: got no words, from which {names} could take arguments")
-    marks = calls if isinstance(calls, MarkedCalls) else None
-    words, _ = format_rules(rules.format, " " if marks else "")
-    if not tools or calls is None:
-        return "\n".join(["start: text", *words]) + "\n"
-    several = "call+" if marks else r'call ("\n" call)*'
-    body = several if rules.parallel else "call"
-    # A formatted text with a call behind it would be a text that does not end where it must.
-    both = "text?" if rules.format is None else ""
-    start = [f"start: {body}"] if rules.must_call else [f"start: {both} {body} | text", *words]
-    if isinstance(calls, JsonCalls):
-        bound = [_bound(tool, said, marked) for tool in tools]
-        return "\n".join([*start, *call_rules(calls, tools, bound)]) + "\n"
-    called = worded(tool.name for tool in rules.tools)
-    lines = [
-        *start,
-        f"call: <[{calls.call}]> ({' | '.join(f't{i}' for i in range(len(tools)))})",
-        *(
-            line
-            for i, tool in enumerate(tools)
-            for line in _tool(f"t{i}", tool, called[tool.name], said, marked, calls)
-        ),
-        r"WORDS: / \S[^\n]*/",
-        *_spans(said or marked or ()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
     """Of tools with several, the parameters that are bound to what was said, as spelled."""
     said, heard = None if rules.said is None else list(rules.said), list(rules.heard)
@@ -298,81 +237,12 @@ def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
     for tool in rules.callable():
         properties = tool.properties
         keys = worded(properties)
-        bound = [keys[key] for key in properties if _sources(properties[key], said, heard)]
+        bound = [keys[key] for key in properties if sources_of(properties[key], said, heard)]
         if len(bound) > 1:
-            spelled = frozenset(_spelled(key).encode() for key in bound)
-            found[_spelled(names[tool.name]).encode()] = spelled
+            found[spelled(names[tool.name]).encode()] = frozenset(
+                spelled(key).encode() for key in bound
+            )
     return found
-
-
-def _bound(tool: Tool, said: list[str] | None, marked: list[str] | None) -> dict[str, list[str]]:
-    """The spans that parameters bound to what was said may be."""
-    found = {}
-    for name, schema in tool.properties.items():
-        sources = _sources(schema, said, marked)
-        if sources is not None:
-            every = (span for text in sources for span in runs(PIECES.findall(text)))
-            found[name] = list(dict.fromkeys(every))
-    return found
-
-
-def _with_words(texts: Sequence[str]) -> list[str]:
-    return [text for text in texts if re.search(r"\w", text)]
-
-
-def _sources(
-    schema: Mapping[str, Any], spans: list[str] | None, marked: list[str] | None
-) -> list[str] | None:
-    """The texts whose spans a parameter's value must be; None where nothing binds it."""
-    if not is_words(schema) or options(schema):
-        return None
-    return spans if spans is not None or not schema.get(AS_SAID) else marked
-
-
-def _tool(
-    rule: str,
-    tool: Tool,
-    called: str,
-    said: list[str] | None,
-    marked: list[str] | None,
-    calls: MarkedCalls,
-) -> list[str]:
-    parts, values = [_literal(called)], []
-    keys = worded(tool.properties)
-    for number, (name, schema) in enumerate(tool.properties.items()):
-        sources = _sources(schema, said, marked)
-        if sources == []:
-            continue
-        value = f"{rule}_{number}"
-        key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
-        parts.append(key if name in tool.required else f"({key})?")
-        values.append(f"{value}: {_value(schema, sources)}")
-    return [f"{rule}: {' '.join(parts)}", *values]
-
-
-def _value(schema: Mapping[str, Any], sources: Sequence[str] | None) -> str:
-    if options(schema):
-        return " | ".join(_literal(written(option)) for option in options(schema))
-    if not is_words(schema):
-        return f'" " %json {strict_json(closed(schema))}'
-    if sources is None:
-        return "WORDS"
-    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(sources)))})'
-
-
-def _spans(said: Sequence[str]) -> list[str]:
-    """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first."""
-    lines = [r"WORDY: /\S*\w(.|\n)*/"] if said else []
-    for index, text in enumerate(said):
-        chunks = json.dumps({"substring_chunks": PIECES.findall(text)})
-        lines += [f"SPAN{index}: RUN{index} & WORDY", f"RUN{index}: %regex {chunks}"]
-    return lines
-
-
-def _lacks_words(tool: Tool, spans: list[str] | None, marked: list[str] | None) -> bool:
-    """Whether a required value would have to be a span where no word was said."""
-    needed = (tool.properties[name] for name in tool.required)
-    return any(_sources(schema, spans, marked) == [] for schema in needed)
 
 
 def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
@@ -388,13 +258,3 @@ def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
         return FormatError(f"{tool.name}: {reason(error)}", tool.name)
     parameter = list(tool.properties)[int(found[2])]
     return FormatError(f"{tool.name}.{parameter}: {reason(error)}", tool.name, parameter)
-
-
-def _literal(text: str) -> str:
-    if NEVER_SPELLED in text:
-        raise ValueError(f"got {text!r}, expected no {NEVER_SPELLED!r} in names and options")
-    return json.dumps(_spelled(text))
-
-
-def _spelled(text: str) -> str:
-    return f" {text.strip()}"

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dlm.answer_rules import AnswerRules
 from dlm.decode import Decoder
 from dlm.dialect import Dialect, ThoughtMarks
 from dlm.effort import REASONING, Effort
 from dlm.formats import AnswerFormat
-from dlm.grammar import AnswerRules
 from dlm.template import Answer, AnswerError, Tool, Turn
 from dlm.text import held, looping, settled, shown, stopped
 from dlm.thinking import parted

@@ -6,13 +6,14 @@ The engine's thread owns it. It knows nothing of text or of asyncio.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from dlm.decode import Decoder
-from dlm.forwards import Forward, Runner, Served, Steps
+from dlm.forwards import Asides, Runner, Served, Steps, Wish, answer_of, parts_of
 from dlm.scheduler import Waiting, choose
 
 
@@ -48,7 +49,7 @@ class _Running:
     begin: Begin
     decoder: Decoder | None = None
     steps: Steps[None] | None = None
-    wish: Forward | None = None
+    wish: Wish | None = None
     waited: int = 0
 
 
@@ -103,14 +104,20 @@ class Rounds:
             one.waited = 0
             self._send(one, answer)
 
-    def _forward(self, chosen: list[_Running]) -> list[tuple[_Running, Served]]:
-        wishes = [
-            (one.decoder.cache, one.wish)
+    def _forward(self, chosen: list[_Running]) -> list[tuple[_Running, Served | list[Served]]]:
+        if not chosen:
+            return []
+        wanted = [
+            (one, one.wish, parts_of(one.decoder.cache, one.wish))
             for one in chosen
             if one.decoder is not None and one.wish is not None
         ]
         try:
-            return list(zip(chosen, self._runner.forward(wishes), strict=True)) if wishes else []
+            served = iter(self._runner.forward([p for _, _, parts in wanted for p in parts]))
+            return [
+                (one, answer_of(wish, list(itertools.islice(served, len(parts)))))
+                for one, wish, parts in wanted
+            ]
         except Exception as error:
             if len(chosen) == 1:
                 self._fail(chosen[0], error)
@@ -125,7 +132,7 @@ class Rounds:
         except Exception as error:
             self._fail(one, error)
 
-    def _send(self, one: _Running, answer: Served) -> None:
+    def _send(self, one: _Running, answer: Served | list[Served]) -> None:
         assert one.steps is not None and one.decoder is not None
         try:
             try:
@@ -151,5 +158,8 @@ class Rounds:
             self._leave(one.decoder)
 
 
-def _waiting(one: _Running, wish: Forward) -> Waiting:
-    return Waiting(len(wish.ids), wish.prefill, one.job.priority, one.waited)
+def _waiting(one: _Running, wish: Wish) -> Waiting:
+    forwards = wish.parts if isinstance(wish, Asides) else ((None, wish),)
+    tokens = sum(len(forward.ids) for _, forward in forwards)
+    prefill = all(forward.prefill for _, forward in forwards)
+    return Waiting(tokens, prefill, one.job.priority, one.waited)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 
+import torch
 from torch import Tensor
 
 from dlm.decode import Decoder
@@ -44,8 +45,7 @@ class Scoring:
             score = float(begun[ids[0]])
             if len(ids) > 1:
                 logits = yield from _counted(decoder, Forward(ids[:-1], len(ids) - 1))
-                rows = logits.log_softmax(dim=-1)
-                score += sum(float(rows[at, token]) for at, token in enumerate(ids[1:]))
+                score += log_probability(logits, ids[1:])
             self._scores.append(score)
 
     def told(self, decoder: Decoder) -> bool:
@@ -59,6 +59,12 @@ class Scoring:
     def fail(self, error: Exception) -> None:
         """Hand over what went wrong."""
         self.result.set_exception(error)
+
+
+def log_probability(logits: Tensor, tokens: Sequence[int]) -> float:
+    """That of n tokens, in nats, from the logits of each, (n, V)."""
+    picked = logits.log_softmax(dim=-1)[torch.arange(len(tokens)), torch.tensor(tokens)]
+    return float(sum(picked.tolist()))
 
 
 def _counted(decoder: Decoder, wish: Forward) -> Steps[Tensor]:

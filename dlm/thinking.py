@@ -10,7 +10,7 @@ Shapes: n tokens of a draft, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -38,6 +38,24 @@ class Thinking(Matcher):
         self._budget = budget
         self._thought: list[int] = []
         self._over = False
+
+    @property
+    def choosing(self) -> bool:
+        """See `Matcher.choosing`."""
+        return self._answer.choosing
+
+    @property
+    def leans(self) -> bool:
+        """See `Matcher.leans`."""
+        return self._over and self._answer.leans
+
+    def undecided(self, logits: Tensor) -> bool:
+        """See `Matcher.undecided`."""
+        return self._over and self._answer.undecided(logits)
+
+    def weigh(self, gains: Mapping[str, float]) -> None:
+        """See `Matcher.weigh`."""
+        self._answer.weigh(gains)
 
     def best(self, logits: Tensor) -> int:
         """See `Matcher.best`."""

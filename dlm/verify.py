@@ -25,11 +25,14 @@ class Verdict:
         accepted: Drafted tokens that are final, in order.
         given: Tokens that follow them, decided but not yet forwarded: the causal choice where the
             draft was wrong or ended, and what the grammar forces after it. Empty when the end mark
-            is among the accepted ones, and never else.
+            is among the accepted ones, and where it is undecided; never else.
+        undecided: Whether a tool is to be chosen behind the accepted ones and the model is in doubt
+            (`dlm.names`): the rows from there on are still to be judged.
     """
 
     accepted: list[int]
     given: list[int]
+    undecided: bool = False
 
 
 def choose(row: Tensor | int, matcher: Matcher | None) -> list[int]:
@@ -73,9 +76,12 @@ def verify(
     accepted: list[int] = []
     while True:
         row: Tensor | int = picks[len(accepted)]
-        # Most often the model is right, and asking for one token is cheaper than for all of them.
-        if matcher is not None and logits is not None and not matcher.takes(picks[len(accepted)]):
-            row = logits[len(accepted)]
+        if matcher is not None and logits is not None:
+            if matcher.undecided(logits[len(accepted)]):
+                return Verdict(accepted, [], undecided=True)
+            # Most often the model is right, and to ask for one token is cheaper than for all.
+            if matcher.leans or not matcher.takes(picks[len(accepted)]):
+                row = logits[len(accepted)]
         for count, token in enumerate(chosen := choose(row, matcher)):
             if len(accepted) == len(draft) or draft[len(accepted)] != token:
                 return Verdict(accepted, chosen[count:])
@@ -101,7 +107,7 @@ def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> list[int]
     out: list[int] = []
     while len(out) < len(drafted):
         row: Tensor | int = drafted[len(out)]
-        if not matcher.takes(drafted[len(out)]):
+        if matcher.leans or not matcher.takes(drafted[len(out)]):
             if logits is None:
                 break
             row = logits[len(out)]

@@ -46,8 +46,8 @@ def inputs_of(
     """What is known of a pause as the network's inputs, each around one.
 
     Args:
-        text: The turn's newest transcript, not empty.
-        sure: The recogniser's confidence in it, in [0, 1].
+        text: What was understood up to the pause, not empty.
+        sure: The recogniser's confidence in the last words of it, in [0, 1].
         opinion: The language model's probability that the message ends here; None while unknown.
         prosody: How the speech before the pause sounded; None while unknown.
 

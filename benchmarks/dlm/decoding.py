@@ -22,13 +22,14 @@ import torch
 
 from benchmarks.dlm.shares import Tally
 from benchmarks.report import machine, percentiles, share, write
+from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.checkpoint import Checkpoint, load_checkpoint
 from dlm.decode import Decoder, Plan, Vocabulary, decode
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.grammar import GrammarFactory
 from dlm.placement import best_threads
 from dlm.sources import sources
 from dlm.template import Tool, Turn, tools_of, turn_of

@@ -25,7 +25,8 @@ def test_openai(server: str) -> None:
     created = found["created"]
     assert created["content"]
     assert created["reason"] == "stop"
-    assert created["total"] == created["sum"] > created["steps"] > 0
+    assert created["total"] == created["sum"] > 0
+    assert created["steps"] > 0
     assert created["request_id"].startswith("req_")
     streamed = found["streamed"]
     assert {"content.delta", "content.done"} <= set(streamed["kinds"])

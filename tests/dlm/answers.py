@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.answer_rules import AnswerRules
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.naming import worded
 from dlm.template import Answer
 from dlm.tokenizer import Mark

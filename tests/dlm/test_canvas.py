@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.canvas import Canvas, Constraint
 from dlm.decode import Plan
 from dlm.effort import Refinement, Rule
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.grammar import GrammarFactory
 from dlm.sampling import Sampling
 from dlm.tokenizer import Mark
 from tests.dlm.tiny import TIMER, template, tokenizer, vocabulary

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.decode import Decoder, Plan, Progress, decode
 from dlm.effort import REFINEMENT, Effort, Refinement, Rule
 from dlm.forwards import Forward, Steps, drive, forward, served
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.int8 import round_weights
 from dlm.model import Transformer
 from dlm.template import Turn

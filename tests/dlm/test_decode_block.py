@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.decode import Decoder, Plan, Progress
 from dlm.decode_block import decode_block
 from dlm.effort import Refinement
 from dlm.forwards import Forward, drive, forward
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.grammar import GrammarFactory
 from dlm.model import Transformer
 from dlm.template import Turn
 from dlm.tokenizer import Mark

@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.decode import Decoder, Plan, Progress
 from dlm.decode_full import decode_full
 from dlm.effort import Refinement, Rule
 from dlm.forwards import drive
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.grammar import GrammarFactory
 from dlm.model import Transformer
 from dlm.template import Turn
 from dlm.tokenizer import Mark

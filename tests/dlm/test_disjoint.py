@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlm.answer_rules import AnswerRules
 from dlm.disjoint import Spans
-from dlm.grammar import AnswerRules, Matcher
+from dlm.grammar import Matcher
 from dlm.tokenizer import Mark
 from dlm.verify import guided
 from tests.dlm.answers import FACTORY, SIZE, allows, call, generate, text

@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.effort import Effort
 from dlm.engine import Engine, Event, Failed, Finished, Request, TextDelta
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.grammar import GrammarFactory, Matcher
+from dlm.names import Names
 from dlm.template import Answer, Turn
 from dlm.tokenizer import Mark
 from tests.dlm.asking import SAID, ask, collected, request, submit
@@ -180,9 +182,9 @@ def test_a_constraint_that_fails_reaches_its_own_request_only(
     made = GrammarFactory.matcher
     failing_one: Matcher | None = None
 
-    def matcher(factory: GrammarFactory, rules: AnswerRules) -> Matcher:
+    def matcher(factory: GrammarFactory, rules: AnswerRules, names: Names | None = None) -> Matcher:
         nonlocal failing_one
-        out = made(factory, rules)
+        out = made(factory, rules, names)
         if rules.choice == "get_weather":
             failing_one = out
         return out

@@ -12,11 +12,12 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator, FormatChecker
 
+from dlm.answer_rules import AnswerRules
 from dlm.effort import Effort
 from dlm.engine import Engine, Event, Finished, Request, TextDelta
 from dlm.format_rules import closed, format_rules, reason, strict_json
 from dlm.formats import AnswerFormat, FormatError, JsonSchema, Lark, Regex
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.template import Template, Tool, Turn
 from dlm.tokenizer import Mark
 from tests.dlm.families.test_answers import written

@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.answer_rules import AnswerRules
+from dlm.grammar import GrammarFactory
 from dlm.template import AnswerError, Tool
 from dlm.tokenizer import Mark
 from tests.dlm.answers import (

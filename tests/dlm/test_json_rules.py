@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from dlm.answer_rules import AnswerRules
 from dlm.chat_template import ChatTemplate
 from dlm.formats import JsonSchema
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.json_rules import SPAN_PIECES, runs
 from dlm.template import Answer, Call
 from tests.dlm.families import tokenizers

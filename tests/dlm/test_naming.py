@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlm.grammar import AnswerRules
+from dlm.answer_rules import AnswerRules
 from dlm.naming import worded, words
 from dlm.template import Answer, Call, Turn
 from dlm.tokenizer import Mark

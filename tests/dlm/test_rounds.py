@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dlm.decode import Decoder
-from dlm.forwards import Eager, Forward, Steps
+from dlm.forwards import Asides, Eager, Forward, Steps
 from dlm.rounds import Rounds
 from tests.dlm.tiny import decoder, model
 
@@ -50,6 +50,21 @@ class Count:
         self.error = error
 
 
+class Aside(Count):
+    """A job whose forwards go behind other caches than its own."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__(1)
+        self.parts = parts
+        self.rows: list[torch.Tensor] = []
+
+    def steps(self) -> Steps[None]:
+        ids = [20, 21, 22, 23]
+        parts = [(Eager(NET).cache(8), Forward(ids[: n + 1], n + 1)) for n in range(self.parts)]
+        self.rows = yield Asides(tuple(parts))
+        self.closed = True
+
+
 class Broken(Count):
     """A job whose forward cannot be served."""
 
@@ -81,6 +96,17 @@ def test_a_round_takes_every_job_one_forward_further() -> None:
         assert len(made) == 3 - number
     assert len(left) == 3
     assert all(job.closed for job in jobs)
+
+
+@pytest.mark.parametrize("company", [0, 2])
+def test_forwards_behind_other_caches_are_answered_together(company: int) -> None:
+    job = Aside(3)
+    others = [Count(1) for _ in range(company)]
+    made, _ = rounds(*others[:1], job, *others[1:])
+    turn(made)
+    assert job.finished and all(other.finished for other in others)
+    assert [len(rows) for rows in job.rows] == [1, 2, 3]
+    assert torch.equal(job.rows[2][:1], job.rows[0])
 
 
 def test_a_job_joins_between_two_rounds() -> None:

@@ -8,13 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.decode import Decoder, Plan, Vocabulary, decode
 from dlm.dialect import ThoughtMarks
 from dlm.effort import Reasoning, Refinement
 from dlm.forwards import Steps, drive, forward
-from dlm.grammar import AnswerRules, GrammarFactory, Matcher
+from dlm.grammar import GrammarFactory, Matcher
 from dlm.model import Transformer
+from dlm.names import Names
 from dlm.template import Turn
 from dlm.thinking import Thinking, parted
 from dlm.tokenizer import Mark
@@ -217,3 +219,19 @@ def test_drafted_and_verified_a_thought_is_what_token_by_token_gives(
 def test_marks_of_the_shipped_dialect() -> None:
     assert ThoughtMarks(13, 14, (2, 8, 9, 10), MARKS.stops) == MARKS
     assert STOP in MARKS.stops
+
+
+def test_behind_a_thought_a_tool_is_chosen_as_without_one() -> None:
+    names = Names(int(Mark.CALL), {"set_timer": (WORD,), "get_weather": (STOP,)})
+    rules = AnswerRules(TOOLS, said=("ten minutes",))
+    inner = GrammarFactory(template(), config().vocab_size).matcher(rules, names)
+    state = Thinking(inner, MARKS, Reasoning(least=0, enough=1, most=2))
+    torn = wanting()
+    assert state.choosing and not state.undecided(torn) and not state.leans
+    state.advance(WORD)
+    state.advance(MARKS.closing)
+    assert not state.undecided(torn)
+    state.advance(int(Mark.CALL))
+    assert state.undecided(torn)
+    state.weigh({"set_timer": 0.0, "get_weather": -1.0})
+    assert state.leans and not state.undecided(torn)

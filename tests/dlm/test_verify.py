@@ -6,10 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from dlm.grammar import AnswerRules, GrammarFactory
+from dlm.answer_rules import AnswerRules
+from dlm.grammar import GrammarFactory, Matcher
+from dlm.names import Names
 from dlm.tokenizer import Mark
 from dlm.verify import Verdict, choose, guided, verify
-from tests.dlm.tiny import TIMER, template, tokenizer
+from tests.dlm.tiny import LIGHT, TIMER, template, tokenizer
 
 SIZE = 352
 END = int(Mark.END)
@@ -134,3 +136,40 @@ def test_a_draft_without_logits_ends_before_what_is_refused() -> None:
     forced = guided(torch.tensor([CALL[0], 20, 20, 20, 20, 20]), None, matcher)
     assert forced == CALL[: len(forced)]
     assert guided(torch.tensor([20, 21, 22]), None, matcher) == []
+
+
+TOOLS = (TIMER, LIGHT)
+EITHER = AnswerRules(TOOLS, "required", ("ten minutes",))
+
+
+def between_two() -> tuple[Matcher, int, int]:
+    """A matcher behind the mark of a call, and the tokens with which the two names begin."""
+    spelled = {one.name: template().text(one.name.replace("_", " ")) for one in TOOLS}
+    assert spelled["set_timer"][:2] == spelled["set_light"][:2]
+    matcher = FACTORY.matcher(EITHER, Names(int(Mark.CALL), spelled))
+    matcher.follow([int(Mark.CALL), *spelled["set_timer"][:2]])
+    return matcher, spelled["set_timer"][2], spelled["set_light"][2]
+
+
+def test_a_doubt_between_tools_ends_the_verification_before_it() -> None:
+    matcher, timer, light = between_two()
+    rows = wanting(timer, 50) + 0.5 * wanting(light, 50)
+    assert verify([timer], rows, matcher, END) == Verdict([], [], undecided=True)
+    matcher.weigh({"set_timer": -3.0, "set_light": 0.0})
+    verdict = verify([timer], rows, matcher, END)
+    assert verdict.accepted == [] and verdict.given[0] == light
+    assert not matcher.choosing
+
+
+def test_a_model_that_is_sure_is_not_asked_again() -> None:
+    matcher, timer, _ = between_two()
+    verdict = verify([timer], 100 * wanting(timer, 50), matcher, END)
+    assert verdict.accepted == [timer] and not verdict.undecided
+
+
+def test_drafts_lean_as_verification_does() -> None:
+    matcher, timer, light = between_two()
+    matcher.weigh({"set_timer": -3.0, "set_light": 0.0})
+    rows = wanting(timer) + 0.5 * wanting(light)
+    assert guided(torch.tensor([timer]), rows, matcher) == [light]
+    assert guided(torch.tensor([timer]), None, matcher) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.grammar import AnswerRules
+from dlm.answer_rules import AnswerRules
 from tests.dlm.answers import (
     FACTORY,
     SAID,

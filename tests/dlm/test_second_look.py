@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import queue
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from dlm.cache import Cache
+from dlm.decode import Decoder
+from dlm.dialect import MarkedCalls
+from dlm.engine import Engine
+from dlm.forwards import Asides, Forward, drive
+from dlm.second_look import SecondLook
+from dlm.template import Answer, Call, Template, Turn
+from dlm.tokenizer import Mark
+from tests.dlm.asking import ask, request
+from tests.dlm.test_score import log_probability
+from tests.dlm.tiny import (
+    DIALOGUES,
+    LIGHT,
+    TIMER,
+    TOOLS,
+    WEATHER,
+    decoder,
+    model,
+    taught,
+    template,
+    tokenizer,
+)
+
+NET = model(3, reads=True)
+MARKS = Template.calls
+END = int(Mark.END)
+SAID = "set a timer for ten minutes please"
+
+
+def look() -> SecondLook:
+    assert isinstance(MARKS, MarkedCalls)
+    return SecondLook(template(), MARKS, (*TOOLS, LIGHT))
+
+
+def spelled(*calls: Call, text: str = "") -> list[int]:
+    return template().spell(Answer(text, calls))
+
+
+TIMED = Call("set_timer", {"duration": "ten minutes", "label": "set"})
+ASKED = Call("get_weather", {"place": "paris", "day": "today"})
+
+
+def test_an_answer_without_each_of_its_optional_arguments() -> None:
+    bare = Call("set_timer", {"duration": "ten minutes"})
+    here, today = Call("get_weather", {"place": "paris"}), Call("get_weather", {"day": "today"})
+    assert look().without_one(spelled(TIMED, text="Sure.")) == [spelled(bare, text="Sure.")]
+    assert look().without_one(spelled(ASKED, TIMED)) == [
+        spelled(today, TIMED),
+        spelled(here, TIMED),
+        spelled(ASKED, bare),
+    ]
+    for nothing in (spelled(bare), spelled(text="Sure."), [int(Mark.CALL), END], [END]):
+        assert look().without_one(nothing) == []
+
+
+def finished(tokens: list[int], forwarded: int) -> Decoder:
+    """A decoder that has come to an answer's end, with so many of its tokens in the cache."""
+    prompt = template().prompt([Turn("user", SAID)], TOOLS)
+    made = decoder(NET, prompt)
+    ids = [*prompt, *tokens[:forwarded]]
+    drive(NET, made.cache, made.ask(Forward(ids, len(ids))))
+    made.cache.commit(len(ids))
+    made.progress.tokens = list(tokens)
+    return made
+
+
+@pytest.mark.parametrize("call", [TIMED, ASKED])
+@pytest.mark.parametrize("forwarded", [0, 4, 9])
+def test_the_likeliest_of_them_is_settled_for(call: Call, forwarded: int) -> None:
+    tokens = spelled(call)
+    made = finished(tokens, forwarded)
+    with closing(Engine(NET, tokenizer())) as engine:
+
+        def score(ids: list[int]) -> float:
+            return log_probability(engine, made.prompt, ids)
+
+        expected = tokens
+        while shorter := look().without_one(expected):
+            best = max([expected, *shorter], key=score)
+            if best == expected:
+                break
+            expected = best
+    drive(NET, made.cache, look().steps(made))
+    assert made.progress.tokens == expected
+    # What the cache holds is a beginning of what was said.
+    whole = [*made.prompt, *expected]
+    assert made.committed.tolist() == whole[: made.cache.length]
+
+
+def test_what_was_learned_is_kept_and_what_was_not_is_left_out() -> None:
+    user, answer = DIALOGUES[3]
+    learned = template().spell(Answer(answer.content, answer.calls))
+    first, *others = answer.calls
+    label = Call(first.name, {**first.arguments, "label": "please"})
+    more = template().spell(Answer(answer.content, (label, *others)))
+    for tokens in (learned, more):
+        made = decoder(taught(), template().prompt([user], TOOLS))
+        drive(taught(), made.cache, made.ask(Forward(made.prompt, len(made.prompt))))
+        made.cache.commit(len(made.prompt))
+        made.progress.tokens = list(tokens)
+        drive(taught(), made.cache, look().steps(made))
+        assert made.progress.tokens == learned
+
+
+def test_without_memory_for_it_the_answer_stands() -> None:
+    tokens = spelled(TIMED)
+    made = finished(tokens, 0)
+
+    class Full(Cache):
+        nbytes = 0
+
+        def copy(self, length: int, capacity: int) -> Cache:
+            raise queue.Full("no pages")
+
+    made.cache = Full(9)
+    assert list(look().steps(made)) == []
+    assert made.progress.tokens == tokens
+
+
+def test_a_request_is_looked_at_again_unless_it_is_sampled() -> None:
+    wanted = request(SAID, tools=(WEATHER, TIMER), tool_choice="required", said=(SAID,))
+    blind = model(3)
+    answers = []
+    for options in ({}, {"temperature": 0.7, "seed": 1}):
+        for made in (NET, blind):
+            with closing(Engine(made, tokenizer())) as engine:
+                answers.append(ask(engine, replace(wanted, **options)).usage.forwards)  # type: ignore[arg-type]
+    greedy, alone, sampled, sampled_alone = answers
+    assert greedy > alone
+    # Sampled, only the choice of the tool is read.
+    assert sampled <= sampled_alone + 1
+
+
+def test_what_is_asked_goes_behind_the_prompt_alone() -> None:
+    made = finished(spelled(ASKED), 4)
+    wish = next(look().steps(made))
+    assert isinstance(wish, Asides)
+    assert {cache.length for cache, _ in wish.parts} == {len(made.prompt) - 1}
+    answers = [spelled(ASKED), *look().without_one(spelled(ASKED))]
+    assert [forward.ids for _, forward in wish.parts] == [
+        [made.prompt[-1], *answer[:-1]] for answer in answers
+    ]
