@@ -12,8 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from dlm.config import ModelConfig
-from dlm.decode import Decoder, Gains, Look, Plan, Vocabulary, decode
+from dlm.decode import Decoder, Plan, Vocabulary
 from dlm.decode_block import decode_block
+from dlm.decode_causal import Aids, decode_causal
 from dlm.decode_full import decode_full
 from dlm.dialect import Dialect, MarkedCalls, ThoughtMarks
 from dlm.effort import REASONING, REFINEMENT
@@ -116,10 +117,7 @@ class Beginnings:
         # First, because one that cannot be made must not cost the keys and values that are known.
         matcher = self._matcher(live)
         decoder = self.decoder(prompt, request.max_tokens, under_way, live.thought)
-        said = request.turns[-1].content if request.turns else ""
-        gains = partial(self._readings.gains, said, live.rules.callable())
-        look = self._look(live) if plan.sampling is None else None
-        return decoder, self._decoding(decoder, plan, matcher, gains, look)
+        return decoder, self._decoding(decoder, plan, matcher, self._aids(live, plan))
 
     def decoder(
         self,
@@ -186,12 +184,20 @@ class Beginnings:
         spelled = {tool.name: self._dialect.text(names[tool.name]) for tool in tools}
         return Names(calls.call, spelled) if len(tools) > 1 else None
 
-    def _look(self, live: Live) -> Look | None:
-        """A second look at the call's arguments, where the checkpoint was taught to call."""
-        calls = self._taught_calls()
-        if calls is None or not live.rules.callable():
-            return None
-        return SecondLook(self._dialect, calls, live.rules.tools).steps
+    def _aids(self, live: Live, plan: Plan) -> Aids:
+        """What helps with calls; only a checkpoint that was taught to read requests has a say."""
+        turns, calls, tools = live.request.turns, self._dialect.calls, live.rules.callable()
+        if not (isinstance(calls, MarkedCalls) and tools and turns):
+            return Aids()
+        # Whom a tool has just answered, the result is told, most often.
+        begins = turns[-1].role == "user" and live.thought is None and not live.head
+        opening = (calls.call,) if begins else ()
+        if not self._config.reads:
+            return Aids(opening=opening)
+        gains = partial(self._readings.gains, turns[-1].content, tools)
+        greedy = plan.sampling is None
+        look = SecondLook(self._dialect, calls, live.rules.tools) if greedy else None
+        return Aids(gains, look, opening)
 
     def _taught_calls(self) -> MarkedCalls | None:
         """How calls are spelled by a checkpoint that was taught to read requests."""
@@ -203,15 +209,14 @@ class Beginnings:
         decoder: Decoder,
         plan: Plan,
         matcher: Matcher | None,
-        gains: Gains,
-        look: Look | None,
+        aids: Aids,
     ) -> Steps[None]:
         config = self._config
         if config.commit == "block":
             return decode_block(decoder, plan, matcher, config.shift)
         if config.commit == "full":
             return decode_full(decoder, plan, matcher, config.shift)
-        return decode(decoder, plan, matcher, gains, look)
+        return decode_causal(decoder, plan, matcher, aids)
 
     def _earlier(self, request: Request) -> tuple[int, ...]:
         draft = request.draft

@@ -1,17 +1,16 @@
-"""One request's decoding as a generator of the forwards that it wants (`dlm.forwards`).
+"""What all ways of decoding share: one request's cache, prompt and progress, and how to decode.
 
-Whoever runs it may interleave requests, serve several with one forward, and stop any of them
-between two steps. It knows nothing of models, threads, queues or text.
-
-`decode` is for checkpoints whose committed positions are causal: a block is drafted
-bidirectionally, then one causal forward verifies it and commits it, or commits it as it is.
+Decoding is a generator of the forwards that it wants (`dlm.forwards`): `dlm.decode_causal`,
+`dlm.decode_block`, `dlm.decode_full`. Whoever runs it may interleave requests, serve several with
+one forward, and stop any of them between two steps. It knows nothing of models, threads, queues or
+text.
 
 Shapes: T new positions, L positions of a block, V vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,22 +21,15 @@ from torch import Tensor
 
 from dlm.cache import Cache
 from dlm.dialect import Dialect
-from dlm.echo import Echo
 from dlm.effort import Refinement, Rule
 from dlm.forwards import Choice, Forward, Steps
 from dlm.grammar import Matcher
 from dlm.prefix import common_prefix
-from dlm.revision import Earlier, doubted
 from dlm.sampling import Sampling
 from dlm.unmask import Drift, Proposal, accept, propose
-from dlm.verify import Verdict, guided, verify
+from dlm.verify import guided
 
 PREFILL_CHUNK = 128
-
-Gains = Callable[[], Steps[Mapping[str, float]]]
-"""Finds out what each tool gains by something that the model does not see while it chooses."""
-Look = Callable[["Decoder"], Steps[None]]
-"""Looks at a whole answer again, and may `Decoder.settle` for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +83,7 @@ class Progress:
         tokens: Final tokens of the answer, end mark included when ``complete``.
         draft: Tokens being worked on behind them, for display; the mask id where unsure.
         forwards: Model forwards spent, prefill included.
+        prefills: Of these, forwards that only read the prompt.
         steps: Of these, forwards that denoised.
         cached: Prompt tokens that did not need a forward.
         kept: Tokens of the earlier answer that stand.
@@ -100,6 +93,7 @@ class Progress:
     tokens: list[int] = field(default_factory=list)
     draft: list[int] = field(default_factory=list)
     forwards: int = 0
+    prefills: int = 0
     steps: int = 0
     cached: int = 0
     kept: int = 0
@@ -115,6 +109,10 @@ class Decoder:
         block_size: L.
         vocabulary: Of the checkpoint.
         masks: Whether choices under a grammar are left to who runs the forwards.
+
+    Attributes:
+        progress: What it has produced.
+        undecided: Whether the last draft chose a tool in doubt (`dlm.names`).
     """
 
     def __init__(
@@ -131,6 +129,7 @@ class Decoder:
         self.vocabulary = vocabulary
         self.masks = masks
         self.progress = Progress(cached=cache.length)
+        self.undecided = False
         self._never = torch.tensor([*vocabulary.never, *vocabulary.ends])
         # Compared with every new prompt while this one is under way.
         self.ids = np.asarray(self.prompt, dtype=np.int64)
@@ -185,7 +184,11 @@ class Decoder:
         if self._masked(plan) and not matcher.choosing:
             allowed = partial(matcher.allowed, draft)
             return (yield from self.choose(wish, plan, allowed)).tokens.tolist()
-        logits = (yield from self.ask(wish)).cpu()
+        return self.noised((yield from self.ask(wish)), plan)
+
+    def noised(self, logits: Tensor, plan: Plan) -> Tensor:
+        """Logits behind the answer so far, as they are chosen from, on the CPU."""
+        logits = logits.cpu()
         if plan.sampling is None:
             return logits
         return plan.sampling.perturb(logits, len(self.progress.tokens))
@@ -202,6 +205,7 @@ class Decoder:
                 return self.prompt[start:]
             chunk = self.prompt[start:end]
             yield from self.ask(Forward(chunk, len(chunk), len(chunk) - 1, prefill=True))
+            self.progress.prefills += 1
             self.cache.commit(len(chunk))
 
     def draft(
@@ -210,6 +214,7 @@ class Decoder:
         plan: Plan,
         canvas: Sequence[int] = (),
         matcher: Matcher | None = None,
+        begun: Tensor | None = None,
     ) -> Steps[list[int]]:
         """Denoise a block that begins with the last of the known tokens.
 
@@ -219,24 +224,28 @@ class Decoder:
             plan: How often and from what confidence on.
             canvas: What the block begins with behind the known token: decided tokens, or masks.
             matcher: Of the answer so far; the draft keeps to its grammar.
+            begun: Logits of what the first step would forward, (n, V), for n positions behind the
+                known tokens, where another forward has brought them.
 
         Returns:
             The tokens behind the known ones, cut after the first end mark.
         """
         mask, refinement = self.vocabulary.mask, plan.refinement
-        tokens = torch.full((self.block_size - 1,), mask)
+        tokens = torch.full((self.block_size - 1 if begun is None else len(begun),), mask)
         tokens[: len(canvas)] = torch.tensor(canvas[: len(tokens)], dtype=torch.int64)
         masked = tokens == mask
+        self.undecided = False
         drafted = self.until_end(tokens.tolist())
         logits, drift = None, Drift() if refinement.rule is Rule.STABLE else None
         for left in range(refinement.steps, 0, -1):
             if not bool(masked[: len(drafted)].any()):
                 break
             wish = Forward([*known, *tokens.tolist()], len(known) - 1, len(known))
-            if drift is None and (matcher is None or self._masked(plan)):
-                proposal = yield from self.choose(wish, plan)
+            if begun is None and drift is None and (matcher is None or self._masked(plan)):
+                logits, proposal = None, (yield from self.choose(wish, plan))
             else:
-                logits = yield from self.ask(wish)
+                logits = (yield from self.ask(wish)) if begun is None else begun
+                begun = None
                 entropy = refinement.rule is Rule.ENTROPY
                 here = len(self.progress.tokens)
                 proposal = propose(logits, plan.sampling, here, entropy, drift)
@@ -250,10 +259,10 @@ class Decoder:
             self.progress.draft = sure[: len(drafted)].tolist()
         if matcher is None or (logits is None and not self._masked(plan)):
             return drafted
-        rows = None if logits is None else logits.cpu()
-        if rows is not None and plan.sampling is not None:
-            rows = plan.sampling.perturb(rows, len(self.progress.tokens))
-        return guided(tokens, rows, matcher)
+        rows = None if logits is None else self.noised(logits, plan)
+        guide = guided(tokens, rows, matcher)
+        self.undecided = guide.undecided
+        return guide.tokens
 
     def settle(self, tokens: list[int]) -> None:
         """Take other tokens for the answer's, and forget keys and values of those that go."""
@@ -269,35 +278,6 @@ class Decoder:
         return tokens[: tokens.index(end) + 1] if end in tokens else tokens
 
 
-def decode(
-    decoder: Decoder,
-    plan: Plan,
-    matcher: Matcher | None = None,
-    gains: Gains | None = None,
-    look: Look | None = None,
-) -> Steps[None]:
-    """Answer the prompt; `Decoder.progress` tells how far it has come.
-
-    Args:
-        decoder: Of the request.
-        plan: How to decode.
-        matcher: Of the answer's grammar.
-        gains: What each tool gains by what the model does not see while it chooses one, in nats;
-            asked where the matcher is undecided, at most once.
-        look: Taken at an answer that has come to its end.
-
-    Raises:
-        ValueError: A grammar is given for unverified drafts, which are not final left to right; or
-            no token may be generated.
-    """
-    if matcher is not None and not plan.verified:
-        raise ValueError("a grammar needs verified drafts")
-    checked(plan)
-    if not plan.verified:
-        return _drafted(decoder, plan)
-    return _verified(decoder, plan, matcher, gains, look)
-
-
 def checked(plan: Plan) -> None:
     """Refuse a plan for an answer of no tokens.
 
@@ -306,88 +286,3 @@ def checked(plan: Plan) -> None:
     """
     if plan.max_tokens < 1:
         raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")
-
-
-def _verified(
-    decoder: Decoder,
-    plan: Plan,
-    matcher: Matcher | None,
-    gains: Gains | None,
-    look: Look | None,
-) -> Steps[None]:
-    progress, end = decoder.progress, decoder.vocabulary.end
-    earlier = Earlier(plan.earlier)
-    echo = Echo(decoder.ids, decoder.vocabulary.never)
-    known = yield from decoder.prefill()
-    draft = earlier.proposed(plan.max_tokens)
-    if not draft and matcher is not None:
-        # What an answer has to begin with costs nothing beside the prompt.
-        draft = matcher.forced()[: plan.max_tokens]
-    before = progress.forwards
-    while True:
-        ids = [*known, *draft]
-        wish = Forward(ids, len(ids), len(known) - 1, prefill=not progress.tokens)
-        rows = yield from decoder.judge(wish, draft, plan, matcher)
-        verdict = verify(draft, rows, matcher, end)
-        if verdict.undecided and matcher is not None and gains is not None:
-            matcher.weigh((yield from gains()))
-            progress.forwards += 1
-            sure = len(verdict.accepted)
-            rest = verify(draft[sure:], rows[sure:], matcher, end)
-            verdict = Verdict(verdict.accepted + rest.accepted, rest.given)
-        decoder.cache.commit(len(known) + len(verdict.accepted))
-        known = verdict.given
-        progress.kept += earlier.judged(verdict)
-        progress.draft = []
-        progress.tokens += verdict.accepted
-        progress.tokens += known[: plan.max_tokens - len(progress.tokens)]
-        progress.complete = progress.tokens[-1] == end
-        room = plan.max_tokens - len(progress.tokens)
-        if progress.complete and look is not None:
-            yield from look(decoder)
-        if progress.complete or room == 0:
-            # The last tokens were never forwarded, so they stay out of the cache.
-            return
-        if draft:
-            echo.judged(len(verdict.accepted), progress.forwards - before)
-        before = progress.forwards
-        draft = earlier.proposed(room)
-        if not draft and plan.refinement.steps:
-            draft = echo.proposed(progress.tokens, room)
-            if not draft:
-                draft = (yield from decoder.draft(known, plan, (), matcher))[:room]
-
-
-def _drafted(decoder: Decoder, plan: Plan) -> Steps[None]:
-    """Commit drafts as they are; what stands of an earlier answer is the canvas that they fill."""
-    # What is committed must have been decided: as many steps as it takes.
-    plan = replace(plan, refinement=replace(plan.refinement, steps=decoder.block_size))
-    progress, end, mask = decoder.progress, decoder.vocabulary.end, decoder.vocabulary.mask
-    earlier = plan.earlier[: plan.max_tokens]
-    ids = yield from decoder.prefill()
-    size = len(ids)
-    wish = Forward([*ids, *earlier], size + len(earlier), size - 1, prefill=True)
-    logits = yield from decoder.ask(wish)
-    decoder.cache.commit(size)
-    canvas = doubted(earlier, logits.cpu(), plan.refinement.threshold, mask)
-    logits = logits[:1]
-    while True:
-        here = len(progress.tokens)
-        known = canvas[here : here + 1]
-        if known in ([], [mask]):
-            known = propose(logits, plan.sampling, here).tokens.tolist()
-        progress.tokens += known
-        progress.draft = []
-        room = plan.max_tokens - len(progress.tokens)
-        if known == [end] or room == 0:
-            break
-        draft = (yield from decoder.draft(known, plan, canvas[here + 1 :]))[:room]
-        ids = [*known, *draft]
-        logits = yield from decoder.ask(Forward(ids, len(ids), len(ids) - 1))
-        decoder.cache.commit(len(ids))
-        progress.tokens += draft
-        if progress.tokens[-1] == end or len(progress.tokens) == plan.max_tokens:
-            break
-    progress.draft = []
-    progress.complete = progress.tokens[-1] == end
-    progress.kept = sum(token != mask for token in canvas[: len(progress.tokens)])

@@ -9,6 +9,7 @@ Shapes: T new positions of one request, N of all, D width, V vocabulary.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
@@ -102,6 +103,40 @@ def parts_of(cache: Cache, wish: Wish) -> tuple[tuple[Cache, Forward], ...]:
 def answer_of(wish: Wish, served: Sequence[Served]) -> Served | list[Served]:
     """What a wish is answered with, once each of its forwards is served."""
     return list(served) if isinstance(wish, Asides) else served[0]
+
+
+def together(cache: Cache, *going: Steps[Any]) -> Steps[list[Any]]:
+    """Run several decodings side by side, what they wish at a time as one wish.
+
+    Args:
+        cache: That their own forwards go behind; of the wishes at a time at most one does.
+        going: Not begun.
+
+    Returns:
+        The result of each.
+    """
+    results: list[Any] = [None] * len(going)
+    wishes: dict[int, Wish] = {}
+
+    def send(index: int, answer: Any) -> None:
+        wishes.pop(index, None)
+        try:
+            wishes[index] = going[index].send(answer)
+        except StopIteration as over:
+            results[index] = over.value
+
+    for index in range(len(going)):
+        send(index, None)
+    while wishes:
+        asked = {index: parts_of(cache, wish) for index, wish in wishes.items()}
+        if len(asked) == 1:
+            [index] = asked
+            send(index, (yield wishes[index]))
+            continue
+        served = iter((yield Asides(tuple(part for parts in asked.values() for part in parts))))
+        for index, parts in asked.items():
+            send(index, answer_of(wishes[index], list(itertools.islice(served, len(parts)))))
+    return results
 
 
 class Runner(Protocol):

@@ -105,6 +105,8 @@ class Usage:
         cached_tokens: Of these, tokens whose keys and values were kept from before.
         answer_tokens: Of the answer, end mark and thought included.
         forwards: In all.
+        prefills: Of these, forwards that only read the prompt, its last part left out: what reads
+            that brings the answer's first token.
         steps: Of these, forwards that denoised.
         kept: Tokens of the earlier draft that stand.
         reasoning_tokens: Of the answer's, those of the thought, its closing mark included.
@@ -117,6 +119,7 @@ class Usage:
     steps: int = 0
     kept: int = 0
     reasoning_tokens: int = 0
+    prefills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +238,7 @@ class Live:
             progress.steps,
             progress.kept,
             thought,
+            progress.prefills,
         )
         if self._ending is None and progress.complete:
             answer = self._read(tokens)

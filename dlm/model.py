@@ -51,8 +51,8 @@ class Rows:
         """Where a position may look: 0, and -inf elsewhere; None where all look everywhere.
 
         Returns:
-            (1, 1, T, S). Where all are causal, in float32 on a CPU, T and S are as large as it
-            takes for a position's bits not to depend on how many are forwarded with it.
+            (1, 1, T, S). Where some are causal, in float32 on a CPU, T and S are as large as it
+            takes for their bits not to depend on what is forwarded with them.
         """
         start, end = self.cache.length, self.cache.length + self.length
         count, seen = self.length, end
@@ -74,7 +74,7 @@ class Rows:
 
     @property
     def _exact(self) -> bool:
-        return self.causal == self.length and not self.block
+        return self.causal > 0 and not self.block
 
 
 Span = tuple[int, int, KVCache, Tensor | None]
@@ -301,8 +301,8 @@ class Transformer(nn.Module):
 
         On a CPU a request's results are the same, bit for bit, whatever else is in the batch.
         Attention is computed for each request on its own, and all matrix products have numbers of
-        rows that give a row the same bits (`dlm.padding`). In float32 and int8 a request that is
-        wholly causal also gets them however many of its positions are forwarded at a time.
+        rows that give a row the same bits (`dlm.padding`). In float32 and int8 causal
+        positions also get them whatever of their own request is forwarded at a time.
 
         Args:
             ids: (N,) int64, the requests' tokens one after the other.

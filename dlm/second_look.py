@@ -10,6 +10,9 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
+from torch import Tensor
+
+from dlm.cache import Cache
 from dlm.decode import Decoder
 from dlm.dialect import Dialect, MarkedCalls
 from dlm.forwards import Asides, Forward, Steps
@@ -31,23 +34,39 @@ class SecondLook:
         self._marks = calls
         self._tools = {tool.name: tool for tool in tools}
 
-    def steps(self, decoder: Decoder) -> Steps[None]:
-        """Take arguments out of a finished answer, one by one, as long as it gets likelier."""
+    def parts(self, decoder: Decoder, answer: Sequence[int]) -> tuple[tuple[Cache, Forward], ...]:
+        """Forwards that tell how likely an answer is, and each that is shorter by an argument.
+
+        Args:
+            decoder: Whose cache holds the prompt, save its last token at most.
+            answer: Finished, its own or one that may become so.
+
+        Returns:
+            One for each; none where nothing can be left out, or there is no memory for it.
+        """
+        return self._parts(decoder, [answer, *self.without_one(answer)])
+
+    def steps(self, decoder: Decoder, rows: Sequence[Tensor] | None = None) -> Steps[None]:
+        """Take arguments out of a finished answer, one by one, as long as it gets likelier.
+
+        Args:
+            decoder: Whose answer has come to its end.
+            rows: What served `parts` of it, where they were asked for already.
+        """
         tokens = list(decoder.progress.tokens)
         while shorter := self.without_one(tokens):
             answers = [tokens, *shorter]
-            try:
-                wish = self._wish(decoder, answers)
-            except queue.Full:
-                # It is worth no failure.
-                break
-            rows = yield wish
-            decoder.progress.forwards += 1
+            if rows is None:
+                parts = self._parts(decoder, answers)
+                if not parts:
+                    break
+                rows = yield Asides(parts)
+                decoder.progress.forwards += 1
             scores = [
                 log_probability(logits, answer)
                 for logits, answer in zip(rows, answers, strict=True)
             ]
-            best = scores.index(max(scores))
+            rows, best = None, scores.index(max(scores))
             if best == 0:
                 break
             tokens = answers[best]
@@ -74,12 +93,20 @@ class SecondLook:
                 cuts.append([*tokens[:start], *tokens[end:]])
         return cuts
 
-    def _wish(self, decoder: Decoder, answers: Sequence[Sequence[int]]) -> Asides:
+    def _parts(
+        self, decoder: Decoder, answers: Sequence[Sequence[int]]
+    ) -> tuple[tuple[Cache, Forward], ...]:
+        if len(answers) < 2:
+            return ()
         known = len(decoder.prompt) - 1
         parts = []
         for answer in answers:
-            # Of the size that the dialogue's own has, whose memory is there to be used again.
-            cache = decoder.cache.copy(known, decoder.cache.capacity)
+            try:
+                # Of the size of the dialogue's own, whose memory is there to be used again.
+                cache = decoder.cache.copy(known, decoder.cache.capacity)
+            except queue.Full:
+                # It is worth no failure.
+                return ()
             ids = [decoder.prompt[-1], *answer[:-1]]
             parts.append((cache, Forward(ids, len(ids))))
-        return Asides(tuple(parts))
+        return tuple(parts)

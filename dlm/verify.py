@@ -90,7 +90,20 @@ def verify(
             return Verdict(accepted, [])
 
 
-def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """A draft that keeps to a grammar.
+
+    Attributes:
+        tokens: At most as many as were drafted, cut after the end mark.
+        undecided: Whether it chooses a tool where its logits leave a doubt (`dlm.names`).
+    """
+
+    tokens: list[int]
+    undecided: bool
+
+
+def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> Guided:
     """A draft under a grammar: what it forces is placed, what it refuses is replaced.
 
     Args:
@@ -98,15 +111,15 @@ def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> list[int]
         logits: (n, V) that they were drafted from, on the CPU; without any, the draft ends before
             the first token that is refused.
         matcher: State before the first of them; it is not moved.
-
-    Returns:
-        At most n tokens, cut after the end mark.
     """
     matcher = matcher.copy()
     drafted: list[int] = tokens.tolist()
     out: list[int] = []
+    undecided = False
     while len(out) < len(drafted):
         row: Tensor | int = drafted[len(out)]
+        if logits is not None:
+            undecided = undecided or matcher.undecided(logits[len(out)])
         if matcher.leans or not matcher.takes(drafted[len(out)]):
             if logits is None:
                 break
@@ -118,4 +131,4 @@ def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> list[int]
             break
         if matcher.end in out:
             break
-    return out[: len(drafted)]
+    return Guided(out[: len(drafted)], undecided)

@@ -25,7 +25,8 @@ from benchmarks.report import machine, percentiles, share, write
 from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
 from dlm.checkpoint import Checkpoint, load_checkpoint
-from dlm.decode import Decoder, Plan, Vocabulary, decode
+from dlm.decode import Decoder, Plan, Vocabulary
+from dlm.decode_causal import decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
@@ -126,7 +127,11 @@ def answer(
     matcher = factory.matcher(case.rules) if way.grammar else None
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
-        drive(model, cache, decode(decoder, Plan(way.refinement, way.verified, LONGEST), matcher))
+        drive(
+            model,
+            cache,
+            decode_causal(decoder, Plan(way.refinement, way.verified, LONGEST), matcher),
+        )
         seconds = time.perf_counter() - began
     return Answered(decoder.progress.tokens, decoder.progress.forwards, seconds)
 

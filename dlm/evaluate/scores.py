@@ -33,8 +33,8 @@ class Scores:
 
     Attributes:
         counts: Name of a score → (hits, cases).
-        forwards: Model forwards spent behind the prompt, and tokens they brought, for replies and
-            for calls.
+        forwards: Model forwards that brought tokens, and how many, for replies and for calls;
+            those that only read the prompt are left out.
         failures: What went wrong, in words, if it is wanted.
     """
 
@@ -51,7 +51,10 @@ class Scores:
         """What an answer cost."""
         forwards, tokens = self.forwards.get(kind, (0, 0))
         used = finished.usage
-        self.forwards[kind] = (forwards + used.forwards, tokens + used.answer_tokens)
+        self.forwards[kind] = (
+            forwards + used.forwards - used.prefills,
+            tokens + used.answer_tokens,
+        )
 
     def share(self, name: str) -> float:
         """Hits of a score per case; nan where there was none."""

@@ -34,7 +34,8 @@ def _at(effort: Effort, asked: list[Case], ask: Ask) -> dict[str, float]:
         if finished is not None:
             used = finished.usage
             name = "calls" if case.kind in CALLS else "replies"
-            spent[name].append((took_ms, used.answer_tokens, used.forwards))
+            forwards = used.forwards - used.prefills
+            spent[name].append((took_ms, used.answer_tokens, forwards))
     figures: dict[str, float] = {}
     for name, rows in spent.items():
         tokens, forwards = sum(r[1] for r in rows), sum(r[2] for r in rows)

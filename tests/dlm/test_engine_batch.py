@@ -98,7 +98,9 @@ def told(events: queue.Queue[Event]) -> list[TextDelta | Finished | str]:
         if isinstance(event, TextDelta):
             out.append(event)
         elif isinstance(event, Finished):
-            out.append(replace(event, usage=replace(event.usage, cached_tokens=0, forwards=0)))
+            out.append(
+                replace(event, usage=replace(event.usage, cached_tokens=0, forwards=0, prefills=0))
+            )
         elif isinstance(event, Failed):
             out.append(f"{type(event.error).__name__}: {event.error}")
     return out

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dlm.cache import KVCache
-from dlm.forwards import Choice, Eager, Forward, Steps, drive, forward, served
+from dlm.forwards import Asides, Choice, Eager, Forward, Steps, drive, forward, served, together
 from dlm.sampling import Sampling
 from tests.dlm.tiny import model
 
@@ -94,3 +94,43 @@ def test_a_choice_is_made_of_the_logits_that_others_get() -> None:
     assert sampled.entropy.shape == (3,)
     assert torch.equal(sampled.tokens, alone.tokens)
     assert not runner.masks
+
+
+def test_side_by_side_each_gets_what_it_would_alone() -> None:
+    own, other, third = (filled(n, i) for i, n in enumerate((4, 6, 9)))
+
+    def likeliest(token: int, count: int) -> Steps[list[int]]:
+        out = []
+        for _ in range(count):
+            logits = yield Forward([token], 1)
+            out.append(token := int(logits[0].argmax()))
+        return out
+
+    def aside(count: int) -> Steps[list[int]]:
+        out = []
+        for token in range(20, 20 + count):
+            rows = yield Asides(((other, Forward([token], 1)), (third, Forward([token], 1))))
+            out += [int(row[0].argmax()) for row in rows]
+        return out
+
+    def nothing() -> Steps[str]:
+        return "at once"
+        yield
+
+    alone = drive(NET, own, likeliest(20, 1)), drive(NET, own, aside(3))
+    rounds = 0
+
+    def counted() -> Steps[list[list[int] | str]]:
+        nonlocal rounds
+        steps = together(own, likeliest(20, 1), aside(3), nothing())
+        wish = next(steps)
+        while True:
+            rounds += 1
+            try:
+                wish = steps.send((yield wish))
+            except StopIteration as over:
+                return over.value
+
+    assert drive(NET, own, counted()) == [*alone, "at once"]
+    assert rounds == 3
+    assert drive(NET, own, together(own, nothing())) == ["at once"]

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dlm.decode import Plan, Progress, decode
+from dlm.decode import Plan, Progress
+from dlm.decode_causal import decode_causal
 from dlm.effort import REFINEMENT, Effort
 from dlm.forwards import drive
 from dlm.model import Transformer
@@ -26,7 +27,7 @@ def answered(
 ) -> Progress:
     made = decoder(net, prompt)
     plan = Plan(REFINEMENT[Effort.INSTANT], verified, longest, earlier=tuple(earlier))
-    drive(net, made.cache, decode(made, plan))
+    drive(net, made.cache, decode_causal(made, plan))
     return made.progress
 
 

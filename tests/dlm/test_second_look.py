@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
+from dlm.answer_rules import AnswerRules
 from dlm.cache import Cache
-from dlm.decode import Decoder
+from dlm.decode import Decoder, Plan
+from dlm.decode_causal import Aids, decode_causal
 from dlm.dialect import MarkedCalls
+from dlm.effort import REFINEMENT, Effort
 from dlm.engine import Engine
 from dlm.forwards import Asides, Forward, drive
+from dlm.grammar import GrammarFactory
 from dlm.second_look import SecondLook
 from dlm.template import Answer, Call, Template, Turn
 from dlm.tokenizer import Mark
@@ -137,6 +142,35 @@ def test_a_request_is_looked_at_again_unless_it_is_sampled() -> None:
     assert greedy > alone
     # Sampled, only the choice of the tool is read.
     assert sampled <= sampled_alone + 1
+
+
+class Late(SecondLook):
+    """Looks only at what is finished."""
+
+    def parts(self, decoder: Decoder, answer: Sequence[int]) -> tuple[tuple[Cache, Forward], ...]:
+        return ()
+
+
+def test_looking_while_the_answer_is_verified_gives_the_same_for_less() -> None:
+    assert isinstance(MARKS, MarkedCalls)
+    made, user = taught(), DIALOGUES[3][0]
+    rules = AnswerRules(TOOLS, "required", (user.content,))
+    grammar = GrammarFactory(tokenizer(), made.config.vocab_size).matcher(rules)
+    answer = spelled(*DIALOGUES[3][1].calls)
+    spent = []
+    for kind in (Late, SecondLook):
+        one = decoder(made, template().prompt([user], TOOLS))
+        known = one.prompt[:-1]
+        drive(made, one.cache, one.ask(Forward(known, len(known))))
+        one.cache.commit(len(known))
+        plan = Plan(REFINEMENT[Effort.INSTANT], True, 60, earlier=tuple(answer))
+        aids = Aids(look=kind(template(), MARKS, TOOLS))
+        drive(made, one.cache, decode_causal(one, plan, grammar.copy(), aids))
+        assert one.progress.tokens == answer
+        spent.append((one.progress.forwards, one.committed.tolist()))
+    (late, held), (early, kept) = spent
+    assert held == kept
+    assert early == late - 1
 
 
 def test_what_is_asked_goes_behind_the_prompt_alone() -> None:

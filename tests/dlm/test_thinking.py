@@ -10,7 +10,8 @@ from torch import Tensor
 
 from dlm.answer_rules import AnswerRules
 from dlm.cache import KVCache
-from dlm.decode import Decoder, Plan, Vocabulary, decode
+from dlm.decode import Decoder, Plan, Vocabulary
+from dlm.decode_causal import decode_causal
 from dlm.dialect import ThoughtMarks
 from dlm.effort import Reasoning, Refinement
 from dlm.forwards import Steps, drive, forward
@@ -193,7 +194,7 @@ def greedy(
     vocabulary = Vocabulary(vocabulary.mask, vocabulary.end, never)
     cache = KVCache(made.config, 400)
     decoder = Decoder(cache, prompt, made.config.block_size, vocabulary, masks)
-    steps = decode(decoder, Plan(refinement, True, 60), thinking(budget))
+    steps = decode_causal(decoder, Plan(refinement, True, 60), thinking(budget))
     if masks:
         masking(made, cache, steps)
     else:

@@ -102,24 +102,26 @@ def test_a_draft_under_a_grammar_has_what_is_forced() -> None:
     ten = template().text("ten minutes")
     # Nothing that it drafted is allowed but the value.
     drafted = [*[50] * len(CALL), *ten, END, 50, 50]
-    out = guided(torch.tensor(drafted), wanting(*drafted), matcher)
+    out = guided(torch.tensor(drafted), wanting(*drafted), matcher).tokens
     assert out == [*CALL, *ten, END]
     # The answer's own matcher still stands at its beginning, and verifies all of it.
     assert verify(out, wanting(*out, 50), matcher, END) == Verdict(out, [])
-    assert len(guided(torch.tensor([50] * 3), wanting(50, 50, 50), FACTORY.matcher(MUST))) == 3
+    assert (
+        len(guided(torch.tensor([50] * 3), wanting(50, 50, 50), FACTORY.matcher(MUST)).tokens) == 3
+    )
 
 
 def test_what_an_earlier_step_decided_stands_in_the_draft() -> None:
     rules = AnswerRules((), "none")
     drafted = template().text("ten minutes")
     rows = wanting(*[50] * len(drafted))
-    assert guided(torch.tensor(drafted), rows, FACTORY.matcher(rules)) == drafted
+    assert guided(torch.tensor(drafted), rows, FACTORY.matcher(rules)).tokens == drafted
 
 
 def test_a_draft_that_cannot_go_on_ends() -> None:
     matcher = FACTORY.matcher(MUST)
     rows = torch.full((4, SIZE), -torch.inf)
-    assert guided(torch.tensor([50] * 4), rows, matcher) == []
+    assert guided(torch.tensor([50] * 4), rows, matcher).tokens == []
 
 
 def test_tokens_chosen_elsewhere_are_verified_as_logits_are() -> None:
@@ -133,9 +135,9 @@ def test_tokens_chosen_elsewhere_are_verified_as_logits_are() -> None:
 
 def test_a_draft_without_logits_ends_before_what_is_refused() -> None:
     matcher = FACTORY.matcher(MUST)
-    forced = guided(torch.tensor([CALL[0], 20, 20, 20, 20, 20]), None, matcher)
+    forced = guided(torch.tensor([CALL[0], 20, 20, 20, 20, 20]), None, matcher).tokens
     assert forced == CALL[: len(forced)]
-    assert guided(torch.tensor([20, 21, 22]), None, matcher) == []
+    assert guided(torch.tensor([20, 21, 22]), None, matcher).tokens == []
 
 
 TOOLS = (TIMER, LIGHT)
@@ -167,9 +169,18 @@ def test_a_model_that_is_sure_is_not_asked_again() -> None:
     assert verdict.accepted == [timer] and not verdict.undecided
 
 
+def test_a_draft_that_chooses_a_tool_in_doubt_says_so() -> None:
+    matcher, timer, light = between_two()
+    torn = wanting(timer) + 0.5 * wanting(light)
+    assert guided(torch.tensor([timer]), torn, matcher).undecided
+    assert not guided(torch.tensor([timer]), 100 * wanting(timer), matcher).undecided
+    matcher.weigh({"set_timer": 0.0, "set_light": -3.0})
+    assert not guided(torch.tensor([timer]), torn, matcher).undecided
+
+
 def test_drafts_lean_as_verification_does() -> None:
     matcher, timer, light = between_two()
     matcher.weigh({"set_timer": -3.0, "set_light": 0.0})
     rows = wanting(timer) + 0.5 * wanting(light)
-    assert guided(torch.tensor([timer]), rows, matcher) == [light]
-    assert guided(torch.tensor([timer]), None, matcher) == []
+    assert guided(torch.tensor([timer]), rows, matcher).tokens == [light]
+    assert guided(torch.tensor([timer]), None, matcher).tokens == []
