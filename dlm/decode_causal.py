@@ -8,6 +8,7 @@ what a finished answer is looked at again with, goes along with the verification
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -96,6 +97,10 @@ class _Verified:
         self.known: list[int] = []
         # Logits of the next draft's first step, where they are known already.
         self.begun: Tensor | None = None
+        # Where gains changed the choice of a tool: the tokens before it, and the model's own way.
+        self.other: tuple[int, Matcher] | None = None
+        # What a second look at the answer wants, where it was asked for with the verification.
+        self.seen: Sequence[Tensor] | None = None
 
     def steps(self) -> Steps[None]:
         """See `decode_causal`."""
@@ -109,7 +114,7 @@ class _Verified:
             yield from self._verify(draft or opening)
         # An answer of the kind that was expected is most often drafted right.
         expected = bool(opening) and self.begun is not None
-        while not progress.complete and self._room:
+        while self._room and (not progress.complete or self._goes_back()):
             before, costly = progress.forwards, self.begun is None
             draft = yield from self._draft()
             goes_on = 0 < len(draft) < self._room and draft[-1] != self.decoder.vocabulary.end
@@ -117,6 +122,8 @@ class _Verified:
             accepted = yield from verify(draft)
             if draft and costly:
                 self.echo.judged(accepted, progress.forwards - before)
+        if progress.complete and self.aids.look is not None:
+            yield from self.aids.look.steps(self.decoder, self.seen)
 
     @property
     def _room(self) -> int:
@@ -178,9 +185,7 @@ class _Verified:
             self._weighed(),
         )
         accepted = yield from self._take(draft, rows, gains)
-        look, progress = self.aids.look, decoder.progress
-        if progress.complete and look is not None:
-            yield from look.steps(decoder, seen if progress.tokens == whole else None)
+        self.seen = seen if tokens == whole else None
         return accepted
 
     def _looked_at(self, answer: list[int]) -> Steps[Sequence[Tensor] | None]:
@@ -213,10 +218,8 @@ class _Verified:
             if gains is None:
                 gains = yield from self.aids.gains()
                 progress.forwards += 1
-            matcher.weigh(gains)
             sure = len(verdict.accepted)
-            rest = verify(draft[sure:], rows[sure:], matcher, end)
-            verdict = Verdict(verdict.accepted + rest.accepted, rest.given)
+            verdict = self._weigh(verdict.accepted, draft[sure:], rows[sure:], gains)
         decoder.cache.commit(len(self.known) + len(verdict.accepted))
         self.known = verdict.given
         progress.kept += self.earlier.judged(verdict)
@@ -225,6 +228,45 @@ class _Verified:
         progress.tokens += self.known[: self._room]
         progress.complete = progress.tokens[-1] == end
         return len(verdict.accepted)
+
+    def _weigh(
+        self,
+        accepted: list[int],
+        draft: list[int],
+        rows: Tensor | Sequence[int],
+        gains: Mapping[str, float],
+    ) -> Verdict:
+        """Judge the rest of a draft from where tools part, by what they gain."""
+        assert self.matcher is not None
+        own, end = self.matcher.copy(), self.decoder.vocabulary.end
+        own.weigh(dict.fromkeys(gains, 0.0))
+        self.matcher.weigh(gains)
+        before = own.copy()
+        alone, rest = (verify(draft, rows, way, end) for way in (own, self.matcher))
+        if (alone.accepted + alone.given)[0] != (rest.accepted + rest.given)[0]:
+            self.other = (len(self.decoder.progress.tokens) + len(accepted), before)
+        return Verdict(accepted + rest.accepted, rest.given)
+
+    def _goes_back(self) -> bool:
+        """Go back to the first tool's choice if gains changed it and several calls came of it.
+
+        The user's words were read as one request for one tool.
+        """
+        if self.other is None or self.matcher is None or not self.matcher.several:
+            return False
+        decoder, (count, own) = self.decoder, self.other
+        self.other = None
+        tokens = decoder.progress.tokens[:count]
+        try:
+            # What comes behind the last of them is to be chosen again.
+            length = len(decoder.prompt) + count - 1
+            decoder.cache = decoder.cache.copy(length, decoder.cache.capacity)
+        except queue.Full:
+            return False
+        decoder.progress.tokens, decoder.progress.complete = tokens, False
+        self.known, self.matcher, self.begun = tokens[-1:], own, None
+        self.earlier = Earlier(())
+        return True
 
 
 def _drafted(decoder: Decoder, plan: Plan) -> Steps[None]:

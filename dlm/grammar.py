@@ -106,6 +106,11 @@ class Matcher:
         """Whether what comes next is not the model's choice alone."""
         return self._names is not None and self._names.leans
 
+    @property
+    def several(self) -> bool:
+        """Whether the answer has more calls than the one whose tool was chosen by more."""
+        return self._names is not None and self._names.calls > 1
+
     def undecided(self, logits: Tensor) -> bool:
         """Whether tools part here, the model is in doubt, and nothing else was asked (`weigh`)."""
         return self._names is not None and self._names.undecided(logits)

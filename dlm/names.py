@@ -24,6 +24,7 @@ class Names:
 
     Attributes:
         over: Whether the first call's name is written.
+        calls: How many calls the answer has begun.
     """
 
     def __init__(self, call: int, spelled: Mapping[str, Sequence[int]]) -> None:
@@ -34,6 +35,7 @@ class Names:
         self._written = -1
         self._parting: dict[int | None, list[str]] = {}
         self.over = False
+        self.calls = 0
 
     @property
     def leans(self) -> bool:
@@ -42,6 +44,7 @@ class Names:
 
     def follow(self, token: int) -> None:
         """Go on with a token of the answer."""
+        self.calls += token == self._call
         if self.over:
             return
         if self._written < 0:
@@ -92,7 +95,8 @@ class Names:
         """One that stands at the same place and goes on by itself."""
         twin = Names(self._call, {})
         twin._spelled, twin._gains = self._spelled, self._gains
-        twin._written, twin._parting, twin.over = self._written, self._parting, self.over
+        twin._written, twin._parting = self._written, self._parting
+        twin.over, twin.calls = self.over, self.calls
         return twin
 
     def _part(self, left: Sequence[str]) -> None:

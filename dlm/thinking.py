@@ -49,6 +49,11 @@ class Thinking(Matcher):
         """See `Matcher.leans`."""
         return self._over and self._answer.leans
 
+    @property
+    def several(self) -> bool:
+        """See `Matcher.several`."""
+        return self._over and self._answer.several
+
     def undecided(self, logits: Tensor) -> bool:
         """See `Matcher.undecided`."""
         return self._over and self._answer.undecided(logits)
