@@ -27,6 +27,7 @@ def recordings(count: int) -> list[Traced]:
 def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (fit_endings, cross_fitted):
         monkeypatch.setattr(module, "FOLDS", 2)
+    monkeypatch.setattr(cross_fitted, "DEALS", 2)
     monkeypatch.setattr(cross_fitted, "DRAWS", 50)
 
 
@@ -62,7 +63,7 @@ def test_no_network_has_met_a_recording_it_judges_nor_that_with_a_pause(
 
     monkeypatch.setattr(fit_endings, "of_pauses", watched)
     heard = recordings(5)
-    networks = unseen(heard, of_messages(MESSAGES))
+    networks = unseen(heard, of_messages(MESSAGES), seed=3)
     ids = [id(network) for network in networks.values()]
     by_name = dict(zip(networks, ids, strict=True))
     assert len(set(ids)) == len(met) == 2
@@ -95,12 +96,26 @@ def test_the_least_dead_air_is_that_of_the_best_setting_within_the_budget() -> N
 
 @pytest.mark.usefixtures("few_folds")
 def test_a_ratio_has_an_interval_and_none_where_a_rule_cuts_off_too_many() -> None:
-    said = [Traced(str(i), "command", ()) for i in range(8)]
+    names = [str(i) for i in range(8)]
     half: list[float | None] = [300.0, 500.0] * 4
     found = {ALONE: {1.0: [800.0] * 8}, OURS: {1.0: half}}
-    told = ratio(said, found, 0.05)
+    told = ratio(names, found, 0.05)
     assert told["ratio"] == 0.5
     assert told["low"] < 0.5 < told["high"]
     assert 0 < told["at_most_half"] < 1
-    lost = ratio(said, {**found, OURS: {1.0: [None] * 8}}, 0.05)
+    lost = ratio(names, {**found, OURS: {1.0: [None] * 8}}, 0.05)
     assert lost == {"ratio": None, "low": None, "high": None, "at_most_half": 0.0}
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_another_seed_deals_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_endings, "FOLDS", 2)
+    monkeypatch.setattr(fit_endings, "STEPS", 1)
+    heard, texts = recordings(8), of_messages(MESSAGES)
+
+    def dealt(seed: int) -> set[frozenset[str]]:
+        found = unseen(heard, texts, seed)
+        return {frozenset(n for n in found if found[n] is found[one]) for one in found}
+
+    assert len({frozenset(dealt(seed)) for seed in range(4)}) > 1
+    assert dealt(2) == dealt(2)
