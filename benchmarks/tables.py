@@ -259,12 +259,22 @@ def endings(told: dict[str, Any]) -> list[list[str]]:
 
 def dead_air(told: dict[str, Any]) -> list[list[str]]:
     """The least mean dead air within a share of turns cut off, of endpointing.json."""
-    found = told["figures"]["least_dead_air_within_false_cutoffs"]
+    figures = told["figures"]
+    found, over_all = (
+        part.get("least_dead_air_within_false_cutoffs", {})
+        for part in (figures, figures.get("cross_fitted", {}))
+    )
     budgets = list(next(iter(found.values())))
-    rows = [["mean (median) dead air", *[f"at most {budget} cut off" for budget in budgets]]]
-    for rule, at in found.items():
-        cells = [f"{_ms(p['mean_ms'])} ({_ms(p['p50_ms'])})" if p else "" for p in at.values()]
-        rows.append([rule, *cells])
+    heads = [f"at most {budget} cut off" for budget in budgets]
+    rows = [["mean (median) dead air", "recordings", *heads]]
+    for which, rules in (("held out", found), ("all, cross-fitted", over_all)):
+        for rule, at in rules.items():
+            cells = [f"{_ms(p['mean_ms'])} ({_ms(p['p50_ms'])})" if p else "" for p in at.values()]
+            rows.append([rule, which, *cells])
+    if over_all:
+        ratios = figures["cross_fitted"]["ratio"]
+        cells = [_with_interval(ratios[budget]) for budget in budgets]
+        rows.append(["ratio of the two (95% interval)", "all, cross-fitted", *cells])
     return rows
 
 
@@ -348,6 +358,14 @@ def _rate(share: dict[str, Any]) -> str:
     if not share["of"]:
         return ""
     return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
+
+
+def _with_interval(found: dict[str, Any]) -> str:
+    """A ratio with its interval; an end that is not known is left open."""
+    if found["ratio"] is None:
+        return ""
+    low, high = ("…" if end is None else f"{end:.2f}" for end in (found["low"], found["high"]))
+    return f"{found['ratio']:.2f} ({low} to {high})"
 
 
 def main() -> int:

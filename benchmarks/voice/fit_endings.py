@@ -37,12 +37,12 @@ import soundfile
 from numpy.typing import NDArray
 
 from benchmarks.report import ROOT
-from benchmarks.voice.endpointing import (
+from benchmarks.voice.dead_air import (
     BARS,
     BUDGETS,
     Point,
     cheapest,
-    grouped,
+    domain,
     is_held_out,
     kept,
     point_of,
@@ -74,6 +74,8 @@ HIDDEN_SHARE = 0.5
 Matrix = NDArray[np.float64]
 Message = tuple[list[tuple[str, float]], int]
 Examples = tuple[Matrix, Matrix, Matrix]
+Odds = Mapping[tuple[str, Cues], float]
+"""Name of a recording, and what was known at a pause → log odds that the turn is over."""
 
 
 def messages(count: int, seed: int = SEED) -> Iterator[Message]:
@@ -170,10 +172,12 @@ def fit(pauses: Examples, texts: Examples) -> dict[str, Matrix]:
     return {name: value.detach().numpy() for name, value in found().items()}
 
 
-def unseen(heard: Sequence[Traced], texts: Examples) -> dict[str, Mapping[str, Matrix]]:
-    """Name of a recording → the network fitted without it."""
+def unseen(
+    heard: Sequence[Traced], texts: Examples, seed: int = SEED
+) -> dict[str, Mapping[str, Matrix]]:
+    """Name of a recording → the network fitted without it; the seed deals the folds."""
     names = sorted({traced.name for traced in heard})
-    order = np.random.default_rng(SEED).permutation(len(names))
+    order = np.random.default_rng(seed).permutation(len(names))
     folds = {names[at]: n % FOLDS for n, at in enumerate(order)}
     found = [
         fit(of_pauses([t for t in heard if folds[t.name] != fold]), texts) for fold in range(FOLDS)
@@ -181,17 +185,33 @@ def unseen(heard: Sequence[Traced], texts: Examples) -> dict[str, Mapping[str, M
     return {name: found[fold] for name, fold in folds.items()}
 
 
-def judged(
-    heard: Sequence[Traced], limits: Limits, networks: Mapping[str, Mapping[str, Matrix]]
-) -> Point:
-    """False cutoffs and dead air of recordings under limits, each by its own network."""
+def odds_by(heard: Sequence[Traced], networks: Mapping[str, Mapping[str, Matrix]]) -> Odds:
+    """Log odds that each pause with words is the end, by its own recording's network."""
+    return {
+        (traced.name, pause.cues): float(score(_inputs(pause.cues), networks[traced.name]))
+        for traced in heard
+        for pause in traced.pauses
+        if pause.cues.text
+    }
 
-    def wait(weights: Mapping[str, Matrix], cues: Cues) -> float:
-        odds = float(score(_inputs(cues), weights)) if cues.text else 0.0
-        return silence_within(cues, limits, odds)
 
-    found = [dead_air_ms(t, partial(wait, networks[t.name])) for t in heard]
-    return point_of(found, limits.bar)
+def judged_each(heard: Sequence[Traced], limits: Limits, odds: Odds) -> list[float | None]:
+    """Dead air of each recording under limits, in milliseconds; None where it was cut off."""
+
+    def wait(name: str, cues: Cues) -> float:
+        return silence_within(cues, limits, odds[name, cues] if cues.text else 0.0)
+
+    return [dead_air_ms(traced, partial(wait, traced.name)) for traced in heard]
+
+
+def judged(heard: Sequence[Traced], limits: Limits, odds: Odds) -> Point:
+    """False cutoffs and dead air of recordings under limits."""
+    return point_of(judged_each(heard, limits, odds), limits.bar)
+
+
+def message_examples(fresh: bool) -> Examples:
+    """`of_messages` of what the network is fitted to, from a file if it is there."""
+    return of_messages(kept("messages", lambda: list(messages(MESSAGES)), fresh))
 
 
 def fit_network(fresh: bool, out: Path) -> None:
@@ -201,13 +221,11 @@ def fit_network(fresh: bool, out: Path) -> None:
     # Matrices this small only wait for a second thread.
     torch.set_num_threads(1)
     tuning = [t for t in traces(fresh) if not is_held_out(t.name)]
-    groups = grouped(tuning)
-    heard = groups["in domain"] + groups["in domain, with pauses"]
-    texts = of_messages(kept("messages", lambda: list(messages(MESSAGES)), fresh))
-    networks = unseen(tuning, texts)
+    heard, texts = domain(tuning), message_examples(fresh)
+    odds = odds_by(heard, unseen(tuning, texts))
     for profile, limits in PROFILES.items():
-        print(profile, judged(heard, limits, networks))
-    tried = [judged(heard, within(bar), networks) for bar in BARS]
+        print(profile, judged(heard, limits, odds))
+    tried = [judged(heard, within(bar), odds) for bar in BARS]
     for budget in BUDGETS:
         print(f"at most {budget:.0%} cut off:", cheapest(tried, budget))
     np.savez_compressed(out, **fit(of_pauses(tuning), texts))  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ from benchmarks.voice.corpus import (
     spread,
     with_pauses,
 )
-from benchmarks.voice.endpointing import is_held_out
+from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.figures import Said, answered, cutoffs
 from voice.demo_server import EMBEDDED, as_arguments, serving
 from voice.turn_end import Profile

@@ -24,7 +24,7 @@ import soundfile
 import soxr
 
 from benchmarks.report import ROOT
-from benchmarks.voice.endpointing import is_held_out
+from benchmarks.voice.dead_air import is_held_out
 from voice.types import SAMPLE_RATE_HZ, Samples, Segment
 
 SPEECH = ROOT.parent / "shared" / "data" / "speech"

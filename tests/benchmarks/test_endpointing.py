@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from benchmarks.voice import endpointing
 from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.endpointing import (
-    cheapest,
-    curve,
-    grouped,
-    is_held_out,
-    kept,
-    ours,
-    profile_figures,
-    silence_only,
-)
+from benchmarks.voice.dead_air import cheapest, curve, grouped, silence_only
+from benchmarks.voice.endpointing import ours, profile_figures
 from benchmarks.voice.pauses import Met, Traced, Tracer, dead_air_ms, heard_pauses
 from voice.turn_end import Cues
 
@@ -46,18 +33,6 @@ def test_what_knows_more_waits_less_for_as_few_cutoffs() -> None:
     assert cheapest(curve(heard, silence_only, [100]), 0.5) is None
 
 
-def test_what_was_found_is_kept_until_it_is_to_be_found_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(endpointing, "KEPT", tmp_path / "new")
-    counted = iter(range(9))
-    assert kept("count", lambda: next(counted), fresh=False) == 0
-    assert kept("count", lambda: next(counted), fresh=False) == 0
-    assert kept("count", lambda: next(counted), fresh=True) == 1
-    monkeypatch.setattr(endpointing, "shipped_checkpoint", lambda: {"small": "another"})
-    assert kept("count", lambda: next(counted), fresh=False) == 2
-
-
 def test_figures_are_of_groups_and_profiles() -> None:
     groups = grouped([traced(), traced(400, kind="demo, pause"), traced(kind="read")])
     assert {name: len(group) for name, group in groups.items()} == {
@@ -68,12 +43,6 @@ def test_figures_are_of_groups_and_profiles() -> None:
     figures = profile_figures(groups["in domain"])
     waits = [figures[name]["dead_air_ms"]["p50"] for name in ("eager", "balanced", "patient")]
     assert waits == sorted(waits)
-
-
-def test_the_halves_never_change() -> None:
-    halves = [is_held_out(f"order-{number:02}") for number in range(1, 25)]
-    assert sum(halves) == pytest.approx(12, abs=5)
-    assert is_held_out("order-01") == is_held_out("order-01")
 
 
 def test_a_recording_is_met_with_all_cues() -> None:

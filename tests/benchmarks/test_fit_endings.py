@@ -8,6 +8,7 @@ from benchmarks.voice.fit_endings import (
     fit,
     judged,
     logistic,
+    odds_by,
     of_messages,
     of_pauses,
     ranking,
@@ -73,4 +74,6 @@ def test_the_network_learns_what_tells_them_apart_and_is_the_same_twice(
         for text, opinion in (("what time", 0.001), ("what time is it now", 0.9))
     )
     assert done > begun + 4
-    assert judged(recordings, PROFILES[Profile.PATIENT], unseen(recordings, texts)).cut == 0
+    odds = odds_by(recordings, unseen(recordings, texts))
+    assert len(odds) == 4 * 2
+    assert judged(recordings, PROFILES[Profile.PATIENT], odds).cut == 0

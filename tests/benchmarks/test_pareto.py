@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.voice.endpointing import is_held_out
+from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.figures import Said
 from benchmarks.voice.pareto import (
     Point,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from benchmarks.voice.endpointing import is_held_out
+from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.short_words import (
     HELD_OUT_VARIANTS,
     VARIANTS,

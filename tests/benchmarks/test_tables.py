@@ -9,6 +9,7 @@ from benchmarks.report import RESULTS
 from benchmarks.tables import (
     DOCUMENTS,
     TABLES,
+    dead_air,
     drafting,
     filled,
     memory,
@@ -106,3 +107,19 @@ def test_memory_says_whether_it_is_flat() -> None:
     assert rows[2] == ["after 20 turns", "450 MiB", "30 MiB"]
     assert rows[-1] == ["growth per turn from turn 100 on: flat", "3 ± 2 KiB", ""]
     assert len(memory({"figures": {**figures, "second_half": None}})) == len(rows) - 1
+
+
+def test_dead_air_over_all_recordings_stands_beside_the_held_out_half() -> None:
+    point = {"mean_ms": 500, "p50_ms": 300}
+    half = {"least_dead_air_within_false_cutoffs": {"silence": {"5%": point, "3%": None}}}
+    known = {"ratio": 0.5, "low": 0.44, "high": None, "at_most_half": 0.5}
+    unknown = {"ratio": None, "low": None, "high": None, "at_most_half": 0.0}
+    over_all = {**half, "ratio": {"5%": known, "3%": unknown}}
+    rows = dead_air({"figures": {**half, "cross_fitted": over_all}})
+    assert rows[0][2:] == ["at most 5% cut off", "at most 3% cut off"]
+    assert rows[1:] == [
+        ["silence", "held out", "500 ms (300 ms)", ""],
+        ["silence", "all, cross-fitted", "500 ms (300 ms)", ""],
+        ["ratio of the two (95% interval)", "all, cross-fitted", "0.50 (0.44 to …)", ""],
+    ]
+    assert dead_air({"figures": half}) == rows[:2]

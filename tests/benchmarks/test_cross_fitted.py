@@ -1,0 +1,121 @@
+"""Recordings are made up, so that what the figures over all of them should be is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.voice import cross_fitted, fit_endings
+from benchmarks.voice.cross_fitted import ALONE, OURS, draws, least_ms, ratio
+from benchmarks.voice.fit_endings import of_messages, unseen
+from benchmarks.voice.pauses import Met, Traced
+from voice.turn_end import Cues
+
+NAN = float("nan")
+MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1)]
+
+
+def recordings(count: int) -> list[Traced]:
+    """Each as it is and with a pause of 900 ms behind words that are not all."""
+    end = Met(None, 20.0, Cues("what time is it now", opinion=0.9))
+    begun = Met(900.0, 0.0, Cues("what time", opinion=0.001))
+    whole = [Traced(str(i), "command", (end,)) for i in range(count)]
+    return whole + [Traced(str(i), "command, pause", (begun, end)) for i in range(count)]
+
+
+@pytest.fixture
+def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (fit_endings, cross_fitted):
+        monkeypatch.setattr(module, "FOLDS", 2)
+    monkeypatch.setattr(cross_fitted, "DEALS", 2)
+    monkeypatch.setattr(cross_fitted, "DRAWS", 50)
+
+
+@pytest.mark.usefixtures("one_thread", "few_folds")
+def test_both_rules_are_tried_on_all_recordings_and_compared() -> None:
+    heard = recordings(6)
+    figures = cross_fitted.cross_fitted(heard, of_messages(MESSAGES))
+    assert (figures["recordings"], figures["of_them_not_made_by_pauses"]) == (12, 6)
+    least = {
+        rule: figures["least_dead_air_within_false_cutoffs"][rule]["5%"]["mean_ms"]
+        for rule in (ALONE, OURS)
+    }
+    # 900 ms have to pass before silence alone may end a turn, and its settings are 20 ms apart.
+    assert least[ALONE] == 920 + 20
+    assert least[OURS] < least[ALONE] / 2
+    found = figures["ratio"]["5%"]
+    assert found["ratio"] == pytest.approx(least[OURS] / least[ALONE], abs=0.001)
+    assert found["low"] == found["ratio"] == found["high"], "all recordings are alike"
+    assert found["at_most_half"] == 1
+    assert figures == cross_fitted.cross_fitted(heard, of_messages(MESSAGES))
+
+
+@pytest.mark.usefixtures("one_thread", "few_folds")
+def test_no_network_has_met_a_recording_it_judges_nor_that_with_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    met: dict[int, set[str]] = {}
+    of_pauses = fit_endings.of_pauses
+
+    def watched(heard: list[Traced]) -> fit_endings.Examples:
+        met[len(met)] = {traced.name for traced in heard}
+        return of_pauses(heard)
+
+    monkeypatch.setattr(fit_endings, "of_pauses", watched)
+    heard = recordings(5)
+    networks = unseen(heard, of_messages(MESSAGES), seed=3)
+    ids = [id(network) for network in networks.values()]
+    by_name = dict(zip(networks, ids, strict=True))
+    assert len(set(ids)) == len(met) == 2
+    for learned in met.values():
+        left_out = {traced.name for traced in heard} - learned
+        assert left_out
+        assert len({by_name[name] for name in left_out}) == 1
+        assert not {by_name[name] for name in left_out} & {by_name[name] for name in learned}
+
+
+def test_a_recording_is_drawn_with_all_that_was_made_of_it() -> None:
+    times = draws(["a", "b", "a", "c", "a"])
+    assert (times[:, 0] == times[:, 2]).all()
+    assert (times[:, 0] == times[:, 4]).all()
+    assert (times[:, [0, 1, 3]].sum(axis=1) == 3).all()
+    assert times[:, 0].mean() == pytest.approx(1, abs=0.1)
+    assert times[:, 0].std() > 0.5
+    assert (times == draws(["a", "b", "a", "c", "a"])).all()
+
+
+def test_the_least_dead_air_is_that_of_the_best_setting_within_the_budget() -> None:
+    table = np.array([[100.0, NAN, NAN, 100.0], [200.0, 300.0, NAN, 400.0], [900.0] * 4])
+    once, last = np.ones(4), np.array([0.0, 0.0, 0.0, 2.0])
+    third = np.array([0.0, 0.0, 1.0, 0.0])
+    times = np.array([once, last, third])
+    assert least_ms(table, times, 0.25) == pytest.approx([300, 100, 900])
+    assert least_ms(table, times, 0.1) == pytest.approx([900, 100, 900])
+    assert least_ms(table[:2], times, 0.1) == pytest.approx([np.inf, 100, np.inf])
+
+
+@pytest.mark.usefixtures("few_folds")
+def test_a_ratio_has_an_interval_and_none_where_a_rule_cuts_off_too_many() -> None:
+    names = [str(i) for i in range(8)]
+    half: list[float | None] = [300.0, 500.0] * 4
+    found = {ALONE: {1.0: [800.0] * 8}, OURS: {1.0: half}}
+    told = ratio(names, found, 0.05)
+    assert told["ratio"] == 0.5
+    assert told["low"] < 0.5 < told["high"]
+    assert 0 < told["at_most_half"] < 1
+    lost = ratio(names, {**found, OURS: {1.0: [None] * 8}}, 0.05)
+    assert lost == {"ratio": None, "low": None, "high": None, "at_most_half": 0.0}
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_another_seed_deals_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_endings, "FOLDS", 2)
+    monkeypatch.setattr(fit_endings, "STEPS", 1)
+    heard, texts = recordings(8), of_messages(MESSAGES)
+
+    def dealt(seed: int) -> set[frozenset[str]]:
+        found = unseen(heard, texts, seed)
+        return {frozenset(n for n in found if found[n] is found[one]) for one in found}
+
+    assert len({frozenset(dealt(seed)) for seed in range(4)}) > 1
+    assert dealt(2) == dealt(2)
