@@ -44,6 +44,15 @@ class Cache(ABC):
             ValueError: So many are not committed, or do not fit.
         """
 
+    @abstractmethod
+    def cut(self, length: int) -> Cache:
+        """This cache with no more than ``length`` committed positions; its own, or another.
+
+        Raises:
+            ValueError: So many are not committed.
+            queue.Full: There is no memory for another now.
+        """
+
     def commit(self, positions: int) -> None:
         """Keep that many of the positions written last.
 
@@ -116,6 +125,12 @@ class KVCache(Cache):
     def nbytes(self) -> int:
         """Memory of the buffers, used or not."""
         return self._nbytes
+
+    def cut(self, length: int) -> KVCache:
+        """See `Cache.cut`."""
+        self._check_copy(length, self.capacity)
+        self.length = length
+        return self
 
     def write(
         self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0

@@ -10,6 +10,7 @@ Shapes: T new positions, L positions of a block, V vocabulary.
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -265,11 +266,17 @@ class Decoder:
         return guide.tokens
 
     def settle(self, tokens: list[int]) -> None:
-        """Take other tokens for the answer's, and forget keys and values of those that go."""
+        """Take other tokens for the answer's, and forget keys and values of those that go.
+
+        Where there is no memory for that the answer stands.
+        """
         shared = common_prefix(np.asarray(self.progress.tokens), np.asarray(tokens))
         length = len(self.prompt) + shared
         if length < self.cache.length:
-            self.cache = self.cache.copy(length, self.cache.capacity)
+            try:
+                self.cache = self.cache.cut(length)
+            except queue.Full:
+                return
         self.progress.tokens = tokens
 
     def until_end(self, tokens: Sequence[int]) -> list[int]:

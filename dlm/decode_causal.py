@@ -259,8 +259,7 @@ class _Verified:
         tokens = decoder.progress.tokens[:count]
         try:
             # What comes behind the last of them is to be chosen again.
-            length = len(decoder.prompt) + count - 1
-            decoder.cache = decoder.cache.copy(length, decoder.cache.capacity)
+            decoder.cache = decoder.cache.cut(len(decoder.prompt) + count - 1)
         except queue.Full:
             return False
         decoder.progress.tokens, decoder.progress.complete = tokens, False

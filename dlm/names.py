@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 CERTAIN = 0.999
@@ -85,7 +86,8 @@ class Names:
             return logits
         gains = self._gains
         best = {token: max(gains[tool] for tool in left) for token, left in self._parting.items()}
-        leant = logits + best.get(None, 0.0)
+        # What no name goes on with is another spelling, unless a whole name may end here.
+        leant = logits + best.get(None, -torch.inf)
         for token, gain in best.items():
             if token is not None:
                 leant[token] = logits[token] + gain

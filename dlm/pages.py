@@ -130,3 +130,7 @@ class PagedCache(Cache):
             tensor[:, :, other.pages[whole], :rest] = tensor[:, :, self.pages[whole], :rest]
         other.length = length
         return other
+
+    def cut(self, length: int) -> PagedCache:
+        """Another, because others may hold the pages that would be written anew."""
+        return self.copy(length, self.capacity)

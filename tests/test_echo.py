@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voice.audio import StreamResampler
-from voice.echo import EchoCanceller, can_cancel
+from voice.echo import SETTLING_S, EchoCanceller, can_cancel
 from voice.recordings import load
 from voice.types import SAMPLE_RATE_HZ, Samples
 from voice.virtual_audio import room_tone
@@ -62,6 +62,36 @@ def test_the_user_stays_while_both_speak() -> None:
     both[at : at + len(user)] += user
     out = cleaned(voice, both.clip(-32768, 32767).astype(np.int16))
     assert level(out[at : at + len(user)]) > level(user) - 9
+
+
+def loudest(samples: Samples) -> float:
+    """The level of the loudest tenth of a second."""
+    return max(level(samples[at : at + 1600]) for at in range(0, len(samples) - 1599, 1600))
+
+
+@pytest.mark.parametrize(
+    ("dry_ms", "swallowed_ms"),
+    [(100, 0), (200, 0), (500, 0), (1000, 0), (0, 100), (0, 300), (0, 1000), (0, 3000), (200, 100)],
+)
+def test_a_while_after_a_dropout_the_voice_is_taken_out_again(
+    dry_ms: int, swallowed_ms: int
+) -> None:
+    voice = np.concatenate([agent(), agent()])
+    before = 3 * SAMPLE_RATE_HZ
+    dry, swallowed = (ms * SAMPLE_RATE_HZ // 1000 for ms in (dry_ms, swallowed_ms))
+    silence = np.zeros(dry, np.int16)
+    heard = echo_of(np.concatenate([voice[:before], silence, voice[before + swallowed :]]))
+    canceller, out, handed = EchoCanceller(SAMPLE_RATE_HZ, SAMPLE_RATE_HZ, delay_ms=100), [], 0
+    for at in range(0, len(heard) // 320 * 320, 320):
+        if not before <= at < before + dry:
+            # A driver that finds its buffer empty takes a lot at once, of which nothing sounds.
+            count = 320 + swallowed * (at == before + dry)
+            canceller.played(voice[handed : handed + count])
+            handed += count
+        out.append(canceller.clean(heard[at : at + 320]))
+    settled = before + dry + int(SETTLING_S * SAMPLE_RATE_HZ)
+    assert loudest(np.concatenate(out)[before:settled]) > 50
+    assert loudest(np.concatenate(out)[settled:]) < 40
 
 
 def test_blocks_of_any_length() -> None:

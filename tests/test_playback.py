@@ -78,6 +78,15 @@ def test_silence_is_foreseen(queue: PlaybackQueue):
     assert queue.silent_from_s(9.0) == pytest.approx(5.07)
 
 
+def test_what_is_held_does_not_sound(queue: PlaybackQueue):
+    queue.push("a", ramp(1, 100))
+    queue.pull(20, 5.0)
+    queue.hold()
+    assert queue.silent_from_s(5.0) == pytest.approx(5.02)
+    queue.release()
+    assert queue.silent_from_s(5.0) == pytest.approx(5.1)
+
+
 def test_two_threads_lose_nothing(queue: PlaybackQueue):
     total = 50_000
     pulled: list[np.ndarray] = []

@@ -1,6 +1,8 @@
+import math
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -120,6 +122,12 @@ class StereoOnlyPortAudio:
 class Times:
     currentTime = 5.0
     outputBufferDacTime = 0.0
+    inputBufferAdcTime = 0.0
+
+
+def flags(*names):
+    known = ("input_overflow", "input_underflow", "output_overflow", "output_underflow")
+    return SimpleNamespace(**{name: name in names for name in known})
 
 
 def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(monkeypatch):
@@ -128,22 +136,56 @@ def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(monkeypat
     card = SoundCard("", "3")
     assert card.input_rate_hz == card.queue.rate_hz == 48_000
     heard = []
-    with card.running(heard.append):
+    with card.running(lambda samples, captured_s: heard.append((samples, captured_s))):
         microphone, loudspeaker = portaudio.streams
         assert microphone.running and loudspeaker.running
         assert microphone.settings["blocksize"] == 960
         block = np.array([[1, 9], [2, 9]], np.int16)
-        microphone.settings["callback"](block, 2, Times, None)
+        microphone.settings["callback"](block, 2, Times, flags())
         block[:] = 0
-        assert heard[0].tolist() == [1, 2]
+        assert heard[0][0].tolist() == [1, 2]
+        # Without an ADC time the moment of its arrival says when a block was captured.
+        assert heard[0][1] == 5.0
         card.queue.push("a", np.array([5, 6, 7], np.int16))
         out = np.full((4, 2), 99, np.int16)
-        loudspeaker.settings["callback"](out, 4, Times, None)
+        loudspeaker.settings["callback"](out, 4, Times, flags())
         assert out.tolist() == [[5, 5], [6, 6], [7, 7], [0, 0]]
         # Without a DAC time the stream's latency says when a block sounds.
         assert card.queue.silent_from_s(0.0) == pytest.approx(5.04 + 3 / 48_000)
         assert card.now_s == 7.0
     assert not microphone.running and not loudspeaker.running
+
+
+def test_a_block_that_comes_late_tells_when_it_was_captured(monkeypatch):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    card = SoundCard("", "")
+    captured = []
+    with card.running(lambda _, captured_s: captured.append(captured_s)):
+        late = SimpleNamespace(currentTime=5.0, inputBufferAdcTime=4.2)
+        portaudio.streams[0].settings["callback"](np.zeros((2, 2), np.int16), 2, late, flags())
+    assert captured == [4.2]
+
+
+@pytest.mark.parametrize(
+    ("stream", "told", "dropout_s"),
+    [
+        (0, "input_overflow", 5.0),
+        (0, "input_underflow", -math.inf),
+        (1, "output_underflow", 5.0),
+        (1, "output_overflow", -math.inf),
+    ],
+)
+def test_a_dropout_is_noted(monkeypatch, stream, told, dropout_s):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    card = SoundCard("", "")
+    callback = portaudio.streams[stream].settings["callback"]
+    block = np.zeros((2, 2), np.int16)
+    callback(block, 2, Times, flags())
+    assert card.dropout_s == -math.inf
+    callback(block, 2, Times, flags(told))
+    assert card.dropout_s == dropout_s
 
 
 def test_a_card_that_does_nothing_usable_is_refused(monkeypatch):

@@ -296,7 +296,8 @@ class LocalConfig(Section):
     echo: Literal["auto", "cancel", "half_duplex", "headset"] = "auto"
     """cancel takes the loudspeaker's sound out of the microphone's; half_duplex does not listen
     while the agent speaks, so that it cannot be interrupted; headset listens as if there were no
-    loudspeaker; auto cancels where the canceller is installed, else is half_duplex."""
+    loudspeaker; auto cancels where the canceller is installed, else is half_duplex. For some
+    seconds after a dropout, cancel is half_duplex."""
 
 
 class MetricsConfig(Section):

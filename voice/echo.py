@@ -3,6 +3,10 @@
 WebRTC's echo canceller, from the livekit package; nothing here knows of sound cards. What is played
 is told from one thread, what is heard is cleaned on another, where all the work is done.
 
+It counts samples on both sides, and knows by them how long the echo takes. Where the loudspeaker
+runs dry or the microphone's sound is lost, that time becomes another, and the agent's voice comes
+through until the canceller has found it again.
+
 Shapes: T is a number of samples.
 """
 
@@ -22,6 +26,8 @@ _STEP = SAMPLE_RATE_HZ // 100
 _WAITING_BLOCKS = 512
 """Played blocks kept while nothing is heard; the oldest go first."""
 _LONGEST_DELAY_MS = 500
+SETTLING_S = 4.0
+"""After a dropout nobody should trust what is cleaned for so long; up to 3.5 s were measured."""
 
 
 def can_cancel() -> bool:

@@ -1,8 +1,8 @@
 """``python -m voice.local``: talk to the agent through this machine's microphone and loudspeaker.
 
 The conversation runs in this process. The microphone hears the loudspeaker: its echo is taken out
-where the canceller is installed, and the agent can be interrupted; else the microphone is deaf
-while the agent is heard. ``local.echo`` decides otherwise.
+where the canceller is installed, and the agent can be interrupted; else, and for a while after a
+dropout, the microphone is deaf while the agent is heard. ``local.echo`` decides otherwise.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rich.console import Console
 
 from voice import events
 from voice.config import Config, load_config
-from voice.echo import EchoCanceller, can_cancel
+from voice.echo import SETTLING_S, EchoCanceller, can_cancel
 from voice.errors import DeviceError, VoiceError
 from voice.pipeline import Parts, Session
 from voice.playback import PlaybackQueue
 from voice.screen import Screen, line, tool_line
-from voice.sound_card import SoundCard, list_devices
+from voice.sound_card import Hear, SoundCard, list_devices
 from voice.types import SAMPLE_RATE_HZ, Samples, ToolCall
 
 ECHO_TAIL_S = 0.3
@@ -38,7 +38,6 @@ class LocalConversation:
         queue: What the loudspeaker plays from.
         clock: The loudspeaker's clock, in seconds.
         screen: Where the conversation is shown.
-        headset: Whether the microphone does not hear the loudspeaker, or not any more.
     """
 
     def __init__(
@@ -47,13 +46,11 @@ class LocalConversation:
         queue: PlaybackQueue,
         clock: Callable[[], float],
         screen: Screen,
-        headset: bool,
     ) -> None:
         self._session = session
         self._queue = queue
         self._clock = clock
         self._screen = screen
-        self._headset = headset
         self._listening = False
         self._items: dict[str, str] = {}
         self._calls: dict[str, ToolCall] = {}
@@ -70,17 +67,21 @@ class LocalConversation:
             await asyncio.sleep(self._queue.silent_from_s(self._clock()) - self._clock())
             reporting.cancel()
 
-    def hear(self, samples: Samples, rate_hz: int) -> None:
-        """Take a block of the microphone; call it on the event loop.
+    def hear(self, samples: Samples, rate_hz: int, captured_s: float, echo: bool) -> None:
+        """Take a block of the microphone; call it on the event loop, however late.
 
-        What is captured while the agent can be heard counts as silence, so that time goes on.
+        Args:
+            samples: (T,) int16.
+            rate_hz: Their rate.
+            captured_s: When, by the clock.
+            echo: Whether the agent's voice is in it while the agent can be heard. What was captured
+                then counts as silence, so that time goes on.
         """
         if not self._listening:
             self._listening = True
             self._screen.keep("Listening. Ctrl-C ends the conversation.")
             self._session.greet()
-        now_s = self._clock()
-        if not self._headset and now_s < self._queue.silent_from_s(now_s) + ECHO_TAIL_S:
+        if echo and captured_s < self._queue.silent_from_s(captured_s) + ECHO_TAIL_S:
             samples = np.zeros_like(samples)
         self._session.append_audio(samples, rate_hz)
 
@@ -158,24 +159,38 @@ async def converse(config: Config, console: Console) -> None:
         session.update(output_rate_hz=card.queue.rate_hz, holds=True, idle_timeout_s=0.0)
         loop = asyncio.get_running_loop()
         with Screen(console) as screen:
-            conversation = LocalConversation(
-                session,
-                card.queue,
-                clock=lambda: card.now_s,
-                screen=screen,
-                headset=canceller is not None or config.local.echo == "headset",
-            )
+            conversation = LocalConversation(session, card.queue, lambda: card.now_s, screen)
 
-            def hear(samples: Samples) -> None:
-                rate_hz = card.input_rate_hz
-                if canceller is not None:
-                    samples, rate_hz = canceller.clean(samples), SAMPLE_RATE_HZ
-                loop.call_soon_threadsafe(conversation.hear, samples, rate_hz)
+            def hear(samples: Samples, rate_hz: int, captured_s: float, echo: bool) -> None:
+                loop.call_soon_threadsafe(conversation.hear, samples, rate_hz, captured_s, echo)
 
-            with card.running(hear, canceller.played if canceller else None):
+            cleaned = cleaning(hear, card, canceller, config.local.echo == "headset")
+            with card.running(cleaned, canceller.played if canceller else None):
                 await conversation.run()
     finally:
         await parts.close()
+
+
+def cleaning(
+    hear: Callable[[Samples, int, float, bool], object],
+    card: SoundCard,
+    canceller: EchoCanceller | None,
+    headset: bool,
+) -> Hear:
+    """What takes the card's blocks, and passes them on as `LocalConversation.hear` wants them.
+
+    After a dropout the canceller has lost the agent's voice: it is in the block, as without one.
+    """
+
+    def take(samples: Samples, captured_s: float) -> None:
+        if canceller is None:
+            hear(samples, card.input_rate_hz, captured_s, not headset)
+        else:
+            samples = canceller.clean(samples)
+            lost = captured_s < card.dropout_s + SETTLING_S
+            hear(samples, SAMPLE_RATE_HZ, captured_s, lost)
+
+    return take
 
 
 def canceller_of(echo: str, card: SoundCard) -> EchoCanceller | None:

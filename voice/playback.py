@@ -116,11 +116,14 @@ class PlaybackQueue:
             return Heard(item_id, 1000 * self._total.get(item_id, 0) / self.rate_hz)
 
     def silent_from_s(self, now_s: float) -> float:
-        """When all that was pushed will have sounded; in the past, or -inf, when it has."""
+        """When all that was pushed will have sounded; in the past, or -inf, when it has.
+
+        What is held does not count: until it is released, nothing of it sounds.
+        """
         with self._lock:
             last = self._handed[-1] if self._handed else None
             end_s = last.sounds_at_s + last.samples / self.rate_hz if last else float("-inf")
-            waiting = sum(len(samples) for _, samples in self._waiting)
+            waiting = 0 if self._held else sum(len(samples) for _, samples in self._waiting)
             return max(end_s, now_s) + waiting / self.rate_hz if waiting else end_s
 
     def _note(self, block: _Block) -> None:

@@ -1,11 +1,13 @@
 """Microphone and loudspeaker through PortAudio.
 
 PortAudio is loaded when a device is first asked for. Blocks of the microphone and requests for
-output arrive on PortAudio's own threads; nothing here knows what the sound means.
+output arrive on PortAudio's own threads, late where the machine is busy; nothing here knows what
+the sound means.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -23,6 +25,8 @@ LATENCY_S = 0.05
 """Asked of both devices: enough for callbacks in Python, little enough for a conversation."""
 
 Kind = Literal["input", "output"]
+Hear = Callable[[Samples, float], None]
+"""Takes a (T,) int16 block of the microphone and when, in seconds by the card's clock, it began."""
 
 
 def list_devices() -> str:
@@ -46,13 +50,18 @@ class SoundCard:
 
     Raises:
         DeviceError: PortAudio or a device is missing, or a device cannot do mono or stereo int16.
+
+    Attributes:
+        dropout_s: When the loudspeaker last ran dry or the microphone's sound was last lost, by the
+            card's clock; -inf before.
     """
 
     def __init__(self, input_device: str, output_device: str) -> None:
         sounddevice = _portaudio()
         self._failure: type[Exception] = sounddevice.PortAudioError
-        self._hear: Callable[[Samples], None] = _ignore
+        self._hear: Hear = _ignore
         self._played: Callable[[Samples], None] = _ignore
+        self.dropout_s = -math.inf
         microphone = _settings(sounddevice, "input", input_device, SAMPLE_RATE_HZ)
         loudspeaker = _settings(sounddevice, "output", output_device, OUTPUT_RATE_HZ)
         self.input_rate_hz: int = microphone["samplerate"]
@@ -73,12 +82,12 @@ class SoundCard:
 
     @contextmanager
     def running(
-        self, hear: Callable[[Samples], None], played: Callable[[Samples], None] | None = None
+        self, hear: Hear, played: Callable[[Samples], None] | None = None
     ) -> Generator[None, None, None]:
         """Run both for the length of a ``with``, then close them; what has not sounded is dropped.
 
         Args:
-            hear: Called on PortAudio's thread with each (T,) int16 block of the microphone.
+            hear: Called on PortAudio's thread with each block of the microphone.
             played: Called on another of its threads with each block given to the loudspeaker.
 
         Raises:
@@ -97,15 +106,20 @@ class SoundCard:
 
     @property
     def now_s(self) -> float:
-        """The loudspeaker's clock, as `PlaybackQueue` wants it."""
+        """The card's clock, as `PlaybackQueue` wants it."""
         return float(self._output.time)
 
     def _take(self, block: Any, count: int, times: Any, status: Any) -> None:
-        del count, times, status
-        self._hear(block[:, 0].copy())
+        del count
+        now_s = float(times.currentTime)
+        if status.input_overflow:
+            self.dropout_s = now_s
+        # Some host APIs leave the ADC time out.
+        self._hear(block[:, 0].copy(), float(times.inputBufferAdcTime) or now_s)
 
     def _give(self, block: Any, count: int, times: Any, status: Any) -> None:
-        del status
+        if status.output_underflow:
+            self.dropout_s = float(times.currentTime)
         # Some host APIs leave the DAC time out; the stream's latency is then the best there is.
         delay_s = times.outputBufferDacTime - times.currentTime
         if delay_s <= 0:
@@ -115,8 +129,8 @@ class SoundCard:
         self._played(samples)
 
 
-def _ignore(samples: Samples) -> None:
-    del samples
+def _ignore(*told: object) -> None:
+    del told
 
 
 def _settings(sounddevice: Any, kind: Kind, device: str, wanted_hz: int) -> dict[str, Any]:

@@ -71,6 +71,19 @@ def test_a_copy_of_what_is_not_there_is_refused(length: int, capacity: int) -> N
         cache.copy(length, capacity)
 
 
+def test_what_is_cut_off_is_written_over() -> None:
+    cache = KVCache(config(), 6)
+    first, _ = written(cache, 6, seed=1)
+    cache.commit(6)
+    with pytest.raises(ValueError, match="got 7 positions"):
+        cache.cut(7)
+    other = cache.cut(2)
+    assert (other.length, other.capacity) == (2, 6)
+    keys = torch.zeros(1, 2, 4, 8)
+    seen, _ = other.write(1, keys, keys)
+    assert torch.equal(seen, torch.cat((first[:, :, :2], keys), dim=2))
+
+
 def test_a_cache_takes_the_dtype_it_is_told() -> None:
     cache = KVCache(config(), 4, torch.bfloat16)
     keys = torch.ones(1, 2, 1, 8, dtype=torch.bfloat16)

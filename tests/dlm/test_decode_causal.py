@@ -19,6 +19,7 @@ from dlm.forwards import Forward, Steps, drive, forward, served
 from dlm.grammar import GrammarFactory, Matcher
 from dlm.int8 import round_weights
 from dlm.model import Transformer
+from dlm.names import Names
 from dlm.template import Turn
 from dlm.tokenizer import Mark
 from tests.dlm.tiny import (
@@ -395,3 +396,38 @@ def test_a_grammar_needs_verification() -> None:
 def test_an_answer_of_no_tokens_is_refused() -> None:
     with pytest.raises(ValueError, match="max_tokens: got 0, expected at least 1"):
         decode_causal(decoder(model(0), PROMPT), Plan(REFINEMENT[Effort.LOW], True, 0))
+
+
+def answer_of(net: Transformer, **gains: float) -> list[int]:
+    """An answer with calls, where a tool's name gains so much."""
+    rules = AnswerRules((TIMER, LIGHT), "required", (SAID,))
+    names = {tool.name: template().text(tool.name.replace("_", " ")) for tool in rules.tools}
+    grammar = FACTORY.matcher(rules, Names(int(Mark.CALL), names))
+
+    def told() -> Steps[dict[str, float]]:
+        return gains
+        yield
+
+    made = decoder(net, PROMPT)
+    plan = Plan(INSTANT, True, 120)
+    drive(net, made.cache, decode_causal(made, plan, grammar, Aids(gains=told, opening=(8,))))
+    check_cache(net, made)
+    return made.progress.tokens
+
+
+def test_gains_choose_the_tool_of_a_single_call_alone() -> None:
+    found = set()
+    for seed in range(12):
+        net = model(seed)
+        own = answer_of(net, set_timer=0.0, set_light=0.0)
+        for tool in ("set_timer", "set_light"):
+            other = {"set_timer": "set_light", "set_light": "set_timer"}[tool]
+            answer = answer_of(net, **{tool: 0.0, other: -1000.0})
+            name = template().text(tool.replace("_", " "))
+            gained = answer[1 : 1 + len(name)] == name
+            if answer == own:
+                found.add("alike" if gained else "gone back")
+            elif answer[-1] == END:
+                assert gained and answer.count(Mark.CALL) == 1
+                found.add("another")
+    assert found == {"alike", "gone back", "another"}

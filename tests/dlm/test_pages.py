@@ -71,6 +71,17 @@ def test_pages_are_free_again_when_nobody_holds_them() -> None:
     assert held.free == 10
 
 
+def test_what_is_cut_off_stays_with_who_shares_it() -> None:
+    held = store()
+    cache = PagedCache(held, 12)
+    write(held, cache, 10)
+    other = cache.copy(10, 12)
+    cut = cache.cut(3)
+    write(held, cut, 6)
+    assert (cut.capacity, read(held, cut)[:3]) == (12, [0, 1, 2])
+    assert read(held, other) == list(range(10))
+
+
 def test_too_little_room_is_told_and_changes_nothing() -> None:
     held = store(3)
     cache = PagedCache(held, 8)

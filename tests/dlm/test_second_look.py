@@ -125,6 +125,9 @@ def test_without_memory_for_it_the_answer_stands() -> None:
         def copy(self, length: int, capacity: int) -> Cache:
             raise queue.Full("no pages")
 
+        def cut(self, length: int) -> Cache:
+            raise queue.Full("no pages")
+
     made.cache = Full(9)
     assert list(look().steps(made)) == []
     assert made.progress.tokens == tokens
