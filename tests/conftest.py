@@ -49,6 +49,16 @@ def embedded_parts() -> Generator[Parts, None, None]:
     asyncio.run(parts.close())
 
 
+@pytest.fixture(scope="session")
+def tiny_whisper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a Whisper model that says `tests.tiny_whisper.SENTENCE`."""
+    from tests.tiny_whisper import make_tiny_whisper
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        return make_tiny_whisper(tmp_path_factory.mktemp("whisper"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

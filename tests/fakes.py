@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+from tests.patience import PATIENCE_S
 from voice.config import AgentConfig
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
@@ -120,7 +121,7 @@ class FakeSession:
 
     async def called(self, name: str, times: int) -> None:
         """Wait until a method has been called so often."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while sum(call[0] == name for call in self.calls) < times:
                 self._called.clear()
                 await self._called.wait()

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 
+from tests.patience import PATIENCE_S
 from voice.config import EndpointingConfig
 from voice.ears import Ears, Heard
 from voice.errors import ModelError
@@ -112,7 +113,7 @@ class Rig:
             await asyncio.sleep(0)
 
     async def final(self) -> Transcript:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 for event in self.heard:
                     if isinstance(event, Transcript) and event.final:

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from websockets.asyncio.client import ClientConnection
 
+from tests.patience import PATIENCE_S
 from voice.config import ServerConfig
 from voice.serve import listen, uvicorn_config
 
@@ -31,8 +32,8 @@ async def serving(app: ASGIApp, config: ServerConfig | None = None) -> AsyncGene
 
 
 async def receive(socket: ClientConnection) -> dict[str, Any]:
-    """The next server event, within five seconds."""
-    async with asyncio.timeout(5):
+    """The next server event."""
+    async with asyncio.timeout(PATIENCE_S):
         event: dict[str, Any] = json.loads(await socket.recv())
         return event
 

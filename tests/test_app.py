@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from tests.fakes import FakeParts
+from tests.patience import PATIENCE_S
 from tests.serving import receive, send, serving
 from voice.app import build_app
 from voice.config import Config, ServerConfig
@@ -226,7 +227,7 @@ async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> No
                     await second.recv()
                 assert second.close_code == 1013
         assert len(server.parts.sessions) == 1
-        await asyncio.wait_for(server.parts.sessions[0].over.wait(), 5)
+        await asyncio.wait_for(server.parts.sessions[0].over.wait(), PATIENCE_S)
         async with connect(server.url) as third:
             await receive(third)
 

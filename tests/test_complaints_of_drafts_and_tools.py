@@ -136,7 +136,7 @@ def test_complaint_9_speculation_leaves_no_trace_and_its_cost_is_bounded() -> No
     assert asked_with <= 4 * asked_without
 
 
-@pytest.mark.parametrize("calls", [1, 3])
+@pytest.mark.parametrize("calls", [1, 3, 5])
 def test_complaint_10_the_third_call_at_once_is_as_quick_as_the_first(calls: int) -> None:
     async def main() -> list[float]:
         loaded = parts(Model(lambda _: STORY, forward_s=0.03))
@@ -144,20 +144,21 @@ def test_complaint_10_the_third_call_at_once_is_as_quick_as_the_first(calls: int
         async def talk(number: int) -> float:
             await asyncio.sleep(number * 0.1)
             async with calling(loaded) as line:
-                await line.say("tell me a story")
+                await line.say("please tell me the story of the old king and his three sons")
                 await line.next(ReplyEnded)
                 return line.heard_after()
 
         waits = await asyncio.gather(*(talk(number) for number in range(calls)))
-        # Drafts make room: they never crowd the model.
+        # Drafts of words that may go on make room: they take a model that is idle.
         model = loaded.model
         assert isinstance(model, Model)
-        assert model.most_live <= loaded.config.drafting.max_requests + calls
+        assert len(model.prompts) > calls
+        assert model.most_live == 1
         return waits
 
     waits = run(main())
     assert max(waits) < 1.0
-    assert max(waits) - min(waits) < 0.3
+    assert max(waits) - min(waits) < 0.05
 
 
 def test_complaint_11_memory_is_flat_over_two_hundred_turns() -> None:

@@ -1,23 +1,32 @@
 """What users of other agents complain of, where the ears are to blame: pauses, noises, echoes.
 
 The numbers are those of the list of complaints that the project keeps; `tests/test_complaints_*`
-together have them all. Complaint 6, the agent that interrupts itself, is also tested with a
-loudspeaker and a microphone in tests/e2e/test_local_pulse.py.
+together have them all. Complaint 6, the agent that interrupts itself, is also tested with the
+program's own loudspeaker and microphone in tests/e2e/test_local_pulse.py.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.virtual_parts import Call, Model, Recognizer, Tape, calling, last_user, parts
+from tests.test_echo import agent, cleaned, echo_of
+from tests.tiny_whisper import SENTENCE
+from tests.virtual_parts import Call, Model, Recognizer, Tape, Voice, calling, last_user, parts
 from tests.virtual_time import now, run
 from voice.audio import Framer
-from voice.config import EndpointingConfig, SphinxConfig, load_agent
-from voice.endpointing import Endpointer
+from voice.config import EndpointingConfig, SphinxConfig, VadConfig, WhisperConfig, load_agent
+from voice.echo import can_cancel
+from voice.endpointing import Endpointer, EndpointEvent
 from voice.events import (
+    Denoising,
     FinalTranscript,
     ReplyAudio,
     ReplyEnded,
@@ -32,7 +41,8 @@ from voice.events import (
 from voice.llm import Prompt
 from voice.normalize import spoken
 from voice.turn_end import Cues
-from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, AudioFrame, Samples, TurnEnded
+from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, AudioFrame, Samples, SpeechStarted, TurnEnded
+from voice.vad import make_vad
 
 STORY = "Once there was a king who had three sons, and each of them wanted to see the world."
 
@@ -61,6 +71,21 @@ async def in_the_middle_of_a_story(line: Call, holds: bool = True) -> None:
     line.session.update(holds=holds)
     await line.say("tell me a story")
     await line.next(ReplyHeard, lambda heard: heard.chars > 20)
+
+
+def happened(heard: Samples) -> list[EndpointEvent]:
+    """What the detector that ships finds in a sound of which no word is known."""
+    detector, endpointer = make_vad(VadConfig()), Endpointer(EndpointingConfig())
+    told = []
+    for frame in Framer().push(heard):
+        told += endpointer.accept(frame, detector.probability(frame), Cues())
+    return told
+
+
+def heard_out(line: Call) -> bool:
+    """Whether the newest reply has sounded to its end."""
+    ended, heard = line.of(ReplyEnded)[-1], line.of(ReplyHeard)[-1]
+    return (heard.reply_id, heard.chars) == (ended.reply_id, len(ended.text))
 
 
 def test_complaint_3_detector_and_recogniser_disagree_and_the_turn_ends_all_the_same() -> None:
@@ -111,6 +136,14 @@ def test_complaint_5_digits_spelling_and_addresses_are_not_cut_off(begun: str, r
     run(main())
 
 
+@pytest.mark.skipif(not can_cancel(), reason="the extra 'local' is not installed")
+def test_complaint_6_the_agents_own_voice_in_the_microphone_begins_no_turn() -> None:
+    played = agent()
+    heard = echo_of(played)
+    assert isinstance(happened(heard)[0], SpeechStarted)
+    assert happened(cleaned(played, heard)) == []
+
+
 def test_complaint_6_a_scrap_of_its_own_voice_does_not_stop_the_agent() -> None:
     async def main() -> None:
         async with calling(noisy()) as line:
@@ -131,6 +164,7 @@ def test_complaint_7_mm_hmm_does_not_stop_the_agent(holds: bool) -> None:
             await asyncio.sleep(9)
             told = "".join(text for role, text in line.history() if role == "agent")
             assert told.replace(" ", "") == STORY.replace(" ", "")
+            assert heard_out(line)
             assert [text for role, text in line.history() if role == "user"] == ["tell me a story"]
             assert len(line.of(UserSpeechStopped)) == (1 if holds else 2)
 
@@ -146,6 +180,7 @@ def test_complaint_8_a_cough_is_followed_by_the_rest_and_by_the_next_turn(holds:
             await asyncio.sleep(9)
             told = "".join(text for role, text in line.history() if role == "agent")
             assert told.replace(" ", "") == STORY.replace(" ", "")
+            assert heard_out(line)
             await line.say("how are you")
             assert (await line.next(ReplyText, lambda text: "Fine" in text.delta)).delta == "Fine."
 
@@ -203,15 +238,97 @@ def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one(
     run(main())
 
 
+def bump(seed: int) -> Samples:
+    """Two seconds with a dull thud in the middle."""
+    at = np.arange(2 * SAMPLE_RATE_HZ) - SAMPLE_RATE_HZ
+    noise = np.random.default_rng(seed).normal(0, 3000, len(at))
+    return np.asarray(noise * np.exp(-((at / 1200) ** 2))).astype(np.int16)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_complaint_14_a_thud_begins_no_turn(seed: int) -> None:
+    assert happened(bump(seed)) == []
+
+
 def test_complaint_14_silence_and_noise_have_no_words() -> None:
     from voice.asr.sphinx import SphinxRecognizer
 
-    stream = SphinxRecognizer(SphinxConfig(), load_agent("assistant")).open(1)
-    noise = np.random.default_rng(0).normal(0, 30, 2 * SAMPLE_RATE_HZ).astype(np.int16)
-    for frame in Framer().push(noise):
+    recognizer = SphinxRecognizer(SphinxConfig(), load_agent("assistant"))
+    faint = np.random.default_rng(0).normal(0, 30, 2 * SAMPLE_RATE_HZ).astype(np.int16)
+    found = []
+    for noise in (faint, bump(3)):
+        stream = recognizer.open(1)
+        for frame in Framer().push(noise):
+            stream.accept(frame)
+        heard = stream.finish()
+        found.append((heard.text, bool(heard.guess)))
+    # In the thud the decoder finds a word, and doubts it.
+    assert found == [("", False), ("", True)]
+
+
+@dataclass
+class Doubtful:
+    """CTranslate2's Whisper, less sure than it is of whatever it makes of a window.
+
+    Attributes:
+        real: The model.
+        score: Mean log probability that it tells.
+        no_speech: Probability that nobody spoke, likewise.
+    """
+
+    real: Any
+    score: float
+    no_speech: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def generate(self, *given: Any, **options: Any) -> Sequence[Any]:
+        [made] = self.real.generate(*given, **options)
+        told = SimpleNamespace(scores=[self.score], no_speech_prob=self.no_speech)
+        told.sequences_ids = made.sequences_ids
+        return [told]
+
+
+@pytest.mark.parametrize(
+    ("score", "no_speech", "text"),
+    [(-0.2, 0.1, SENTENCE), (-0.8, 0.95, ""), (-1.5, 0.1, "")],
+)
+def test_complaint_14_what_whisper_makes_of_silence_is_not_what_was_said(
+    tiny_whisper: Path, score: float, no_speech: float, text: str
+) -> None:
+    from voice.asr.whisper import WhisperRecognizer
+
+    config = WhisperConfig.model_validate({"model": str(tiny_whisper), "device": "cpu"})
+    recognizer = WhisperRecognizer(config, load_agent("assistant"))
+    # It says its sentence of silence too, as the large ones do; only the numbers tell.
+    recognizer._model.model = Doubtful(recognizer._model.model, score, no_speech)
+    stream = recognizer.open(1)
+    for frame in Framer().push(np.zeros(SAMPLE_RATE_HZ, np.int16)):
         stream.accept(frame)
-    assert stream.finish().text == ""
+    assert stream.finish().text == text
 
 
 def test_complaint_15_amounts_are_read_as_people_say_them() -> None:
     assert spoken("It is $49.95.") == "It is forty nine dollars and ninety five cents."
+
+    async def main() -> None:
+        voice = Voice()
+        async with calling(parts(Model(lambda _: "It is $49.95."), voice)) as line:
+            await line.say("what does it cost")
+            assert (await line.next(ReplyEnded)).text == "It is $49.95."
+            assert set(voice.spoken) == {"It is forty nine dollars and ninety five cents."}
+
+    run(main())
+
+
+def test_complaint_15_a_long_sentence_sounds_before_its_end_is_known() -> None:
+    async def main() -> None:
+        slow = Model(lambda _: STORY, forward_s=0.5)
+        async with calling(parts(slow, None, None, "drafting.enabled=false")) as line:
+            await line.say("tell me a story")
+            await line.next(ReplyEnded)
+            # The model has its last words two forwards later.
+            assert line.times(ReplyAudio)[0] < line.times(Denoising)[-1] - 0.9
+
+    run(main())

@@ -41,6 +41,6 @@ def test_requests_that_are_over_are_forgotten() -> None:
                 await line.say("hello there")
                 await line.next(ReplyEnded)
                 await asyncio.sleep(2)
-            assert line.session._generating._tasks == {}
+            assert line.session._hands._generating._tasks == {}
 
     run(main())

@@ -55,6 +55,7 @@ STOREYS: list[dict[str, set[str]]] = [
             "ears",
             "errands",
             "generating",
+            "hands",
             "load",
             "marks",
             "mouth",

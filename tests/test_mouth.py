@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from voice.errors import ModelError, ProtocolError
 from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
 from voice.mouth import REMEMBERED, Mouth, Told
@@ -55,7 +56,7 @@ class _Rig:
             self.mouth.speak(reply_id, Segment(1, index, text, spoken(text)), RATE_HZ, 1.0)
 
     async def wait_for(self, kind: type[Told] | type[SessionEvent]) -> object:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 for event in [*self.told, *self.events]:
                     if isinstance(event, kind):
@@ -124,7 +125,7 @@ async def test_stopping_tells_what_was_heard_and_makes_no_further_sound() -> Non
         rig.say("r1", " Not this.")
         rig.say("r2", "Next.")
         rig.mouth.end("r2")
-        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), 20)
+        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), PATIENCE_S)
         assert rig.audio_ms("r1") == before
 
 
@@ -200,7 +201,7 @@ async def test_what_was_prepared_is_said_without_being_made_again() -> None:
         rig.mouth.prepare(Segment(1, 0, "No.", "No."), 1.0)
         for _ in range(2):
             rig.mouth.prepare(Segment(1, 0, TEXT, spoken(TEXT)), 1.0)
-        await asyncio.wait_for(_until(lambda: TEXT in made), 20)
+        await asyncio.wait_for(_until(lambda: TEXT in made), PATIENCE_S)
         assert not rig.events
         rig.say("r1", TEXT)
         rig.mouth.end("r1")

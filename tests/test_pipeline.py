@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from voice import recordings
 from voice.asr import RecognizerStream
 from voice.errors import ModelError, ProtocolError
@@ -92,7 +93,7 @@ class _Rig:
         self, kind: type[E], true: Callable[[E], bool] = lambda _: True, speak: bool = False
     ) -> E:
         """The next event of a kind behind those asked for before; silence goes by meanwhile."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 for index in range(self.taken, len(self.events)):
                     event = self.events[index]

@@ -9,6 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.patience import PATIENCE_S
 from tests.server_program import program
 from tests.serving import receive, receive_until, send
 from voice.config import ServerConfig
@@ -114,7 +115,7 @@ async def test_the_server_says_what_it_uses_answers_and_ends_on_a_signal(repo_ro
                 while True:
                     json.loads(await socket_.recv())
             assert socket_.close_code == 1012
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE_S):
             assert await process.wait() == 0
         assert process.stderr is not None
         assert b"Traceback" not in await process.stderr.read()

@@ -135,6 +135,7 @@ _COMPLETE = tuple(
 )
 
 
+# Several ask about the same words, again at every frame of a pause.
 @lru_cache(maxsize=64)
 def reads_complete(text: str) -> Completeness:
     """Judge a transcript by its words.

@@ -1,9 +1,9 @@
 """One conversation with real parts: audio and requests in, events out.
 
-`Session` carries out what `voice.conversation` decides. Everything here runs on one event loop;
-what computes runs in threads behind it. Queues: audio into the recogniser is bounded by the
-longest turn, events to the transport by `EVENTS` (a transport that falls further behind loses the
-session).
+`Session` takes in what is heard and asked for, and tells what happens; what `voice.conversation`
+makes of it is done by `voice.hands`. Everything here runs on one event loop; what computes runs in
+threads behind it. Queues: audio into the recogniser is bounded by the longest turn, events to the
+transport by `EVENTS` (a transport that falls further behind loses the session).
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ import logging
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
-from voice.ahead import Ahead, Workshop
 from voice.conversation import Conversation
 from voice.dictation import Dictation
 from voice.ears import Ears, Heard
-from voice.errands import Errands
 from voice.errors import ProtocolError
 from voice.events import (
     ReplyAudio,
@@ -31,30 +28,11 @@ from voice.events import (
     SessionEnded,
     SessionEvent,
 )
-from voice.generating import Generating
+from voice.hands import Hands, Nerves
 from voice.marks import TurnMarks
-from voice.mouth import Mouth
 from voice.parts import Parts
 from voice.tools import SessionScope
-from voice.turns import (
-    Announce,
-    CancelTool,
-    Command,
-    Draft,
-    Emit,
-    Generate,
-    HangUp,
-    HoldSpeaking,
-    IdleElapsed,
-    ReleaseSpeaking,
-    RunTool,
-    SessionOptions,
-    Speak,
-    SpeakEnd,
-    StopGenerating,
-    StopSpeaking,
-    with_changes,
-)
+from voice.turns import Announce, Draft, Generate, IdleElapsed, SessionOptions, with_changes
 from voice.types import Message, Samples, TurnEnded
 from voice.wanted import Context, Heeded, Wanted
 
@@ -64,8 +42,6 @@ EVENTS = 8192
 IDLE_CHECK_S = 0.25
 # Replies that a client may still speak of, by truncating them.
 REMEMBERED = 8
-ASIDE_PRIORITY = 0
-"""Of replies beside the conversation: behind those that somebody waits to hear, before drafts."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,13 +85,10 @@ class Session:
         self._ears.opinion = self._expect_end
         self._ears.telephone_vad = parts.telephone_vad
         self._ears.configure(options)
-        self._mouth = Mouth(parts.synthesizer, parts.mouth_threads, self._emit, self._feed)
-        self._ahead = Ahead(self._workshop(), parts.config.drafting, parts.busy, self._emit)
-        told = self._feed, self._emit, self._mark, self._spawn
-        self._generating = Generating(self._ahead, *told)
-        self._asides = Generating(parts.model, *told)
-        slow_s = parts.config.turn.filler_after_ms / 1000
-        self._errands = Errands(parts.toolbox, self._scope, self._ahead, self._feed, slow_s)
+        nerves = Nerves(
+            self._feed, self._emit, self._mark, self._spawn, self._conversation.rehearse, self.close
+        )
+        self._hands = Hands(parts, self._scope, self._wanted.beside, nerves)
         self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
         self._inputs: deque[Heeded] = deque()
         self._feeding = False
@@ -140,7 +113,7 @@ class Session:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 group.create_task(self._ears.run())
-                group.create_task(self._mouth.run())
+                group.create_task(self._hands.mouth.run())
                 group.create_task(self._announce())
                 group.create_task(self._watch_idle())
                 await self._closed.wait()
@@ -149,7 +122,7 @@ class Session:
             _log.debug("session %s closed", self.session_id)
         finally:
             self._group = None
-            self._ahead.drop()
+            self._hands.drop_drafts()
             self.close("failed")
             self._events.put_nowait(SessionEnded(self._reason))
 
@@ -182,7 +155,7 @@ class Session:
     def clear_audio(self) -> None:
         """Drop what has been heard of an unfinished turn."""
         self._ears.clear()
-        self._carry_out_all(self._conversation.forget_turn())
+        self._hands.carry_out(self._conversation.forget_turn())
 
     def update(self, **changes: Any) -> None:
         """Change options.
@@ -245,7 +218,7 @@ class Session:
         """
         options = with_changes(self.options, **(overrides or {}))
         reply_id, commands = self._wanted.begin(options, context, beside)
-        self._carry_out_all(commands)
+        self._hands.carry_out(commands)
         return reply_id
 
     def cancel_response(self, reply_id: str | None) -> None:
@@ -254,7 +227,7 @@ class Session:
         Raises:
             ProtocolError: There is none, or it has another id.
         """
-        self._carry_out_all(self._wanted.cancel(reply_id))
+        self._hands.carry_out(self._wanted.cancel(reply_id))
 
     def greet(self) -> None:
         """Say the agent's greeting, if it has one."""
@@ -272,11 +245,11 @@ class Session:
         replies = [reply for reply, told in self._replies.items() if told.item_id == item_id]
         if not replies:
             raise ProtocolError("the item is not a reply", "invalid_value", "item_id")
-        self._conversation.heard(item_id, self._mouth.truncate(replies[0], played_ms))
+        self._conversation.heard(item_id, self._hands.mouth.truncate(replies[0], played_ms))
 
     def played(self, reply_id: str, played_ms: float) -> None:
         """The client tells how much of a reply it has played so far."""
-        self._mouth.played(reply_id, played_ms)
+        self._hands.mouth.played(reply_id, played_ms)
 
     def _heard(self, event: Heard) -> None:
         if isinstance(event, TurnEnded):
@@ -297,44 +270,9 @@ class Session:
         self._feeding = True
         try:
             while self._inputs:
-                self._carry_out_all(self._wanted.feed(self._inputs.popleft()))
+                self._hands.carry_out(self._wanted.feed(self._inputs.popleft()))
         finally:
             self._feeding = False
-
-    def _carry_out_all(self, commands: list[Command]) -> None:
-        for command in commands:
-            self._carry_out(command)
-
-    def _carry_out(self, command: Command) -> None:
-        match command:
-            case Emit(event):
-                self._emit(event)
-            case Generate(reply_id, prompt):
-                if reply_id in self._wanted.beside:
-                    self._asides.start(reply_id, replace(prompt, priority=ASIDE_PRIORITY))
-                else:
-                    self._generating.start(reply_id, prompt)
-            case StopGenerating(reply_id):
-                self._generating.stop(reply_id)
-                self._asides.stop(reply_id)
-            case RunTool(reply_id, call, key):
-                self._spawn(self._errands.run(reply_id, call, key))
-            case CancelTool(key):
-                self._errands.cancel(key)
-            case Draft():
-                self._ahead.draft(command, *self._conversation.rehearse(command))
-            case Speak(reply_id, segment, rate_hz, speed):
-                self._mouth.speak(reply_id, segment, rate_hz, speed)
-            case SpeakEnd(reply_id):
-                self._mouth.end(reply_id)
-            case StopSpeaking(reply_id):
-                self._mouth.stop(reply_id)
-            case HoldSpeaking(reply_id):
-                self._mouth.hold(reply_id)
-            case ReleaseSpeaking(reply_id):
-                self._mouth.release(reply_id)
-            case HangUp(reason):
-                self.close(reason)
 
     def _emit(self, event: SessionEvent) -> None:
         match event:
@@ -351,24 +289,13 @@ class Session:
         if self._events.qsize() > EVENTS:
             self.close("the client does not read")
         if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
-            self._ahead.drop()
+            self._hands.drop_drafts()
             if measured := self._marks.measured():
                 self._events.put_nowait(measured)
 
     def _mark(self, reply_id: str, name: str) -> None:
         if reply_id in self._replies:
             self._marks.reached(self._replies[reply_id].turn_id, name)
-
-    def _workshop(self) -> Workshop:
-        toolbox = self._parts.toolbox
-        return Workshop(
-            model=self._parts.model,
-            run_tool=lambda call, key: toolbox.run(call, self._scope, key),
-            is_read_only=toolbox.is_read_only,
-            prepare=self._mouth.prepare,
-            forget_sound=self._mouth.drop_prepared,
-            spawn=self._spawn,
-        )
 
     def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         if self._group is None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 from voice.completeness import Completeness, is_short_answer, reads_complete
 from voice.prosody import Prosody
@@ -86,7 +85,6 @@ PROFILES: Mapping[Profile, Limits] = {
 }
 
 
-@lru_cache(maxsize=64)
 def evidence(cues: Cues) -> float:
     """Log odds that the turn is over, by all but the silence; of cues with words."""
     inputs = inputs_of(cues.text, cues.sure, cues.opinion, cues.prosody)

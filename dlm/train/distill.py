@@ -3,7 +3,8 @@
 A checkpoint answers dialogues as it would at run time; its own answers are then what it is trained
 to denoise, with a loss on being unsure of what it predicts rightly. Nothing new is to be learned,
 so that the only thing left to gain is certainty: more tokens of a block are right at its first
-draft, and verification accepts more of them.
+draft, and verification accepts more of them. Ctrl-C stops after the step and saves; the same
+command goes on.
 
 Source: dParallel (arXiv 2509.26488).
 """
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import shlex
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,6 +34,7 @@ from dlm.train.config import TrainConfig
 from dlm.train.loop import HELD_OUT_SEED, Run, append_json
 from dlm.train.machine import machine, prepare
 from dlm.train.progress import Progress, Report
+from dlm.train.stopping import Stopping
 from dlm.weights import load_model
 
 ANSWERS = "answers.npz"
@@ -109,8 +113,11 @@ def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -
 
 def distill(
     config: TrainConfig, init: Path, out: Path, data: packed.PackedData, minutes: float
-) -> Run:
+) -> tuple[Run, int]:
     """Train a checkpoint on its own answers; going on where an earlier invocation stopped.
+
+    Returns:
+        The run; and 128 and the number of the signal that stopped it, or 0.
 
     Raises:
         ValueError: No answer is left to train on.
@@ -121,18 +128,53 @@ def distill(
     run = Run(config, out, model)
     run.resume()
     heldout = [[data.heldout[i]] for i in range(len(data.heldout))]
-    with Progress(config.total_minutes, minutes) as progress:
+    with Stopping(run) as stopping, Progress(config.total_minutes, minutes) as progress:
 
         def report(row: Report) -> None:
             append_json(out / "log.jsonl", row)
             progress(row)
 
         run.train(passes(data.train, recipe, run.place), minutes, report, heldout)
-    return run
+    return run, stopping.exit_code
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Answer, train, and tell how many tokens a forward brings before and after."""
+    """Answer, train, and tell how many tokens a forward brings before and after.
+
+    Raises:
+        SystemExit: A signal stopped it, 128 and its number.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    parser = _parser()
+    options = parser.parse_args(words)
+    config = TrainConfig.load(options.config, options.set)
+    prepare(config.threads)
+    options.out.mkdir(parents=True, exist_ok=True)
+    Tokenizer.load(options.init).save(options.out)
+    file = options.out / ANSWERS
+    try:
+        if not file.is_file():
+            packed.write(file, collect(options.init, options.answers, options.corpora, config))
+        data = packed.read(file)
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: stopped before the first step\n")
+    print(f"{file}: {len(data.train)} answers, {len(data.train.ids)} tokens", flush=True)
+    run, stopped = distill(config, options.init, options.out, data, options.minutes)
+    print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}", flush=True)
+    told: dict[str, Any] = {"config": asdict(run.config), "machine": machine(), "data": data.told}
+    told |= {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+    record(options.out, told)
+    if stopped:
+        print(f"saved; go on with: python -m dlm.train.distill {shlex.join(words)}", flush=True)
+        raise SystemExit(stopped)
+    try:
+        told["tokens_per_forward"] = gained(options)
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: stopped while it measured; the run is saved\n")
+    record(options.out, told)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dlm.train.distill", description=__doc__)
     parser.add_argument("--init", type=Path, required=True, help="the checkpoint")
     parser.add_argument("--out", type=Path, required=True, help="directory of the run")
@@ -141,26 +183,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")
     parser.add_argument("--minutes", type=float, default=9.0, help="bound of this training")
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
-    options = parser.parse_args(arguments)
-    config = TrainConfig.load(options.config, options.set)
-    prepare(config.threads)
-    options.out.mkdir(parents=True, exist_ok=True)
-    Tokenizer.load(options.init).save(options.out)
-    file = options.out / ANSWERS
-    if not file.is_file():
-        packed.write(file, collect(options.init, options.answers, options.corpora, config))
-    data = packed.read(file)
-    print(f"{file}: {len(data.train)} answers, {len(data.train.ids)} tokens", flush=True)
-    run = distill(config, options.init, options.out, data, options.minutes)
-    print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}")
-    told: dict[str, Any] = {"config": asdict(run.config), "machine": machine(), "data": data.told}
-    told |= {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-    gained = {}
+    return parser
+
+
+def record(out: Path, told: Mapping[str, Any]) -> None:
+    """Write what is known of the run into its directory."""
+    (out / RECORD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def gained(options: argparse.Namespace) -> dict[str, float]:
+    """Tokens per forward of the checkpoint and of the run's, told and returned."""
+    out = {}
     for name, checkpoint in (("before", options.init), ("after", options.out)):
-        gained[name] = round(measured(checkpoint, options.corpora), 3)
-        print(f"{checkpoint}: {gained[name]:.2f} tokens per forward")
-    told["tokens_per_forward"] = gained
-    (options.out / RECORD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        out[name] = round(measured(checkpoint, options.corpora), 3)
+        print(f"{checkpoint}: {out[name]:.2f} tokens per forward", flush=True)
+    return out
 
 
 def measured(checkpoint: Path, corpora: Path | None) -> float:

@@ -16,6 +16,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.patience import PATIENCE_S
+
 PROGRAM = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (
     "--headless=new",
@@ -58,7 +60,8 @@ class Page:
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         message = {"id": number, "method": method, "params": params, "sessionId": self._session_id}
         await self._socket.send(json.dumps(message))
-        async with asyncio.timeout(30):
+        # `until` waits within one.
+        async with asyncio.timeout(2 * PATIENCE_S):
             return await answer
 
     async def evaluate(self, expression: str) -> Any:
@@ -74,7 +77,7 @@ class Page:
             raise AssertionError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    async def until(self, expression: str, timeout_s: float = 10.0) -> Any:
+    async def until(self, expression: str, timeout_s: float = PATIENCE_S) -> Any:
         """The first value of an expression that is truthy; asked at each frame."""
         watch = f"""new Promise((resolve, reject) => {{
             const end = performance.now() + {timeout_s * 1000};
@@ -164,7 +167,7 @@ async def chromium_page(url: str, *flags: str) -> AsyncIterator[Page]:
 
 async def _devtools_address(process: asyncio.subprocess.Process) -> str:
     assert process.stderr is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         async for line in process.stderr:
             if found := re.search(rb"DevTools listening on (ws://\S+)", line):
                 return found[1].decode()

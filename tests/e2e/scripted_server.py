@@ -22,6 +22,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from tests.patience import PATIENCE_S
+
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
 POLICY = "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self'; script-src 'self'"
 RATE_HZ = 24_000
@@ -74,14 +76,14 @@ class ScriptedServer:
 
     async def connected(self, count: int = 1) -> None:
         """Wait until the page has connected so many times and has said which session it wants."""
-        async with asyncio.timeout(10), self._changed:
+        async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(
                 lambda: self.connections >= count and self._find("session.update", 0) is not None
             )
 
     async def expect(self, kind: str, since: int = 0) -> dict[str, Any]:
         """The first event of a type among ``received[since:]``, waited for."""
-        async with asyncio.timeout(10), self._changed:
+        async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: self._find(kind, since) is not None)
         found = self._find(kind, since)
         assert found is not None

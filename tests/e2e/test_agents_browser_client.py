@@ -15,6 +15,7 @@ from starlette.routing import Route
 from tests.e2e.chromium import PROGRAM, chromium_page
 from tests.e2e.test_agents_js_client import client_home
 from tests.fakes import FakeParts, FakeSession
+from tests.patience import PATIENCE_S
 from tests.serving import serving
 from voice.app import build_app
 from voice.config import Config, ServerConfig
@@ -76,7 +77,7 @@ async def test_the_sdk_talks_from_a_page(
 
 async def answer(session: FakeSession) -> None:
     """Reply to what the page has asked, once it has."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while ("create_response", None) not in session.calls:
             await asyncio.sleep(0.02)
     session.emit(ReplyStarted("r1", "i9", 1, None), ReplyText("r1", "Hi there."))

@@ -55,10 +55,10 @@ async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
         await page.until("quicksilver.state === 'listening'")
         greeting_end = await page.evaluate("quicksilver.played.endFrame")
 
-        await page.until("quicksilver.state === 'hearing'", timeout_s=20)
-        await page.until("document.querySelector('.interim')", timeout_s=20)
-        await page.until(ANSWERED, timeout_s=30)
-        await page.until("quicksilver.state === 'listening'", timeout_s=20)
+        await page.until("quicksilver.state === 'hearing'")
+        await page.until("document.querySelector('.interim')")
+        await page.until(ANSWERED)
+        await page.until("quicksilver.state === 'listening'")
 
         assert "set_timer" in await page.text(".tool .tool-call")
         assert await page.text(".tool .tool-result") == "Timer set for 10 minutes."
@@ -93,13 +93,13 @@ async def test_the_agent_gives_way_when_spoken_over(repo_root: Path, tmp_path: P
         chromium_page(f"http://{address}/", *microphone_from(recording)) as page,
     ):
         await page.click("#talk")
-        await page.until("document.querySelector('.reply.interrupted')", timeout_s=20)
+        await page.until("document.querySelector('.reply.interrupted')")
         greeting = (await page.evaluate("quicksilver.turns"))[0]["replies"][0]
         assert 0 < greeting["heard"] < len(greeting["text"])
         assert await page.evaluate("quicksilver.state") != "speaking"
 
-        await page.until(ANSWERED, timeout_s=30)
-        await page.until("quicksilver.state === 'listening'", timeout_s=20)
+        await page.until(ANSWERED)
+        await page.until("quicksilver.state === 'listening'")
         assert "84" in await page.text(".turn:last-child .reply")
         assert await page.text(".unheard") != ""
         assert page.problems == []

@@ -20,6 +20,7 @@ from tests.e2e.scripted_server import (
     speech_events,
     tone,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = [
     pytest.mark.e2e,
@@ -298,7 +299,7 @@ async def test_muting_silences_the_microphone_and_not_the_stream(server: Scripte
         await start_talking(page, server)
         await page.click("#mute")
         await page.until("quicksilver.state === 'muted'")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             # The fake device beeps once a second; more than that in silence means muted.
             while not _silent_for(server.received, seconds=1.4):
                 await server.expect("input_audio_buffer.append", len(server.received))

@@ -16,6 +16,7 @@ from websockets.asyncio.client import connect
 
 from benchmarks.voice.telephone import carried
 from tests.embedded import embedded_config
+from tests.patience import PATIENCE_S
 from tests.phone import AsteriskFraming, Framing, Phone, TwilioFraming
 from tests.serving import serving
 from tests.sip_bridge import HOST, SipBridge
@@ -67,7 +68,7 @@ class Calls:
 
     async def wait_for(self, session_id: str, holds: Callable[[list[SessionEvent]], bool]) -> None:
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(PATIENCE_S):
                 while not holds(self.events[session_id]):
                     self._changed.clear()
                     await self._changed.wait()
@@ -158,13 +159,13 @@ class Caller:
 
     async def order(self, order: Samples) -> None:
         """Talk over the greeting, order, confirm, say goodbye, and be hung up on."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await self.phone.sounds.wait()
         for answers, words in ((2, order), (3, line_of("coffee-5-confirm"))):
             await self.phone.say(words)
             await self.heard(answers)
         await self.phone.say(line_of("coffee-6-bye"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await self.phone.hung_up.wait()
 
     def said(self) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tools.services import NOW, Clock
 from voice.store import Alert, AlertKind, Store
 from voice.tools.ringer import Ringer, announcement, timer_name
@@ -46,7 +47,7 @@ async def test_it_sleeps_until_then_by_itself(store: Store) -> None:
     ringer = Ringer(store, local_now)
     due = (local_now() + timedelta(milliseconds=60)).timestamp()
     store.add_alert(AlertKind.REMINDER, "call mom", due, "s")
-    async with asyncio.timeout(5), aclosing(ringer.announcements("s")) as heard:
+    async with asyncio.timeout(PATIENCE_S), aclosing(ringer.announcements("s")) as heard:
         assert await anext(heard) == "Reminder: call mom."
     assert local_now().timestamp() >= due
 

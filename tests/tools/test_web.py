@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tests.patience import PATIENCE_S
 from tests.tools.services import closed_url, connections, served
 from voice.tools.web import Unreachable, json_of
 
@@ -39,10 +39,9 @@ async def test_a_service_that_hangs_is_given_up_on_in_time() -> None:
         return Response()
 
     async with served([Route("/", hang)]) as base, connections(timeout_s=0.1) as web:
-        started = time.perf_counter()
-        with pytest.raises(Unreachable):
-            await web.get("test service", base, {})
-        assert time.perf_counter() - started < 1
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(Unreachable):
+                await web.get("test service", base, {})
         release.set()
 
 

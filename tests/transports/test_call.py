@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fakes import FakeSession
+from tests.patience import PATIENCE_S
 from tests.transports.test_asterisk import PLAIN_START
 from voice.errors import ProtocolError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, SessionEvent
@@ -76,7 +77,7 @@ class Bench:
 
     async def run(self) -> tuple[int, str]:
         call = Call(self.wire, ChanWebSocket({}), self.connect, self.limits)  # type: ignore[arg-type]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await call.run()
         assert self.wire.closed is not None
         return self.wire.closed

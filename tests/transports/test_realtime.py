@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.fakes import FakeSession
+from tests.patience import PATIENCE_S
 from tests.serving import receive, receive_until, send, serving
 from voice.config import ServerConfig
 from voice.events import (
@@ -40,7 +41,7 @@ class Line:
         self.observed: list[SessionEvent] = []
 
     async def close_code(self) -> int:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
                     await self.socket.recv()
@@ -79,7 +80,7 @@ async def line(
         found.observed = observed
         yield found
         await socket.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await ended.wait()
     assert session.closed is not None
 
@@ -182,7 +183,7 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
         talk.socket.transport.pause_reading()
         talk.session.emit(ReplyStarted("r1", "i2", 1, None))
         talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 200)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(ServerConfig().send_timeout_s):
             await talk.session.over.wait()
         talk.socket.transport.resume_reading()
         await talk.close_code()
@@ -194,7 +195,7 @@ async def test_what_waits_for_a_client_is_bounded() -> None:
         talk.socket.transport.pause_reading()
         talk.session.emit(ReplyStarted("r1", "i2", 1, None))
         talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 400)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await talk.session.over.wait()
         talk.socket.transport.resume_reading()
         await talk.close_code()

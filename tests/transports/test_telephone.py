@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from tests.fakes import FakeParts, FakeSession
+from tests.patience import PATIENCE_S
 from tests.serving import serving
 from tests.transports.test_asterisk import PLAIN_START
 from tests.transports.test_audiosocket import AUDIO, IDENTITY
@@ -103,7 +104,7 @@ def token(monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def until_closed(socket: ClientConnection) -> tuple[list[str | bytes], int | None]:
     messages = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         try:
             while True:
                 messages.append(await socket.recv())
@@ -141,7 +142,7 @@ async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
         sent["start"]["customParameters"] = {p.get("name"): p.get("value") for p in stream}
         async with connect(server.url("/twilio/stream"), additional_headers=STREAM) as socket:
             await socket.send(json.dumps(sent))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert json.loads(await socket.recv())["event"] == "media"
                 mark = json.loads(await socket.recv())
             await socket.send(json.dumps({**mark, "sequenceNumber": "9"}))
@@ -318,7 +319,7 @@ async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
         await server.http.get("/healthz")
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
         writer.write(IDENTITY + AUDIO)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             assert await reader.read() == b"\x10\x01\x40" + bytes(320) + b"\x00\x00\x00"
         writer.close()
         await writer.wait_closed()
@@ -331,7 +332,7 @@ async def test_audiosocket_does_not_wait_for_a_call_that_never_starts(
     async with running(audiosocket_port=unused_tcp_port, start_timeout_s=0.05) as server:
         await server.http.get("/healthz")
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(TelephonyConfig().start_timeout_s):
             assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()
@@ -345,7 +346,7 @@ async def test_audiosocket_takes_no_stranger(
     async with running(audiosocket_port=unused_tcp_port) as server:
         await server.http.get("/healthz")
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()

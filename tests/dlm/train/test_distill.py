@@ -2,6 +2,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +23,11 @@ from dlm.train.config import TrainConfig
 from dlm.train.distill import Case, answered, cases, encoded, main, tokens_per_forward
 from dlm.train.loop import Run
 from dlm.train.objective import ar_step, collate
+from dlm.train.stopping import SIGNALS
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
 
+ASKED = "\nstopping after this step; the same again quits at once\n"
 ROW = {
     "system": "Be brief.",
     "tools": [{"name": t.name, "description": "", "parameters": t.parameters} for t in TOOLS],
@@ -168,3 +175,56 @@ def test_the_program_answers_trains_and_measures(
     assert record["step"] == steps[1]
     assert record["data"]["asked"] == 6
     assert set(record["tokens_per_forward"]) == {"before", "after"}
+
+
+@pytest.mark.parametrize("one", SIGNALS)
+def test_a_signal_stops_the_program_after_its_step_and_the_run_goes_on_later(
+    repo_root: Path, tmp_path: Path, one: signal.Signals
+) -> None:
+    """The program itself, as a process that a terminal or a supervisor stops."""
+    small = tmp_path / "small"
+    save_model(model(), small)
+    tokenizer().save(small)
+    out = tmp_path / "a run"
+    out.mkdir()
+    rows = packed.Dialogues.of(template().dialogue(turns, TOOLS) for turns in DIALOGUES)
+    whole = tokenizer().bpe.to_str(pretty=True)
+    packed.write(out / "answers.npz", packed.PackedData(rows, rows, whole, {"asked": len(rows)}))
+    words = ["--init", str(small), "--out", str(out), "--minutes", "500"]
+    words += ["--set", "threads = 1", "--set", "total_minutes = 500"]
+    program = [sys.executable, "-m", "dlm.train.distill"]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(
+        [*program, *words], cwd=repo_root, start_new_session=True, **streams
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        while not (lines and " min left · " in lines[-1]):
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.stderr
+        os.killpg(process.pid, one)
+        told, errors = process.communicate()
+    assert (process.returncode, errors) == (128 + one, ASKED)
+    said, last = told.splitlines()[-2:]
+    assert last == f"saved; go on with: python {shlex.join([*program[1:], *words])}"
+    state = torch.load(out / "state.pt", weights_only=True)
+    kept = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert said.startswith(f"step {state['step']}, ")
+    assert kept["step"] == state["step"] >= 20
+    assert "tokens_per_forward" not in kept
+
+
+def test_ctrl_c_before_the_first_step_leaves_no_answers(
+    init: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(**given: Any) -> Iterator[dict[str, Any]]:
+        yield ROW
+        signal.raise_signal(signal.SIGINT)
+        yield ROW
+
+    monkeypatch.setattr("dlm.train.dialogues.generate", rows)
+    with pytest.raises(SystemExit) as told:
+        main(["--init", str(init), "--out", str(tmp_path), "--answers", "6"])
+    assert told.value.code == 130
+    assert capsys.readouterr().err == "dlm.train.distill: stopped before the first step\n"
+    assert not (tmp_path / "answers.npz").exists()

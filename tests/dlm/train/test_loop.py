@@ -214,9 +214,8 @@ def test_minutes_bound_an_invocation(tmp_path: Path) -> None:
     run = Run(config(), tmp_path)
     began = time.monotonic()
     run.train(data(100_000), minutes=0.01, report=quiet)
-    assert 0.6 <= time.monotonic() - began < 20
-    assert 0.55 <= run.elapsed_s < 20
-    assert run.step > 0
+    assert 0.55 <= run.elapsed_s <= time.monotonic() - began
+    assert 0 < run.step < 100_000
 
 
 def test_minutes_are_those_of_the_clock_that_is_given(tmp_path: Path) -> None:
