@@ -191,10 +191,10 @@ def quality(told: dict[str, Any]) -> list[list[str]]:
             rows.append([label, str(scores["call_cases"]), *cells])
     for label, cases, share in _other_shares(figures):
         rows.append([label, str(cases), "", f"{share:.1%}"])
-    instant = figures["speed"]["instant"]
-    for kind in ("calls", "replies"):
-        form = f"{instant[f'tokens_per_forward_{kind}']:.2f}"
-        rows.append([f"tokens per forward, {kind}", "", "", form])
+    for kind, pace in figures["tokens_per_forward"].items():
+        rows.append(
+            [f"tokens per forward with the agents' own tools, {kind}", "", "", f"{pace:.2f}"]
+        )
     return rows
 
 

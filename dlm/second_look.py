@@ -2,8 +2,7 @@
 
 Written left to right, a parameter is named before its value is: once it is, some words of the user
 have to be its value, however little they suit ("can" as a quantity). Of the whole call and of the
-call without the argument the model knows which is likelier. A small difference decides nothing: the
-argument was chosen word by word, for reasons too.
+call without the argument the model knows which is likelier.
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ from dlm.dialect import Dialect, MarkedCalls
 from dlm.forwards import Asides, Forward, Steps
 from dlm.score import log_probability
 from dlm.template import AnswerError, Tool
-
-CLEARLY = 2.0
-"""Nats by which an answer has to be likelier without an argument than with it."""
 
 
 class SecondLook:
@@ -51,7 +47,7 @@ class SecondLook:
         return self._parts(decoder, [answer, *self.without_one(answer)])
 
     def steps(self, decoder: Decoder, rows: Sequence[Tensor] | None = None) -> Steps[None]:
-        """Take arguments out of a finished answer, one by one, while it gets clearly likelier.
+        """Take arguments out of a finished answer, one by one, as long as it gets likelier.
 
         Args:
             decoder: Whose answer has come to its end.
@@ -70,7 +66,6 @@ class SecondLook:
                 log_probability(logits, answer)
                 for logits, answer in zip(rows, answers, strict=True)
             ]
-            scores[0] += CLEARLY
             rows, best = None, scores.index(max(scores))
             if best == 0:
                 break

@@ -12,7 +12,7 @@ from dlm.engine import Engine, Finished, Request
 from dlm.evaluate import talk
 from dlm.evaluate.cases import CALLS, Case, cases
 from dlm.evaluate.efforts import efforts
-from dlm.evaluate.scores import Ask, score
+from dlm.evaluate.scores import Ask, Scores, score
 from dlm.evaluate.sets import SEED, SETS, Stock, chosen
 from dlm.evaluate.speed import speed
 from dlm.train import examples
@@ -83,16 +83,20 @@ def evaluate(plan: Plan, ask: Ask, engine: Engine | None, say: Callable[[str], N
     stock = Stock.load(plan.corpora, plan.seed)
     told = Told()
     sets: dict[str, Any] = {}
+    whole = Scores()
     asked = {name: chosen(name, stock, plan.scale) for name in plan.names}
     if plan.data is not None:
         asked["data"] = list(cases(examples.read(plan.data)))
     for name in [name for name, some in asked.items() if some]:
         scores = score(asked[name], ask, plan.spans)
         sets[name] = scores.figures()
+        if name in _WHOLE:
+            whole.spend(scores.forwards)
         told.failures += [{"set": name, **failure} for failure in scores.failures]
         say(f"{name}: {len(asked[name])} cases")
     told.figures["sets"] = sets
     told.figures["replies"] = _replies(sets.values())
+    told.figures["tokens_per_forward"] = whole.paces()
     if "out_of_scope" in sets:
         told.figures["out_of_scope"] = _scope(sets)
     if plan.extras:

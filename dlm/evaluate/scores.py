@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,12 +49,19 @@ class Scores:
 
     def spent(self, kind: str, finished: Finished) -> None:
         """What an answer cost."""
-        forwards, tokens = self.forwards.get(kind, (0, 0))
         used = finished.usage
-        self.forwards[kind] = (
-            forwards + used.forwards - used.prefills,
-            tokens + used.answer_tokens,
-        )
+        self.spend({kind: (used.forwards - used.prefills, used.answer_tokens)})
+
+    def spend(self, more: Mapping[str, tuple[int, int]]) -> None:
+        """What more answers cost, as `forwards`."""
+        for kind, (forwards, tokens) in more.items():
+            before = self.forwards.get(kind, (0, 0))
+            self.forwards[kind] = (before[0] + forwards, before[1] + tokens)
+
+    def paces(self) -> dict[str, float]:
+        """Tokens per forward, by kind."""
+        spent = sorted(self.forwards.items())
+        return {kind: round(tokens / max(1, forwards), 2) for kind, (forwards, tokens) in spent}
 
     def share(self, name: str) -> float:
         """Hits of a score per case; nan where there was none."""
@@ -67,8 +74,7 @@ class Scores:
         for name, (_, cases) in sorted(self.counts.items()):
             out[name] = round(self.share(name), 4)
             out[f"{name}_cases"] = cases
-        for kind, (forwards, tokens) in sorted(self.forwards.items()):
-            out[f"tokens_per_forward_{kind}"] = round(tokens / max(1, forwards), 2)
+        out |= {f"tokens_per_forward_{kind}": pace for kind, pace in self.paces().items()}
         return out
 
 

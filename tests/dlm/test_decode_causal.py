@@ -185,6 +185,17 @@ def test_an_expected_opening_changes_no_answer(seed: int, effort: Effort) -> Non
     check_cache(net, made)
 
 
+@pytest.mark.parametrize("block_size", [1, 2, 5, 16])
+@pytest.mark.parametrize("longest", [1, 2, 3, 9, 25])
+def test_nor_how_long_it_may_be(longest: int, block_size: int) -> None:
+    net = model(0, block_size=block_size)
+    for rules in ("auto", "required"):
+        made = decoder(net, PROMPT, len(PROMPT) + longest + block_size)
+        steps = decode_causal(made, Plan(INSTANT, True, longest), matcher(rules), CALLED)
+        drive(net, made.cache, steps)
+        assert made.progress.tokens == greedy_of_random(0, rules)[:longest]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_nor_the_last_bit_of_what_is_kept(seed: int) -> None:
     net = model(seed)

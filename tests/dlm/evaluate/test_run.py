@@ -17,6 +17,10 @@ def test_what_needs_an_engine_falls_away_without(engine: Engine, known: bool) ->
     assert set(told.figures["sets"]) == {"own", "asking"}
     assert told.figures["sets"]["own"]["decision_cases"] == 8
     assert ("speed" in told.figures) is known
+    # Of the one set that such things are measured on.
+    own = told.figures["sets"]["own"]
+    paces = {f"tokens_per_forward_{k}": v for k, v in told.figures["tokens_per_forward"].items()}
+    assert paces and paces.items() <= own.items()
     assert said == ["own: 8 cases", "asking: 2 cases"]
     assert all(failure["set"] in plan.names for failure in told.failures)
 
