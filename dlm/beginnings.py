@@ -7,7 +7,7 @@ rounds, nor of what becomes of a request once it has begun.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -27,7 +27,7 @@ from dlm.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.reading import Readings
 from dlm.sampling import Sampling
 from dlm.second_look import SecondLook
-from dlm.template import Answer
+from dlm.template import Answer, Turn
 from dlm.thinking import Thinking
 
 
@@ -189,9 +189,8 @@ class Beginnings:
         turns, calls, tools = live.request.turns, self._dialect.calls, live.rules.callable()
         if not (isinstance(calls, MarkedCalls) and tools and turns):
             return Aids()
-        # Whom a tool has just answered, the result is told, most often.
-        begins = turns[-1].role == "user" and live.thought is None and not live.head
-        opening = (calls.call,) if begins else ()
+        begun = live.thought is not None or live.head
+        opening = () if begun else likely_opening(self._dialect, turns)
         if not self._config.reads:
             return Aids(opening=opening)
         gains = partial(self._readings.gains, turns[-1].content, tools)
@@ -224,6 +223,13 @@ class Beginnings:
             return ()
         answer = Answer(draft, ()) if isinstance(draft, str) else draft
         return tuple(self._dialect.spell(answer, request.tools))
+
+
+def likely_opening(dialect: Dialect, turns: Sequence[Turn]) -> tuple[int, ...]:
+    """Ids that an answer with tools at hand most often begins with; none where that is open."""
+    # Whom a tool has just answered, the result is told.
+    asked = bool(turns) and turns[-1].role == "user"
+    return (dialect.calls.call,) if asked and isinstance(dialect.calls, MarkedCalls) else ()
 
 
 def _sampling(request: Request) -> Sampling | None:

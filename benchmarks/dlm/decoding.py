@@ -23,10 +23,11 @@ import torch
 from benchmarks.dlm.shares import Tally
 from benchmarks.report import machine, percentiles, share, write
 from dlm.answer_rules import AnswerRules
+from dlm.beginnings import likely_opening
 from dlm.cache import KVCache
 from dlm.checkpoint import Checkpoint, load_checkpoint
 from dlm.decode import Decoder, Plan, Vocabulary
-from dlm.decode_causal import decode_causal
+from dlm.decode_causal import Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
@@ -125,12 +126,13 @@ def answer(
     vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
     decoder = Decoder(cache, prompt, config.block_size, vocabulary)
     matcher = factory.matcher(case.rules) if way.grammar else None
+    aids = Aids(opening=likely_opening(checkpoint.dialect, case.turns))
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
         drive(
             model,
             cache,
-            decode_causal(decoder, Plan(way.refinement, way.verified, LONGEST), matcher),
+            decode_causal(decoder, Plan(way.refinement, way.verified, LONGEST), matcher, aids),
         )
         seconds = time.perf_counter() - began
     return Answered(decoder.progress.tokens, decoder.progress.forwards, seconds)

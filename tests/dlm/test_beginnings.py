@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.beginnings import Beginnings
+from dlm.beginnings import Beginnings, likely_opening
 from dlm.effort import Effort
 from dlm.formats import Regex
 from dlm.forwards import Eager, drive
 from dlm.live import Live
 from dlm.model import Transformer
 from dlm.template import Answer, Turn
+from dlm.tokenizer import Mark
 from tests.dlm.asking import SAID, TIMER_CALL, request
 from tests.dlm.tiny import model, taught, template
 
@@ -101,3 +102,10 @@ def test_what_cannot_begin_costs_nothing_that_is_known(wrong: dict[str, object],
     # All of it is in the new prompt, so its cache itself would have been handed over.
     again, _ = begun.answering(live(*dialogue), ())
     assert again.cache.length == known
+
+
+def test_whoever_asks_is_expected_to_get_a_call_and_a_result_to_be_told() -> None:
+    asked, told = Turn("user", SAID), Turn("tool", "Timer set for 10 minutes.")
+    assert likely_opening(template(), [asked]) == (int(Mark.CALL),)
+    assert likely_opening(template(), [asked, told]) == ()
+    assert likely_opening(template(), []) == ()
