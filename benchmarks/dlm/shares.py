@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from dlm import decode, forwards
+from dlm import decode, decode_causal, forwards
 from dlm.echo import Echo
 from dlm.grammar import Matcher
 from dlm.model import Transformer
@@ -24,7 +24,7 @@ PARTS: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "head": [(Transformer, ("logits",))],
     "tokens of logits": [(decode, ("propose", "accept")), (forwards, ("chosen",))],
     "grammar": [(Matcher, ("best", "takes", "advance", "copy", "forced"))],
-    "verification": [(decode, ("verify", "guided"))],
+    "verification": [(decode_causal, ("verify",)), (decode, ("guided",))],
     "words of the prompt": [(Echo, ("__init__", "proposed", "judged"))],
 }
 REST = "the rest"
