@@ -9,10 +9,9 @@ from dlm.effort import Refinement
 from dlm.forwards import Forward, drive, forward
 from dlm.template import Turn
 from dlm.tokenizer import Mark
+from tests.dlm.greedy import END, SPEAKABLE
 from tests.dlm.tiny import LIGHT, TIMER, decoder, model, template, tokenizer
 
-END = int(Mark.END)
-SPEAKABLE = {Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE}
 PROMPT = template().prompt(
     (Turn("user", "set a timer for ten minutes in the café"),), (TIMER, LIGHT)
 )

@@ -1,93 +1,43 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from dlm.answer_rules import AnswerRules
-from dlm.cache import KVCache
 from dlm.decode import Decoder, Plan, Progress
-from dlm.decode_causal import Aids, decode_causal
+from dlm.decode_causal import decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement, Rule
-from dlm.forwards import Forward, Steps, drive, forward, served
-from dlm.grammar import GrammarFactory, Matcher
+from dlm.forwards import Steps, drive, served
 from dlm.int8 import round_weights
 from dlm.model import Transformer
-from dlm.names import Names
-from dlm.template import Turn
 from dlm.tokenizer import Mark
+from tests.dlm.greedy import (
+    END,
+    FACTORY,
+    PROMPT,
+    RULES,
+    SAID,
+    SPEAKABLE,
+    check_bits,
+    check_cache,
+    greedy,
+    greedy_of_random,
+    matcher,
+)
 from tests.dlm.tiny import (
     DIALOGUES,
-    LIGHT,
     TIMER,
     TOOLS,
-    WEATHER,
     decoder,
     model,
     taught,
     template,
-    tokenizer,
     vocabulary,
 )
-
-END = int(Mark.END)
-INSTANT = REFINEMENT[Effort.INSTANT]
-SPEAKABLE = {Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE}
-FACTORY = GrammarFactory(tokenizer(), 352)
-SAID = "set a timer for ten minutes in the café at 7:30"
-PROMPT = template().prompt((Turn("user", SAID),), (TIMER, LIGHT))
-RULES = {
-    "none": None,
-    "auto": AnswerRules((TIMER, LIGHT, WEATHER), said=(SAID,)),
-    "required": AnswerRules((TIMER, LIGHT), "required", (SAID,)),
-}
-
-
-def matcher(rules: str) -> Matcher | None:
-    wanted = RULES[rules]
-    return FACTORY.matcher(wanted) if wanted else None
-
-
-def causal_logits(made: Transformer, ids: Sequence[int]) -> Tensor:
-    """Logits behind the last id: one forward of everything, no cache, no blocks."""
-    size = len(ids)
-    mask = torch.ones(size, size, dtype=torch.bool).tril()[None, None]
-    with torch.no_grad():
-        hidden = made(torch.tensor([ids]), torch.arange(size)[None], mask)
-        logits = made.logits(hidden)[0, -1]
-    for mark in Mark:
-        if mark not in SPEAKABLE:
-            logits[mark] = -torch.inf
-    logits[tokenizer().vocab_size :] = -torch.inf
-    return logits
-
-
-def greedy(made: Transformer, prompt: Sequence[int], rules: str, longest: int) -> list[int]:
-    """Token by token, left to right: what verified decoding must equal."""
-    out: list[int] = []
-    grammar = matcher(rules)
-    while len(out) < longest:
-        logits = causal_logits(made, [*prompt, *out])
-        if grammar is None:
-            out.append(int(logits.argmax()))
-        else:
-            out.append(grammar.best(logits))
-            if out[-1] != END:
-                out += grammar.advance(out[-1])
-        if out[-1] == END:
-            break
-    return out[:longest]
-
-
-@functools.cache
-def greedy_of_random(seed: int, rules: str) -> list[int]:
-    return greedy(model(seed), PROMPT, rules, 40)
 
 
 def run(
@@ -96,18 +46,6 @@ def run(
     wanted = Plan(REFINEMENT[effort], **{"verified": True, "max_tokens": longest, **plan})
     drive(net, made.cache, decode_causal(made, wanted, matcher(rules)))
     return made.progress
-
-
-def check_cache(net: Transformer, made: Decoder) -> None:
-    """The cache holds what one forward of the same ids would write."""
-    ids = [*made.prompt, *made.progress.tokens][: made.cache.length]
-    fresh = KVCache(net.config, len(ids) + 1)
-    with torch.inference_mode():
-        forward(net, [(fresh, Forward(ids, len(ids)))])
-        fresh.commit(len(ids))
-        probe = Forward([20], 0)
-        ours, theirs = forward(net, [(made.cache, probe), (fresh, probe)])
-    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("effort", Effort)
@@ -132,13 +70,7 @@ def test_in_8_bits_it_is_token_by_token_to_the_last_bit(seed: int, rules: str) -
     one_by_one = Plan(Refinement(0, 1.0), True, 40)
     drive(net, alone.cache, decode_causal(alone, one_by_one, matcher(rules)))
     assert run(net, made, Effort.HIGH, 40, rules).tokens == alone.progress.tokens
-    both = min(made.cache.length, alone.cache.length)
-    with torch.inference_mode():
-        ours, theirs = (
-            forward(net, [(one.cache.copy(both, both + 1), Forward([20], 1))])[0]
-            for one in (made, alone)
-        )
-    assert torch.equal(ours, theirs)
+    check_bits(net, made, alone)
 
 
 @pytest.mark.parametrize("effort", Effort)
@@ -169,66 +101,6 @@ def test_what_an_answer_must_begin_with_rides_with_the_prompt() -> None:
     # What follows is drafted already.
     assert len(made.progress.draft) == net.config.block_size - 1
     check_cache(net, made)
-
-
-CALLED = Aids(opening=(int(Mark.CALL),))
-
-
-@pytest.mark.parametrize("effort", Effort)
-@pytest.mark.parametrize("seed", range(4))
-def test_an_expected_opening_changes_no_answer(seed: int, effort: Effort) -> None:
-    net = model(seed)
-    made = decoder(net, PROMPT)
-    steps = decode_causal(made, Plan(REFINEMENT[effort], True, 40), matcher("auto"), CALLED)
-    drive(net, made.cache, steps)
-    assert made.progress.tokens == greedy_of_random(seed, "auto")
-    check_cache(net, made)
-
-
-@pytest.mark.parametrize("block_size", [1, 2, 5, 16])
-@pytest.mark.parametrize("longest", [1, 2, 3, 9, 25])
-def test_nor_how_long_it_may_be(longest: int, block_size: int) -> None:
-    net = model(0, block_size=block_size)
-    for rules in ("auto", "required"):
-        made = decoder(net, PROMPT, len(PROMPT) + longest + block_size)
-        steps = decode_causal(made, Plan(INSTANT, True, longest), matcher(rules), CALLED)
-        drive(net, made.cache, steps)
-        assert made.progress.tokens == greedy_of_random(0, rules)[:longest]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nor_the_last_bit_of_what_is_kept(seed: int) -> None:
-    net = model(seed)
-    round_weights(net)
-    alone, made = decoder(net, PROMPT), decoder(net, PROMPT)
-    for one, refinement, aids in ((alone, Refinement(0, 1.0), None), (made, INSTANT, CALLED)):
-        steps = decode_causal(one, Plan(refinement, True, 40), matcher("auto"), aids)
-        drive(net, one.cache, steps)
-    assert made.progress.tokens == alone.progress.tokens
-    probe = Forward([20], 1)
-    both = min(made.cache.length, alone.cache.length)
-    with torch.inference_mode():
-        ours, theirs = (
-            forward(net, [(one.cache.copy(both, both + 1), probe)])[0] for one in (made, alone)
-        )
-    assert torch.equal(ours, theirs)
-
-
-def test_a_call_that_was_expected_is_drafted_along_with_the_prompt() -> None:
-    """The block that begins with the opening comes with the prompt's forward."""
-    rules = FACTORY.matcher(AnswerRules((TIMER, WEATHER), said=("set a timer for ten minutes",)))
-    for turns in DIALOGUES:
-        prompt = template().prompt(turns[:1], TOOLS)
-        spent = []
-        for aids in (None, CALLED):
-            made = decoder(taught(), prompt)
-            steps = decode_causal(made, Plan(INSTANT, True, 60), rules.copy(), aids)
-            drive(taught(), made.cache, steps)
-            spent.append((made.progress.tokens, made.progress.forwards))
-        (tokens, plain), (again, hastened) = spent
-        assert again == tokens
-        called = tokens[0] == Mark.CALL
-        assert hastened < plain if called else hastened == plain
 
 
 def test_no_steps_is_token_by_token() -> None:
@@ -407,38 +279,3 @@ def test_a_grammar_needs_verification() -> None:
 def test_an_answer_of_no_tokens_is_refused() -> None:
     with pytest.raises(ValueError, match="max_tokens: got 0, expected at least 1"):
         decode_causal(decoder(model(0), PROMPT), Plan(REFINEMENT[Effort.LOW], True, 0))
-
-
-def answer_of(net: Transformer, **gains: float) -> list[int]:
-    """An answer with calls, where a tool's name gains so much."""
-    rules = AnswerRules((TIMER, LIGHT), "required", (SAID,))
-    names = {tool.name: template().text(tool.name.replace("_", " ")) for tool in rules.tools}
-    grammar = FACTORY.matcher(rules, Names(int(Mark.CALL), names))
-
-    def told() -> Steps[dict[str, float]]:
-        return gains
-        yield
-
-    made = decoder(net, PROMPT)
-    plan = Plan(INSTANT, True, 120)
-    drive(net, made.cache, decode_causal(made, plan, grammar, Aids(gains=told, opening=(8,))))
-    check_cache(net, made)
-    return made.progress.tokens
-
-
-def test_gains_choose_the_tool_of_a_single_call_alone() -> None:
-    found = set()
-    for seed in range(12):
-        net = model(seed)
-        own = answer_of(net, set_timer=0.0, set_light=0.0)
-        for tool in ("set_timer", "set_light"):
-            other = {"set_timer": "set_light", "set_light": "set_timer"}[tool]
-            answer = answer_of(net, **{tool: 0.0, other: -1000.0})
-            name = template().text(tool.replace("_", " "))
-            gained = answer[1 : 1 + len(name)] == name
-            if answer == own:
-                found.add("alike" if gained else "gone back")
-            elif answer[-1] == END:
-                assert gained and answer.count(Mark.CALL) == 1
-                found.add("another")
-    assert found == {"alike", "gone back", "another"}

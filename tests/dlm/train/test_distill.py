@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +24,7 @@ from dlm.train.objective import ar_step, collate
 from dlm.train.stopping import SIGNALS
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
+from tests.dlm.train.interrupting import interrupted
 
 ASKED = "\nstopping after this step; the same again quits at once\n"
 ROW = {
@@ -193,18 +192,8 @@ def test_a_signal_stops_the_program_after_its_step_and_the_run_goes_on_later(
     words = ["--init", str(small), "--out", str(out), "--minutes", "500"]
     words += ["--set", "threads = 1", "--set", "total_minutes = 500"]
     program = [sys.executable, "-m", "dlm.train.distill"]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(
-        [*program, *words], cwd=repo_root, start_new_session=True, **streams
-    ) as process:
-        assert process.stdout is not None
-        lines = []
-        while not (lines and " min left · " in lines[-1]):
-            lines.append(process.stdout.readline())
-            assert lines[-1], process.stderr
-        os.killpg(process.pid, one)
-        told, errors = process.communicate()
-    assert (process.returncode, errors) == (128 + one, ASKED)
+    _, told, errors, status = interrupted([*program, *words], repo_root, one)
+    assert (status, errors) == (128 + one, ASKED)
     said, last = told.splitlines()[-2:]
     assert last == f"saved; go on with: python {shlex.join([*program[1:], *words])}"
     state = torch.load(out / "state.pt", weights_only=True)

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import os
 import shlex
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ from dlm.train.stopping import SIGNALS, Stopping
 from dlm.weights import load_model, save_model
 from examples.fine_tuning.watering import main as write_watering
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
+from tests.dlm.train.interrupting import interrupted
 
 ASKED = "\nstopping after this step; the same again quits at once\n"
 
@@ -108,19 +107,8 @@ def test_ctrl_c_in_a_terminal_reaches_all_processes_and_the_run_goes_on_later(
     words = ["--init", str(tmp_path / "shipped"), "--data", str(file), "--out", str(out)]
     words += ["--set", "threads = 1", "--set", "total_minutes = 500"]
     words += ["--set", "tokens_per_step = 200"]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(
-        [*command, *words], cwd=repo_root, start_new_session=True, **streams
-    ) as process:
-        assert process.stdout is not None
-        lines = []
-        while not (lines and " min left · " in lines[-1]):
-            lines.append(process.stdout.readline())
-            assert lines[-1], process.stderr
-        os.killpg(process.pid, signal.SIGINT)
-        # It returns when nobody has the streams any more: neither of the processes lives.
-        told, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, ASKED)
+    lines, told, errors, status = interrupted([*command, *words], repo_root, signal.SIGINT)
+    assert (status, errors) == (130, ASKED)
     assert lines[0].startswith("mine.jsonl: 60 dialogues; calls of water_garden ")
     last = told.splitlines()[-1]
     assert last.startswith("saved: step ")
