@@ -97,6 +97,8 @@ class _Verified:
         self.known: list[int] = []
         # Logits of the next draft's first step, where they are known already.
         self.begun: Tensor | None = None
+        # What tools gain, once it was asked.
+        self.gained: Mapping[str, float] | None = None
         # Where gains changed the choice of a tool: the tokens before it, and the model's own way.
         self.other: tuple[int, Matcher] | None = None
         # What a second look at the answer wants, where it was asked for with the verification.
@@ -148,10 +150,10 @@ class _Verified:
         ids, causal = [*known, *draft, *masks], len(known) + len(draft) - 1
         wish = Forward(ids, causal, len(known) - 1, prefill=not decoder.progress.tokens)
         asking = decoder.ask(wish)
-        logits, gains = yield from together(decoder.cache, asking, self._weighed())
+        logits, _ = yield from together(decoder.cache, asking, self._weighed())
         *sure, last = draft
         rows = decoder.noised(logits[: len(draft)], self.plan)
-        accepted = yield from self._take(sure, rows, gains)
+        accepted = yield from self._take(sure, rows)
         if accepted == len(sure) and self.known[:1] == [last]:
             # The draft knew nothing of what the grammar forces behind it, and stands all the same.
             begun = logits[len(draft) + len(self.known) :]
@@ -178,13 +180,13 @@ class _Verified:
         ids = [*self.known, *draft]
         wish = Forward(ids, len(ids), len(self.known) - 1, prefill=not tokens)
         whole = [*tokens, *draft]
-        rows, seen, gains = yield from together(
+        rows, seen, _ = yield from together(
             decoder.cache,
             decoder.judge(wish, draft, self.plan, self.matcher),
             self._looked_at(whole),
             self._weighed(),
         )
-        accepted = yield from self._take(draft, rows, gains)
+        accepted = yield from self._take(draft, rows)
         self.seen = seen if tokens == whole else None
         return accepted
 
@@ -197,29 +199,22 @@ class _Verified:
         parts = look.parts(decoder, answer)
         return (yield Asides(parts)) if parts else None
 
-    def _weighed(self) -> Steps[Mapping[str, float] | None]:
-        """What tools gain, where the draft chose in doubt: the model will doubt as well."""
-        if self.aids.gains is None or not self.decoder.undecided:
-            return None
-        self.decoder.undecided = False
-        return (yield from self.aids.gains())
+    def _weighed(self) -> Steps[None]:
+        """Ask what tools gain, where the draft chose in doubt: the model will doubt as well."""
+        if self.aids.gains is not None and self.gained is None and self.decoder.undecided:
+            self.gained = yield from self.aids.gains()
 
-    def _take(
-        self,
-        draft: list[int],
-        rows: Tensor | Sequence[int],
-        gains: Mapping[str, float] | None = None,
-    ) -> Steps[int]:
+    def _take(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
         """Commit what a forward says of a draft; returns how much of it is accepted."""
         decoder, matcher, progress = self.decoder, self.matcher, self.decoder.progress
         end = decoder.vocabulary.end
         verdict = verify(draft, rows, matcher, end)
         if verdict.undecided and matcher is not None and self.aids.gains is not None:
-            if gains is None:
-                gains = yield from self.aids.gains()
+            if self.gained is None:
+                self.gained = yield from self.aids.gains()
                 progress.forwards += 1
             sure = len(verdict.accepted)
-            verdict = self._weigh(verdict.accepted, draft[sure:], rows[sure:], gains)
+            verdict = self._weigh(verdict.accepted, draft[sure:], rows[sure:], self.gained)
         decoder.cache.commit(len(self.known) + len(verdict.accepted))
         self.known = verdict.given
         progress.kept += self.earlier.judged(verdict)
