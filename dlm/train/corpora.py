@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.train import coffee_rows, intent_tools, labelled
+from dlm.train import coffee_rows, intent_tools, labelled, leftover
 from dlm.train.grammar import Piece
 from dlm.train.holdout import held_out, unseen
 from dlm.train.intent_tools import Purpose
@@ -83,14 +83,17 @@ def load(directory: Path, split: str, share_alike: bool = False) -> Corpora:
     corpora = Corpora()
     wanted = split == "heldout"
     labelled_rows: list[dict[str, Any]] = []
+    utterances: list[dict[str, Any]] = []
     for name in (*_UTTERANCES, *_INTENTS_ALONE):
         found_rows = list(rows(directory / f"{name}.jsonl.xz"))
         if not name.startswith("ohf"):
             labelled_rows += found_rows
         if name not in _INTENTS_ALONE:
-            for row in found_rows:
-                if held_out(row["text"]) == wanted:
-                    _take(corpora, row, wanted)
+            utterances += filter(_suits, found_rows)
+    for row in utterances:
+        if held_out(row["text"]) == wanted:
+            _take(corpora, row, wanted)
+    corpora.requests = _requests(utterances, wanted)
     corpora.purposes = intent_tools.collect(labelled_rows, split)
     sold = chain.from_iterable(rows(directory / f"{name}.jsonl.xz") for name in coffee_rows.FILES)
     corpora.requests["order_drink"] = [
@@ -137,21 +140,31 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
+def _suits(row: dict[str, Any]) -> bool:
+    return not _OTHER_NAMES.search(row["text"]) and len(row["text"].split()) <= 22
+
+
 def _take(corpora: Corpora, row: dict[str, Any], wanted: bool) -> None:
-    if _OTHER_NAMES.search(row["text"]) or len(row["text"].split()) > 22:
-        return
+    """Keep a row that is talk, or that no tool of ours serves."""
     intent = row["intent"]
     topic = TOPICS.get(intent)
     if topic is not None:
         corpora.talk.setdefault(topic, []).append(row["text"])
-    elif intent in UNFIT:
-        # What is kept unseen as a tool must not be learned as a request to be declined either.
-        if not _NEAR.search(row["text"]) and (wanted or not unseen(intent)):
-            corpora.unfit.append(row["text"])
-    else:
-        found = labelled.request(row)
-        if found is not None:
-            corpora.requests.setdefault(found[0], []).append(found[1])
+    # What is kept unseen as a tool must not be learned as a request to be declined either.
+    elif intent in UNFIT and not _NEAR.search(row["text"]) and (wanted or not unseen(intent)):
+        corpora.unfit.append(row["text"])
+
+
+def _requests(utterances: list[dict[str, Any]], wanted: bool) -> dict[str, list[list[Piece]]]:
+    """By tool, the rows of a split that ask for it; both splits together tell which are whole."""
+    read = [(row["text"], found) for row in utterances if (found := labelled.request(row))]
+    requests: dict[str, list[list[Piece]]] = {}
+    for (text, (tool, pieces)), whole in zip(
+        read, leftover.complete([found for _, found in read]), strict=True
+    ):
+        if whole and held_out(text) == wanted:
+            requests.setdefault(tool, []).append(pieces)
+    return requests
 
 
 def _chat(corpora: Corpora, question: str, answer: str) -> None:

@@ -5,6 +5,7 @@ Gives phrasings in the notation of `dlm.train.phrasings`, so that their hash can
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 from dlm.train.holdout import NothingHeldOutError, held_out
@@ -29,6 +30,8 @@ _TAILS = (
     "thank you",
 )
 _SHARES = {"milk": 0.5, "sweetener": 0.42, "shots": 0.28, "extras": 0.22, "roast": 0.3, "size": 0.5}
+_LONG_SHARES = _SHARES | {"milk": 0.65, "sweetener": 0.65, "shots": 0.5, "extras": 0.6}
+"""Of the long orders that half of the training split's are: those are what goes wrong."""
 
 
 def compose(rng: Random, split: str) -> str:
@@ -41,15 +44,16 @@ def compose(rng: Random, split: str) -> str:
     Raises:
         NothingHeldOutError: no draw of many fell into the split.
     """
+    long = split == "train" and rng.random() < 0.5
     for _ in range(400):
-        source = _order(rng)
+        source = _order(rng, _LONG_SHARES if long else _SHARES)
         if held_out(source) == (split == "heldout"):
             return source
     raise NothingHeldOutError(f"no order drawn is in split {split!r}")
 
 
-def _order(rng: Random) -> str:
-    parts = [name for name, share in _SHARES.items() if rng.random() < share]
+def _order(rng: Random, shares: Mapping[str, float]) -> str:
+    parts = [name for name, share in shares.items() if rng.random() < share]
     rng.shuffle(parts)
     front = [p for p in ("size", "roast") if p in parts and rng.random() < 0.75]
     rng.shuffle(front)

@@ -37,9 +37,9 @@ def find(words: list[str], value: str) -> Span | None:
     return (found[0], found[0] + size) if wanted and len(found) == 1 else None
 
 
-def longest(words: list[str], reads: Callable[[str], object]) -> Span | None:
-    """The longest run of words that ``reads`` accepts; the first of equals."""
-    for size in range(min(len(words), _LONGEST), 0, -1):
+def longest(words: list[str], reads: Callable[[str], object], most: int = _LONGEST) -> Span | None:
+    """The longest run of at most so many words that ``reads`` accepts; the first of equals."""
+    for size in range(min(len(words), most), 0, -1):
         for start in range(len(words) - size + 1):
             if words[start] not in _LEAD and reads(" ".join(words[start : start + size])):
                 return start, start + size
@@ -79,6 +79,7 @@ def expression(words: list[str]) -> Span | None:
         lambda t: (
             not t.startswith("what is") and not t.endswith("equal") and evaluate(t) is not None
         ),
+        most=len(words),
     )
     return span if span and span[1] - span[0] >= 2 else None
 

@@ -75,6 +75,7 @@ def test_rows_become_requests(
         ("add it to the list", "lists_createoradd", {}),
         ("play some music", "PlayMusic", {}),
         ("what will the time be in an hour", "time", {}),
+        ("remind me of the meeting on one divided by twenty two", "calendar_set", {}),
     ],
 )
 def test_rows_that_say_more_than_a_tool_takes_are_refused(

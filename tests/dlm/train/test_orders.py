@@ -23,6 +23,15 @@ def test_parts_are_not_repeated() -> None:
         assert all(source.count(f"{{{slot}}}") == 1 for slot in template(source).slots)
 
 
+def test_half_of_the_orders_to_learn_from_are_long() -> None:
+    rng = Random(3)
+
+    def parts(split: str) -> float:
+        return sum(len(template(orders.compose(rng, split)).slots) for _ in range(400)) / 400
+
+    assert parts("train") > parts("heldout") + 0.3
+
+
 def test_a_split_that_is_never_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "held_out", lambda source: False)
     with pytest.raises(NothingHeldOutError, match="heldout"):

@@ -35,6 +35,12 @@ def test_values_are_found_by_reading() -> None:
     assert duration(tokens("set a timer")) is None
 
 
+def test_a_sum_may_be_as_long_as_the_sentence() -> None:
+    number = "one hundred and forty eight thousand five hundred and eighty seven"
+    text = f"what is the square root of {number}"
+    assert said(text, expression(tokens(text))) == f"square root of {number}"
+
+
 def test_conversion_needs_an_amount() -> None:
     spans = conversion(tokens("how many feet are in 50 yards"), money=False)
     assert spans == {"from_unit": (6, 7), "to_unit": (2, 3), "amount": (5, 6)}

@@ -1,0 +1,60 @@
+"""Corpus rows whose labels leave a value out are told by where their words stand elsewhere."""
+
+import pytest
+
+from dlm.train.grammar import Piece
+from dlm.train.leftover import Request, complete
+
+
+def request(tool: str, *pieces: str | tuple[str, str]) -> Request:
+    return tool, [Piece(p) if isinstance(p, str) else Piece(*p) for p in pieces]
+
+
+WEATHER = [
+    request("get_weather", "weather in ", ("boston", "place")),
+    request("get_weather", "is it raining in ", ("Boston", "place"), "?"),
+    request("get_weather", "will it rain ", ("tomorrow", "day")),
+]
+
+
+def judged(*requests: Request) -> list[bool]:
+    """What is said of some requests among those above, which are whole."""
+    found = list(complete([*WEATHER, *requests]))
+    assert all(found[: len(WEATHER)])
+    return found[len(WEATHER) :]
+
+
+def test_a_place_that_nobody_marked_is_noticed() -> None:
+    assert judged(request("get_weather", "boston weather?")) == [False]
+
+
+def test_another_tool_s_rows_tell_as_well() -> None:
+    assert judged(request("get_time", "what time is it in boston")) == [False]
+
+
+def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
+    assert judged(request("get_weather", "is it raining"), request("get_time", "time please")) == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("text", ["in boston it will rain", "BOSTON, rain"])
+def test_case_and_points_change_nothing(text: str) -> None:
+    assert judged(request("get_weather", text)) == [False]
+
+
+def test_a_value_of_small_words_is_none() -> None:
+    broken = request("remove_from_list", "remove off ", ("rice", "item"), " ", ("from", "list"))
+    assert judged(broken) == [False]
+
+
+def test_a_state_may_be_a_small_word() -> None:
+    lamp = request("set_device", "turn the ", ("lamp", "device"), " ", ("off", "state"))
+    assert judged(lamp) == [True]
+
+
+def test_a_list_may_be_asked_for_a_thing_without_an_argument() -> None:
+    eggs = [request("add_to_list", "add ", ("eggs", "item"))] * 3
+    asked = [request("read_list", "are eggs on it"), request("get_time", "eggs")]
+    assert judged(*eggs, *asked) == [True, True, True, True, False]
