@@ -8,6 +8,7 @@ cancelled stops before its next.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import math
 import queue
 import threading
@@ -79,6 +80,8 @@ class Engine:
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
         self._thread.start()
+        # A thread that torch has run in must be over before the interpreter is, or that aborts.
+        atexit.register(self.close)
 
     @classmethod
     def load(
@@ -271,12 +274,16 @@ class Engine:
         return job.result.result()
 
     def close(self) -> None:
-        """Stop the thread; unfinished requests fail with a RuntimeError. May be called again."""
+        """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
+
+        At the end of the program it is called for engines that nobody closed.
+        """
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
         self._thread.join()
+        atexit.unregister(self.close)
 
     def _run(self) -> None:
         rounds = self._rounds

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,24 @@ def test_deltas_make_up_any_answer(seed: int, verified: bool) -> None:
                 assert not verified
     finally:
         engine.close()
+
+
+def test_a_program_may_end_without_closing_an_engine() -> None:
+    program = """
+from queue import SimpleQueue
+
+from dlm.engine import Engine, Request
+from dlm.template import Turn
+
+engine = Engine.load(threads=1)
+told = SimpleQueue()
+engine.submit(Request((Turn("user", "tell me about yourself"),)), told.put)
+print(type(told.get()).__name__)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "TextDelta\n", "")
 
 
 def test_characters_of_several_tokens_stream_whole(engine: Engine) -> None:
