@@ -45,7 +45,8 @@ class TrainConfig:
             written, so that it forgets less; training goes on without it.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
         attention: ``flex`` skips tiles of the mask that nobody looks at; for CUDA.
-        compiled: Whether torch.compile makes kernels of the layers; for CUDA.
+        compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
+            compiler, and half a minute at the start of every invocation.
         pad_to: Lengths of batches are multiples of this, so that few shapes are compiled.
         peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.
         threads: torch threads; 0 leaves torch's choice.
