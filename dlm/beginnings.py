@@ -30,6 +30,9 @@ from dlm.second_look import SecondLook
 from dlm.template import Answer, Turn
 from dlm.thinking import Thinking
 
+DRAFT_CHARACTERS = 16
+"""Characters of a draft that are looked at, for each token that the answer may have."""
+
 
 class Beginnings:
     """Sets up the decoding of requests to one checkpoint.
@@ -221,8 +224,10 @@ class Beginnings:
         draft = request.draft
         if draft is None:
             return ()
-        answer = Answer(draft, ()) if isinstance(draft, str) else draft
-        return tuple(self._dialect.spell(answer, request.tools))
+        if isinstance(draft, str):
+            # What is longer than any answer is never proposed, and would take long to spell here.
+            draft = Answer(draft[: DRAFT_CHARACTERS * request.max_tokens], ())
+        return tuple(self._dialect.spell(draft, request.tools))
 
 
 def likely_opening(dialect: Dialect, turns: Sequence[Turn]) -> tuple[int, ...]:

@@ -116,7 +116,7 @@ class _Verified:
             yield from self._verify(draft or opening)
         # An answer of the kind that was expected is most often drafted right.
         expected = bool(opening) and self.begun is not None
-        while self._room and (not progress.complete or self._goes_back()):
+        while self._goes_back() or (self._room and not progress.complete):
             before, costly = progress.forwards, self.begun is None
             draft = yield from self._draft()
             goes_on = 0 < len(draft) < self._room and draft[-1] != self.decoder.vocabulary.end
@@ -146,6 +146,7 @@ class _Verified:
             How much of it is accepted.
         """
         decoder, known = self.decoder, self.known
+        self.seen = None
         masks = [decoder.vocabulary.mask] * (decoder.block_size - 1)
         ids, causal = [*known, *draft, *masks], len(known) + len(draft) - 1
         wish = Forward(ids, causal, len(known) - 1, prefill=not decoder.progress.tokens)
@@ -243,7 +244,7 @@ class _Verified:
         return Verdict(accepted + rest.accepted, rest.given)
 
     def _goes_back(self) -> bool:
-        """Go back to the first tool's choice if gains changed it and several calls came of it.
+        """Go back to the first tool's choice if gains changed it and another call is begun.
 
         The user's words were read as one request for one tool.
         """
@@ -258,7 +259,8 @@ class _Verified:
         except queue.Full:
             return False
         decoder.progress.tokens, decoder.progress.complete = tokens, False
-        self.known, self.matcher, self.begun = tokens[-1:], own, None
+        decoder.progress.kept = min(decoder.progress.kept, count)
+        self.known, self.matcher, self.begun, self.seen = tokens[-1:], own, None, None
         self.earlier = Earlier(())
         return True
 

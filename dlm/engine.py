@@ -276,13 +276,16 @@ class Engine:
     def close(self) -> None:
         """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
 
+        Whoever calls it from that thread, as on an event, does not wait for its end.
+
         At the end of the program it is called for engines that nobody closed.
         """
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
-        self._thread.join()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
         atexit.unregister(self.close)
 
     def _run(self) -> None:
@@ -307,7 +310,9 @@ class Engine:
             self._queue.put((job, begin))
 
     def _leave(self, decoder: Decoder | None) -> None:
-        if decoder is not None:
-            self._beginnings.keep(decoder)
-        with self._lock:
-            self._unfinished -= 1
+        try:
+            if decoder is not None:
+                self._beginnings.keep(decoder)
+        finally:
+            with self._lock:
+                self._unfinished -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,21 @@ class PrefixPool:
             ids: Of the prompt.
             capacity: Positions wanted.
             live: Ids and caches of requests that are under way, which are copied from as well.
+
+        Raises:
+            queue.Full: There is no memory for it, with nothing kept any more.
         """
+        under_way = tuple(live)
+        while True:
+            try:
+                return self._taken(ids, capacity, under_way)
+            except queue.Full:
+                # What is kept for later gives way to what is wanted now.
+                if not self._entries:
+                    raise
+                self._entries.pop(0)
+
+    def _taken(self, ids: Sequence[int], capacity: int, live: Iterable[tuple[Ids, Cache]]) -> Cache:
         wanted = np.asarray(ids[:-1], dtype=np.int64)
         best, shared = None, 0
         for entry in self._entries:
@@ -89,15 +104,18 @@ class PrefixPool:
             return lender.copy(shared, capacity)
         if best is None:
             return self._make(capacity)
-        self._entries.remove(best)
-        if shared < len(best.ids):
-            self._entries.append(best)
-        elif best.cache.capacity >= capacity:
-            return best.cache
-        else:
+        whole = shared == len(best.ids)
+        if whole and best.cache.capacity >= capacity:
+            cache = best.cache
+        elif whole:
             # Else every turn would copy all that was said before it.
-            capacity += capacity // GROWTH
-        return best.cache.copy(shared, capacity)
+            cache = best.cache.copy(shared, capacity + capacity // GROWTH)
+        else:
+            cache = best.cache.copy(shared, capacity)
+        self._entries.remove(best)
+        if not whole:
+            self._entries.append(best)
+        return cache
 
     def give(self, ids: Ids, cache: Cache) -> None:
         """Keep a cache that holds exactly the keys and values of ``ids``.
@@ -123,11 +141,15 @@ class PrefixPool:
         self._keep_within_limit()
 
     def _keep_within_limit(self) -> None:
-        for entry in self._entries:
+        for entry in tuple(self._entries):
             if entry.cache.capacity > entry.cache.length:
                 if self.nbytes <= self.limit_bytes:
                     return
-                entry.cache = entry.cache.copy(entry.cache.length, entry.cache.length)
+                try:
+                    entry.cache = entry.cache.copy(entry.cache.length, entry.cache.length)
+                except queue.Full:
+                    # There is no memory for a smaller copy beside it.
+                    self._entries.remove(entry)
         while self.nbytes > self.limit_bytes:
             self._entries.pop(0)
 

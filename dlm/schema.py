@@ -43,7 +43,7 @@ def plain(
         return _marked(schema, plain(definitions[name], definitions, followed | {name}))
     kinds = schema.get("type")
     if isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds:
-        return {**schema, "type": next(kind for kind in kinds if kind != "null")}
+        return {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
     choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(choices) == 1:
         return _marked(schema, plain(choices[0], definitions, followed))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Sequence
+from itertools import islice
 
 from torch import Tensor
 
@@ -17,7 +18,7 @@ from dlm.decode import Decoder
 from dlm.dialect import Dialect, MarkedCalls
 from dlm.forwards import Asides, Forward, Steps
 from dlm.score import log_probability
-from dlm.template import AnswerError, Tool
+from dlm.template import AnswerError, Tool, split
 
 
 class SecondLook:
@@ -78,11 +79,12 @@ class SecondLook:
             answer = self._dialect.answer(tokens, list(self._tools.values()))
         except AnswerError:
             return []
+        written = [part.count(self._marks.key) for part in split(tokens, self._marks.call)[1:]]
         keys = [
             key not in self._tools[call.name].required
-            for call in answer.calls
-            for key, value in call.arguments.items()
-            if value is not None or key not in self._tools[call.name].nulled
+            for call, count in zip(answer.calls, written, strict=True)
+            # Behind what was written there are nulls that were not.
+            for key in islice(call.arguments, count)
         ]
         starts = [at for at, token in enumerate(tokens) if token == self._marks.key]
         ends = {self._marks.key, self._marks.call, self._dialect.end}

@@ -27,6 +27,8 @@ from dlm.schema import admits_null, options, plain, read_value, written
 from dlm.tokenizer import Mark, Tokenizer
 
 KEPT_TEXTS = 128
+LONGEST_KEPT = 16_384
+"""Characters of a text, or of a declaration, whose ids are remembered."""
 
 
 class AnswerError(ValueError):
@@ -136,7 +138,10 @@ class Template:
     def text(self, text: str) -> list[int]:
         """Ids of a text with its leading space; none for an empty one."""
         stripped = text.strip()
-        return list(self._texts(f" {stripped}")) if stripped else []
+        if not stripped:
+            return []
+        spell = self._texts if len(stripped) <= LONGEST_KEPT else self.tokenizer.encode
+        return list(spell(f" {stripped}"))
 
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
         """Ids of a dialogue, up to and including the mark that opens the next answer."""
@@ -207,6 +212,8 @@ class Template:
     def tool(self, tool: Tool, name: str) -> list[int]:
         """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
         key = json.dumps([name, tool.description, tool.parameters])
+        if len(key) > LONGEST_KEPT:
+            return self._encode_tool(tool, name)
         if key not in self._tools:
             if len(self._tools) > 4096:
                 self._tools.clear()
@@ -303,7 +310,7 @@ class Template:
         return self.tokenizer.decode(ids).strip()
 
 
-def split(ids: Sequence[int], mark: Mark) -> list[list[int]]:
+def split(ids: Sequence[int], mark: int) -> list[list[int]]:
     """Cut ids at each occurrence of a mark, which is left out."""
     out: list[list[int]] = [[]]
     for token in ids:

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from dlm.beginnings import Beginnings, likely_opening
+from dlm.beginnings import DRAFT_CHARACTERS, Beginnings, likely_opening
 from dlm.effort import Effort
 from dlm.formats import Regex
 from dlm.forwards import Eager, drive
 from dlm.live import Live
 from dlm.model import Transformer
-from dlm.template import Answer, Turn
+from dlm.template import Answer, Template, Tool, Turn
 from dlm.tokenizer import Mark
 from tests.dlm.asking import SAID, TIMER_CALL, request
-from tests.dlm.tiny import model, taught, template
+from tests.dlm.tiny import model, taught, template, tokenizer
 
 
 def beginnings(made: Transformer) -> Beginnings:
@@ -102,6 +104,21 @@ def test_what_cannot_begin_costs_nothing_that_is_known(wrong: dict[str, object],
     # All of it is in the new prompt, so its cache itself would have been handed over.
     again, _ = begun.answering(live(*dialogue), ())
     assert again.cache.length == known
+
+
+def test_of_a_draft_no_more_is_spelled_than_an_answer_may_hold() -> None:
+    lengths = []
+
+    class Listening(Template):
+        def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
+            lengths.append(len(answer.content))
+            return super().spell(answer, tools)
+
+    made = taught()
+    begun = Beginnings(made.config, Listening(tokenizer()), Eager(made))
+    for draft in ("ten minutes", "ten minutes " * 1000):
+        begun.answering(live(max_tokens=8, draft=draft), ())
+    assert lengths == [11, 8 * DRAFT_CHARACTERS]
 
 
 def test_whoever_asks_is_expected_to_get_a_call_and_a_result_to_be_told() -> None:

@@ -80,8 +80,8 @@ def test_a_call_that_was_expected_is_drafted_along_with_the_prompt() -> None:
         assert hastened < plain if called else hastened == plain
 
 
-def answer_of(net: Transformer, **gains: float) -> list[int]:
-    """An answer with calls, where a tool's name gains so much."""
+def answer_of(net: Transformer, longest: int = 120, **gains: float) -> list[int]:
+    """An answer with calls, of so many tokens at most, where a tool's name gains so much."""
     rules = AnswerRules((TIMER, LIGHT), "required", (SAID,))
     names = {tool.name: template().text(tool.name.replace("_", " ")) for tool in rules.tools}
     grammar = FACTORY.matcher(rules, Names(int(Mark.CALL), names))
@@ -91,7 +91,7 @@ def answer_of(net: Transformer, **gains: float) -> list[int]:
         yield
 
     made = decoder(net, PROMPT)
-    plan = Plan(INSTANT, True, 120)
+    plan = Plan(INSTANT, True, longest)
     drive(net, made.cache, decode_causal(made, plan, grammar, Aids(gains=told, opening=(8,))))
     check_cache(net, made)
     return made.progress.tokens
@@ -109,7 +109,11 @@ def test_gains_choose_the_tool_of_a_single_call_alone() -> None:
             gained = answer[1 : 1 + len(name)] == name
             if answer == own:
                 found.add("alike" if gained else "gone back")
+                gains = {tool: 0.0, other: -1000.0}
+                # The way that was left is no part of the answer's length.
+                if not gained and own[-1] == END and answer_of(net, len(own), **gains) == own:
+                    found.add("gone back in no more room")
             elif answer[-1] == END:
                 assert gained and answer.count(Mark.CALL) == 1
                 found.add("another")
-    assert found == {"alike", "gone back", "another"}
+    assert found == {"alike", "gone back", "gone back in no more room", "another"}

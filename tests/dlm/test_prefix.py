@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import queue
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from dlm.cache import KVCache
+from dlm.pages import PagedCache, PageStore
 from dlm.prefix import PrefixPool, common_prefix
 from tests.dlm.tiny import config
 
@@ -167,3 +169,42 @@ def test_common_prefix() -> None:
     assert common([1, 2, 3], [1, 2, 4]) == 2
     assert common([1], [1, 2]) == 1
     assert common([], [1]) == 0
+
+
+class Paged:
+    """A pool whose caches share ten pages of four positions."""
+
+    def __init__(self, limit_bytes: int = 2**20) -> None:
+        self.store = PageStore(torch.zeros(2, 2, 10, 4, 1, 3))
+        self.pool = PrefixPool(lambda capacity: PagedCache(self.store, capacity), limit_bytes)
+
+    def keep(self, ids: Sequence[int], capacity: int) -> None:
+        cache = self.pool.take(ids, capacity)
+        cache.reserve(len(ids) - cache.length)
+        cache.commit(len(ids) - cache.length)
+        self.pool.give(ids, cache)
+
+
+def test_what_is_kept_gives_way_where_there_is_no_memory_for_what_is_wanted() -> None:
+    paged = Paged()
+    for first in (1, 2, 3):
+        paged.keep([first] * 12, 12)
+    assert (len(paged.pool), paged.store.free) == (3, 1)
+    cache = paged.pool.take([3] * 12 + [4], 24)
+    assert (cache.length, cache.capacity) == (12, 30)
+    assert len(paged.pool) == 0
+    with pytest.raises(queue.Full):
+        paged.pool.take([1], 24)
+
+
+def test_a_beginning_that_is_copied_may_give_way_to_the_copy() -> None:
+    paged = Paged()
+    paged.keep([1] * 20, 20)
+    cache = paged.pool.take([1] * 19 + [2], 40)
+    assert (cache.length, cache.capacity) == (0, 40)
+
+
+def test_what_cannot_be_made_smaller_for_want_of_memory_is_not_kept() -> None:
+    paged = Paged(limit_bytes=1)
+    paged.keep([1] * 5, 40)
+    assert (len(paged.pool), paged.store.free) == (0, 10)

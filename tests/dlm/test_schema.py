@@ -172,3 +172,7 @@ def test_a_mark_outside_holds_inside() -> None:
 def test_definitions_are_not_followed_in_circles() -> None:
     definitions = {"A": {"$ref": "#/$defs/B"}, "B": {"anyOf": [{"$ref": "#/$defs/A"}]}}
     assert "$ref" in plain({"$ref": "#/$defs/A"}, definitions)
+
+
+def test_what_may_only_be_null_is_null() -> None:
+    assert plain({"type": ["null", "null"]}, {}) == {"type": "null"}

@@ -17,7 +17,7 @@ from dlm.engine import Engine
 from dlm.forwards import Asides, Forward, drive
 from dlm.grammar import GrammarFactory
 from dlm.second_look import SecondLook
-from dlm.template import Answer, Call, Template, Turn
+from dlm.template import Answer, Call, Template, Tool, Turn
 from dlm.tokenizer import Mark
 from tests.dlm.asking import ask, request
 from tests.dlm.test_score import log_probability
@@ -64,6 +64,19 @@ def test_an_answer_without_each_of_its_optional_arguments() -> None:
     ]
     for nothing in (spelled(bare), spelled(text="Sure."), [int(Mark.CALL), END], [END]):
         assert look().without_one(nothing) == []
+
+
+def test_a_null_that_was_written_is_an_argument_and_one_that_was_not_is_none() -> None:
+    kinds = {"type": ["string", "null"], "enum": ["celsius", None]}
+    parameters = {"type": "object", "properties": {"place": {"type": "string"}, "unit": kinds}}
+    tool = Tool("get_weather", "Tells the weather.", {**parameters, "required": ["place", "unit"]})
+    assert isinstance(MARKS, MarkedCalls)
+    nulls = SecondLook(template(), MARKS, (tool,))
+    bare = Call("get_weather", {"place": "paris"})
+    whole = Call("get_weather", {"place": "paris", "unit": None})
+    assert nulls.without_one(spelled(bare)) == []
+    assert nulls.without_one(spelled(whole, bare)) == [spelled(bare, bare)]
+    assert nulls.without_one(spelled(bare, whole)) == [spelled(bare, bare)]
 
 
 def finished(tokens: list[int], forwarded: int) -> Decoder:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlm.template import (
+    LONGEST_KEPT,
     Answer,
     AnswerError,
     Call,
@@ -97,6 +98,15 @@ def test_what_was_encoded_before_is_nobodys_to_change() -> None:
     first = template().text("ten minutes")
     first.append(int(Mark.END))
     assert spelled(template().text("ten minutes")) == " ten minutes"
+
+
+def test_texts_of_any_length_are_spelled_and_short_ones_remembered() -> None:
+    fresh = Template(tokenizer())
+    for words in ("ten", "ten " * (LONGEST_KEPT // 4 + 1)):
+        assert fresh.text(words) == fresh.text(words) == tokenizer().encode(f" {words.strip()}")
+    long = Tool("set_timer", "ten " * LONGEST_KEPT, TIMER.parameters)
+    assert fresh.tool(long, "set timer") == fresh.tool(long, "set timer")
+    assert fresh.tool(long, "set timer") is not fresh.tool(long, "set timer")
 
 
 def test_a_prompt_ends_where_the_answer_begins() -> None:
