@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -90,10 +90,11 @@ def build_app(parts: Parts, config: Config) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with doors.telephone.listening():
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(parts.close)
+            stack.callback(doors.metrics.close)
+            await stack.enter_async_context(doors.telephone.listening())
             yield
-        doors.metrics.close()
-        await parts.close()
 
     return Starlette(
         routes=[
