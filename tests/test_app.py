@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.fakes import FakeParts
+from tests.fakes import FakeParts, refusal
 from tests.patience import PATIENCE_S
 from tests.serving import receive, send, serving
 from voice.app import build_app
@@ -114,6 +114,18 @@ async def test_extensions_can_be_asked_for_in_the_address(server: Server) -> Non
         server.parts.sessions[0].emit(FinalTranscript(1, "i1", "Hello.", 0.9, 1.0))
         assert (await receive(socket))["type"] == "quicksilver.transcript"
     assert await refused(f"{server.url}?extensions=all") == (400, "invalid_value")
+
+
+async def test_a_session_that_cannot_begin_as_asked_is_refused_with_a_reason(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.parts.prepare = lambda session: setattr(session, "refuse", refusal("too_late"))
+    async with connect(f"{server.url}?extensions=transcript") as socket:
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+        assert (socket.close_code, socket.close_reason) == (1008, "refused")
+    assert server.parts.sessions[0].closed is not None
+    assert "Traceback" not in caplog.text
 
 
 async def test_a_page_of_the_server_may_connect_and_another_may_not(server: Server) -> None:

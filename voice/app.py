@@ -42,6 +42,7 @@ from voice.security import (
     SessionSlots,
     chosen_subprotocol,
 )
+from voice.transports.call import close_reason
 from voice.transports.realtime import POLICY, TRY_AGAIN_LATER, RealtimeConnection
 from voice.transports.telephone import Telephone
 
@@ -191,12 +192,17 @@ class Doors:
         protocol = RealtimeProtocol(
             session, self._names, allowance=allowance, idle_s=own.idle_timeout_s
         )
-        if socket.query_params.get("intent") == "transcription":
-            protocol.configure({"type": "transcription"})
-        if grant.session:
-            protocol.configure(dict(grant.session))
-        if extensions:
-            protocol.enable_extensions(extensions)
+        try:
+            if socket.query_params.get("intent") == "transcription":
+                protocol.configure({"type": "transcription"})
+            if grant.session:
+                protocol.configure(dict(grant.session))
+            if extensions:
+                protocol.enable_extensions(extensions)
+        except ProtocolError as error:
+            session.close("refused")
+            await socket.close(POLICY, close_reason(str(error)))
+            return
         with self.metrics.session(protocol.session_id) as measured:
             _log.info("session %s begins", protocol.session_id)
             await self._hold(

@@ -71,6 +71,7 @@ def _signature(text: str, key: str = AUTH) -> str:
     return base64.b64encode(hmac.digest(key.encode(), text.encode(), "sha1")).decode()
 
 
+LONG_IN_BYTES = "MEDIA_START format:" + "\N{PARTY POPPER}" * 40
 STREAM = {"X-Twilio-Signature": _signature(f"wss://{PUBLIC}/twilio/stream")}
 
 
@@ -285,7 +286,7 @@ async def test_a_line_that_sends_rubbish_costs_itself_only() -> None:
     ):
         await good.send(PLAIN_START)
         assert await good.recv() == "ANSWER"
-        for rubbish in ("{", b"\x00", "MEDIA_START format:opus"):
+        for rubbish in ("{", b"\x00", "MEDIA_START format:opus", LONG_IN_BYTES):
             async with connect(server.url("/telephone/asterisk")) as bad:
                 await bad.send(rubbish)
                 assert (await until_closed(bad))[1] == 1008
