@@ -47,6 +47,8 @@ from voice.transports.realtime import POLICY, TRY_AGAIN_LATER, RealtimeConnectio
 from voice.transports.telephone import Telephone
 
 if TYPE_CHECKING:
+    from socket import socket as Socket
+
     from voice.pipeline import Parts
 
 WEB_DIR = Path(__file__).resolve().parent.parent / "web"
@@ -76,12 +78,13 @@ class _SecretRequest(WireModel):
     session: dict[str, Any] = Field(default={})
 
 
-def build_app(parts: Parts, config: Config) -> Starlette:
+def build_app(parts: Parts, config: Config, audiosocket: Socket | None = None) -> Starlette:
     """The application around loaded models.
 
     Args:
         parts: The models; they are closed when the application shuts down.
         config: All options; the key is read from the environment now.
+        audiosocket: Where AudioSocket's calls come in; None takes none.
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
@@ -94,7 +97,7 @@ def build_app(parts: Parts, config: Config) -> Starlette:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(parts.close)
             stack.callback(doors.metrics.close)
-            await stack.enter_async_context(doors.telephone.listening())
+            await stack.enter_async_context(doors.telephone.listening(audiosocket))
             yield
 
     return Starlette(

@@ -146,7 +146,11 @@ def test_tools_are_replaced_as_a_whole() -> None:
             "session.audio.input.turn_detection.threshold",
         ),
         (
-            {"audio": {"input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": BIG}}}},
+            {
+                "audio": {
+                    "input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": BIG}}
+                }
+            },
             "session.audio.input.turn_detection.idle_timeout_ms",
         ),
         ({"quicksilver": {"events": ["everything"]}}, "session.quicksilver.events.0"),
