@@ -230,6 +230,23 @@ async def test_a_body_is_bounded() -> None:
         assert answer.json()["error"]["code"] == "invalid_json"
 
 
+async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with running() as server:
+        reader, writer = await asyncio.open_connection(*server.address.split(":"))
+        head = f"POST /v1/realtime/client_secrets HTTP/1.1\r\nHost: {server.address}\r\n"
+        writer.write(f"{head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE_S):
+            # The server waits for the body.
+            assert b"100 Continue" in await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'{"session"')
+        writer.close()
+        await writer.wait_closed()
+    # uvicorn's own log does not reach the others'.
+    assert capsys.readouterr().err == ""
+
+
 async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> None:
     async with running(max_sessions=1) as server:
         async with connect(server.url) as first:

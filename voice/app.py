@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -255,7 +255,10 @@ class Doors:
 
 
 class _Threshold:
-    """Refuses a foreign ``Host``, and puts security headers on every answer."""
+    """Refuses a foreign ``Host``, and puts security headers on every answer.
+
+    Who leaves in the middle of a request gets none.
+    """
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
         self._app = app
@@ -276,7 +279,10 @@ class _Threshold:
             self._policy.check_host(Request(scope).headers)
         except AccessDenied as denied:
             app = _refusal(denied)
-        await app(scope, receive, send_with_headers)
+        try:
+            await app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            _log.debug("a client left before its request was complete")
 
 
 async def _body(request: Request, limit_bytes: int) -> str:
