@@ -89,13 +89,6 @@ def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         load_config(overrides=["llm.threads=9"])
 
 
-def test_an_agent_has_a_tool_once(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('name = "x"\ninstructions = "y"\ntools = ["roll_dice", "a", "roll_dice"]\n')
-    with pytest.raises(ConfigError, match=r"mine.toml: tools: got 'roll_dice' more than once"):
-        load_agent(str(file))
-
-
 def test_a_secret_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "s3cret")
     assert secret("QUICKSILVER_TEST_SECRET") == "s3cret"

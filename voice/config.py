@@ -7,13 +7,13 @@ docs/configuration.md is made from it. It knows nothing of the parts that use th
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from voice.config_agent import AgentConfig as AgentConfig
 from voice.config_server import ServerConfig
 from voice.config_telephony import TelephonyConfig
 from voice.options import Section, find_file, read_options
@@ -349,31 +349,6 @@ class Config(Section):
     """What is measured and kept."""
     telephony: TelephonyConfig = TelephonyConfig()
     """Telephone lines; docs/telephony.md says how each is connected."""
-
-
-class AgentConfig(Section):
-    """An agent: what it is told, what it says first, what it can do and what it expects to hear."""
-
-    name: str
-    """Short name."""
-    instructions: str
-    """System message."""
-    greeting: str = ""
-    """Said when a conversation opens; empty waits for the user."""
-    tools: tuple[str, ...] = ()
-    """Names of the tools it may call."""
-    phrases: tuple[str, ...] = ()
-    """Example phrases for the recogniser; {slot} names a list in `values`."""
-    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Lists of words for the slots of `phrases`."""
-
-    @field_validator("tools")
-    @classmethod
-    def _check_tools(cls, tools: tuple[str, ...]) -> tuple[str, ...]:
-        twice = [name for name, times in Counter(tools).items() if times > 1]
-        if twice:
-            raise ValueError(f"got {twice[0]!r} more than once; expected each name once")
-        return tools
 
 
 def load_config(
