@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.fakes import FakeParts
+from tests.fakes import FakeParts, refusal
 from tests.patience import PATIENCE_S
 from tests.serving import receive, send, serving
 from voice.app import build_app
@@ -116,6 +116,18 @@ async def test_extensions_can_be_asked_for_in_the_address(server: Server) -> Non
     assert await refused(f"{server.url}?extensions=all") == (400, "invalid_value")
 
 
+async def test_a_session_that_cannot_begin_as_asked_is_refused_with_a_reason(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.parts.prepare = lambda session: setattr(session, "refuse", refusal("too_late"))
+    async with connect(f"{server.url}?extensions=transcript") as socket:
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+        assert (socket.close_code, socket.close_reason) == (1008, "refused")
+    assert server.parts.sessions[0].closed is not None
+    assert "Traceback" not in caplog.text
+
+
 async def test_a_page_of_the_server_may_connect_and_another_may_not(server: Server) -> None:
     async with connect(server.url, origin=Origin(f"http://{server.address}")) as socket:
         await receive(socket)
@@ -216,6 +228,23 @@ async def test_a_body_is_bounded() -> None:
         assert answer.json()["error"]["code"] == "too_large"
         answer = await server.http.post(path, content=b"\xff")
         assert answer.json()["error"]["code"] == "invalid_json"
+
+
+async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with running() as server:
+        reader, writer = await asyncio.open_connection(*server.address.split(":"))
+        head = f"POST /v1/realtime/client_secrets HTTP/1.1\r\nHost: {server.address}\r\n"
+        writer.write(f"{head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE_S):
+            # The server waits for the body.
+            assert b"100 Continue" in await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'{"session"')
+        writer.close()
+        await writer.wait_closed()
+    # uvicorn's own log does not reach the others'.
+    assert capsys.readouterr().err == ""
 
 
 async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> None:

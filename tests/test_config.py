@@ -82,6 +82,13 @@ def test_a_pause_longer_than_the_end_of_a_turn_is_refused(shortest: str) -> None
     load_config(overrides=[f"endpointing.{shortest}=60"])
 
 
+def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert load_config(overrides=["llm.threads=8"]).llm.threads == 8
+    with pytest.raises(ConfigError, match=r"--set: llm.threads: got 9; expected at most 8, one "):
+        load_config(overrides=["llm.threads=9"])
+
+
 def test_a_secret_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "s3cret")
     assert secret("QUICKSILVER_TEST_SECRET") == "s3cret"

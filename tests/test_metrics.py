@@ -123,6 +123,18 @@ def test_a_file_that_cannot_be_opened_is_a_wrong_option(tmp_path: Path) -> None:
         Metrics(MetricsConfig(json_lines=str(tmp_path)))
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
+def test_a_full_disk_ends_the_lines_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    metrics = Metrics(MetricsConfig(json_lines="/dev/full"))
+    with metrics.session("s1") as session:
+        for event in [*TURN, *TURN]:
+            session.observe(event)
+    metrics.close()
+    assert metrics.registry.get_sample_value("quicksilver_turns_total") == 2
+    (told,) = caplog.messages
+    assert told.startswith("metrics.json_lines: cannot write '/dev/full': No space left on device")
+
+
 def test_drafts_are_counted_with_what_they_cost() -> None:
     metrics = Metrics(MetricsConfig())
     with metrics.session("s") as session:

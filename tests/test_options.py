@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,26 @@ def test_a_file_is_found_by_path_or_by_bare_name(tmp_path: Path, file: Path) -> 
 def test_a_missing_file_is_explained(file: Path, name: str, directory: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         find_file(name, file.parent / directory)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".toml"])
+def test_a_name_that_no_file_can_have_is_explained(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"xxx(.toml)?: cannot be read: File name too long"):
+        find_file(name, tmp_path)
+
+
+def test_a_folder_without_permission_is_explained(tmp_path: Path, file: Path) -> None:
+    program = (
+        "import os, sys, voice.options as o, pathlib\n"
+        "if os.geteuid() == 0: os.seteuid(65534)\n"
+        "try: o.find_file(sys.argv[1], pathlib.Path('.'))\n"
+        "except o.ConfigError as error: print(error)"
+    )
+    tmp_path.chmod(0o600)
+    try:
+        told = subprocess.run(
+            [sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=True
+        ).stdout
+    finally:
+        tmp_path.chmod(0o700)
+    assert told == f"{file}: cannot be read: Permission denied\n"

@@ -12,9 +12,16 @@ from websockets.exceptions import ConnectionClosed
 from tests.patience import PATIENCE_S
 from tests.server_program import program
 from tests.serving import receive, receive_until, send
-from voice.config import ServerConfig
+from voice.config import ServerConfig, TelephonyConfig
 from voice.errors import ConfigError
-from voice.serve import listen, main, parse_arguments, url_of, uvicorn_config
+from voice.serve import (
+    listen,
+    listen_for_audiosocket,
+    main,
+    parse_arguments,
+    url_of,
+    uvicorn_config,
+)
 
 TYPED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello."}]}
 
@@ -57,9 +64,24 @@ def test_a_port_that_is_taken_is_told() -> None:
             listen(ServerConfig(port=port))
 
 
-def test_an_address_that_is_not_ours_is_told() -> None:
+@pytest.mark.parametrize("host", ["203.0.113.77", "a" * 80, "a\0b", "a b"])
+def test_an_address_that_is_not_ours_is_told(host: str) -> None:
     with pytest.raises(ConfigError, match=r"server\.(host|port)"):
-        listen(ServerConfig(host="203.0.113.77", port=0))
+        listen(ServerConfig(host=host, port=0))
+
+
+def test_audiosocket_has_no_port_unless_it_is_wanted() -> None:
+    assert listen_for_audiosocket(TelephonyConfig()) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "told"), [("127.0.0.1", "port: cannot listen on"), ("a" * 80, "host: cannot use")]
+)
+def test_what_audiosocket_cannot_have_is_told(host: str, told: str) -> None:
+    with listen(ServerConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"telephony\.audiosocket_{told}"):
+            listen_for_audiosocket(TelephonyConfig(audiosocket_host=host, audiosocket_port=port))
 
 
 def test_uvicorn_is_told_the_limits() -> None:

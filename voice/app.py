@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -42,10 +42,13 @@ from voice.security import (
     SessionSlots,
     chosen_subprotocol,
 )
+from voice.transports.call import close_reason
 from voice.transports.realtime import POLICY, TRY_AGAIN_LATER, RealtimeConnection
 from voice.transports.telephone import Telephone
 
 if TYPE_CHECKING:
+    from socket import socket as Socket
+
     from voice.pipeline import Parts
 
 WEB_DIR = Path(__file__).resolve().parent.parent / "web"
@@ -75,12 +78,13 @@ class _SecretRequest(WireModel):
     session: dict[str, Any] = Field(default={})
 
 
-def build_app(parts: Parts, config: Config) -> Starlette:
+def build_app(parts: Parts, config: Config, audiosocket: Socket | None = None) -> Starlette:
     """The application around loaded models.
 
     Args:
         parts: The models; they are closed when the application shuts down.
         config: All options; the key is read from the environment now.
+        audiosocket: Where AudioSocket's calls come in; None takes none.
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
@@ -90,10 +94,11 @@ def build_app(parts: Parts, config: Config) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with doors.telephone.listening():
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(parts.close)
+            stack.callback(doors.metrics.close)
+            await stack.enter_async_context(doors.telephone.listening(audiosocket))
             yield
-        doors.metrics.close()
-        await parts.close()
 
     return Starlette(
         routes=[
@@ -190,12 +195,17 @@ class Doors:
         protocol = RealtimeProtocol(
             session, self._names, allowance=allowance, idle_s=own.idle_timeout_s
         )
-        if socket.query_params.get("intent") == "transcription":
-            protocol.configure({"type": "transcription"})
-        if grant.session:
-            protocol.configure(dict(grant.session))
-        if extensions:
-            protocol.enable_extensions(extensions)
+        try:
+            if socket.query_params.get("intent") == "transcription":
+                protocol.configure({"type": "transcription"})
+            if grant.session:
+                protocol.configure(dict(grant.session))
+            if extensions:
+                protocol.enable_extensions(extensions)
+        except ProtocolError as error:
+            session.close("refused")
+            await socket.close(POLICY, close_reason(str(error)))
+            return
         with self.metrics.session(protocol.session_id) as measured:
             _log.info("session %s begins", protocol.session_id)
             await self._hold(
@@ -245,7 +255,10 @@ class Doors:
 
 
 class _Threshold:
-    """Refuses a foreign ``Host``, and puts security headers on every answer."""
+    """Refuses a foreign ``Host``, and puts security headers on every answer.
+
+    Who leaves in the middle of a request gets none.
+    """
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
         self._app = app
@@ -266,7 +279,10 @@ class _Threshold:
             self._policy.check_host(Request(scope).headers)
         except AccessDenied as denied:
             app = _refusal(denied)
-        await app(scope, receive, send_with_headers)
+        try:
+            await app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            _log.debug("a client left before its request was complete")
 
 
 async def _body(request: Request, limit_bytes: int) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from voice.config_agent import AgentConfig as AgentConfig
 from voice.config_server import ServerConfig
 from voice.config_telephony import TelephonyConfig
 from voice.options import Section, find_file, read_options
@@ -164,8 +165,8 @@ class LlmConfig(Section):
     """auto runs the project's own kernels where the device is CUDA and they can; fused insists on
     them; eager does without."""
     threads: int = Field(default=0, ge=0)
-    """torch threads; 0 means one for a model as small as the one that ships, else one per core, at
-    most 4."""
+    """torch threads, at most one per core; 0 means one for a model as small as the one that ships,
+    else one per core, at most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
     """Refinement steps per block."""
     max_reply_tokens: int = Field(default=96, ge=8)
@@ -175,6 +176,16 @@ class LlmConfig(Section):
     alone."""
     remote: RemoteConfig = RemoteConfig()
     """A remote OpenAI-compatible model."""
+
+    @field_validator("threads")
+    @classmethod
+    def _check_threads(cls, threads: int) -> int:
+        # They compute and never wait, so that more than cores only slow each other down; and torch
+        # ends the process, without a word, when the system refuses it one of thousands.
+        cores = os.cpu_count() or 1
+        if threads > cores:
+            raise ValueError(f"got {threads}; expected at most {cores}, one per core")
+        return threads
 
 
 class PiperConfig(Section):
@@ -340,23 +351,6 @@ class Config(Section):
     """Telephone lines; docs/telephony.md says how each is connected."""
 
 
-class AgentConfig(Section):
-    """An agent: what it is told, what it says first, what it can do and what it expects to hear."""
-
-    name: str
-    """Short name."""
-    instructions: str
-    """System message."""
-    greeting: str = ""
-    """Said when a conversation opens; empty waits for the user."""
-    tools: tuple[str, ...] = ()
-    """Names of the tools it may call."""
-    phrases: tuple[str, ...] = ()
-    """Example phrases for the recogniser; {slot} names a list in `values`."""
-    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Lists of words for the slots of `phrases`."""
-
-
 def load_config(
     path: str | Path | None = None,
     overrides: Iterable[str] = (),
@@ -380,7 +374,7 @@ def load_agent(name_or_path: str) -> AgentConfig:
         name_or_path: A path, or the bare name of a file in configs/agents/.
 
     Raises:
-        ConfigError: As `load_config`.
+        ConfigError: As `load_config`, or a tool is named twice.
     """
     return read_options(AgentConfig, find_file(name_or_path, CONFIGS_DIR / "agents"))
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+from pydantic import Field
 
-from pydantic import Field, field_validator
-
-from voice.options import Section
+from voice.options import Networks, Origins, Section
 
 
 class ServerConfig(Section):
@@ -19,7 +17,7 @@ class ServerConfig(Section):
     api_key_env: str = "QUICKSILVER_API_KEY"
     """Environment variable that holds the key clients must send; unset leaves a loopback server
     open."""
-    allowed_origins: tuple[str, ...] = ()
+    allowed_origins: Origins = ()
     """Browser origins allowed besides the server's own."""
     allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header allowed besides loopback names and addresses."""
@@ -33,7 +31,7 @@ class ServerConfig(Section):
     """TCP connections open at once; one more is closed, with 503 where that still arrives."""
     max_connections_per_address: int = Field(default=128, ge=1)
     """Of these, from one address, or from one IPv6 network of 64 bits; one more gets 429."""
-    trusted_proxies: tuple[str, ...] = ()
+    trusted_proxies: Networks = ()
     """Addresses or networks of reverse proxies: of their requests, those are counted that come from
     one address by X-Forwarded-For, which is believed of nobody else."""
     handshake_timeout_s: float = Field(default=5.0, gt=0)
@@ -53,13 +51,3 @@ class ServerConfig(Section):
     ping_s: float = Field(default=20.0, gt=0)
     """How often a WebSocket's far side is asked whether it is there, and how long it may take to
     answer."""
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _check_networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        for proxy in proxies:
-            try:
-                ip_network(proxy)
-            except ValueError as error:
-                raise ValueError(f"got {proxy!r}; expected an address or a network") from error
-        return proxies

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from urllib.parse import urlsplit
 
-from voice.options import Section
+from pydantic import Field, field_validator
+
+from voice.options import Networks, Section
 
 
 class TelephonyConfig(Section):
@@ -43,5 +45,18 @@ class TelephonyConfig(Section):
     authentication."""
     audiosocket_host: str = "127.0.0.1"
     """Address to listen on for AudioSocket."""
-    audiosocket_peers: tuple[str, ...] = ()
-    """Addresses that may connect to it besides loopback."""
+    audiosocket_peers: Networks = ()
+    """Addresses or networks that may connect to it besides loopback."""
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            # A port out of range is told only to who asks for it.
+            readable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            readable = False
+        if url and not readable:
+            raise ValueError(f"got {url!r}; expected an origin such as https://voice.example.com")
+        return url

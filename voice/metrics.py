@@ -7,9 +7,10 @@ transcripts only when the configuration says so.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -34,6 +35,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
 STAGES = ("asr", "llm", "tool", "tts", "session")
 OTHER = "other"
+
+_log = logging.getLogger(__name__)
 
 _TOOL = "tool."
 _BUCKETS_S = (0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
@@ -125,10 +128,20 @@ class Metrics:
         self._failures.labels(failure.stage if failure.stage in STAGES else OTHER).inc()
 
     def write_line(self, fields: dict[str, object]) -> None:
-        """Append a JSON line, if lines are wanted."""
-        if self._lines is not None:
-            line = {"time": round(self._clock(), 3), **fields}
+        """Append a JSON line, if lines are wanted; none any more once the file takes no more."""
+        if self._lines is None:
+            return
+        line = {"time": round(self._clock(), 3), **fields}
+        try:
             self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except OSError as error:
+            # Conversations are worth more than their lines.
+            _log.warning(
+                "metrics.json_lines: cannot write %r: %s; no more lines are written",
+                self._config.json_lines,
+                error.strerror,
+            )
+            self.close()
 
     def render(self) -> bytes:
         """All series in Prometheus's text format."""
@@ -136,9 +149,12 @@ class Metrics:
 
     def close(self) -> None:
         """Close the file of lines; may be called again."""
-        if self._lines is not None:
-            self._lines.close()
-            self._lines = None
+        lines, self._lines = self._lines, None
+        if lines is not None:
+            # It writes what a full disk has not taken once more, and is closed whether or not that
+            # fails.
+            with suppress(OSError):
+                lines.close()
 
 
 class _DraftSeries:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from voice.errors import ConfigError
@@ -32,6 +34,30 @@ class Section(BaseModel):
     )
 
 
+def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
+    for network in networks:
+        try:
+            ip_network(network)
+        except ValueError as error:
+            raise ValueError(f"got {network!r}; expected an address or a network") from error
+    return networks
+
+
+def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in origins:
+        try:
+            urlsplit(origin)
+        except ValueError as error:
+            raise ValueError(f"got {origin!r}; expected an origin: {error}") from error
+    return origins
+
+
+Networks = Annotated[tuple[str, ...], AfterValidator(_check_networks)]
+"""Addresses and networks, as `ipaddress` reads them."""
+
+Origins = Annotated[tuple[str, ...], AfterValidator(_check_origins)]
+"""Origins of web pages, such as https://example.com."""
+
 S = TypeVar("S", bound=Section)
 
 _EXPECTED = {
@@ -48,9 +74,16 @@ def find_file(name_or_path: str | Path, directory: Path) -> Path:
     """The file meant by a path that ends in .toml, or by the bare name of one in a directory.
 
     Raises:
-        ConfigError: There is no such file; the text lists the names that there are.
+        ConfigError: There is no such file, where the text lists the names that there are; or it is
+            not allowed to look.
     """
-    given = Path(name_or_path)
+    try:
+        return _find_file(Path(name_or_path), directory)
+    except OSError as error:
+        raise ConfigError(f"{name_or_path}: cannot be read: {error.strerror}") from error
+
+
+def _find_file(given: Path, directory: Path) -> Path:
     if given.suffix == ".toml":
         if given.is_file():
             return given
@@ -58,14 +91,14 @@ def find_file(name_or_path: str | Path, directory: Path) -> Path:
     if not directory.is_dir():
         raise ConfigError(
             f"{directory}: no such directory; expected a checkout of the project, or the path of"
-            f" a .toml file in place of {str(name_or_path)!r}"
+            f" a .toml file in place of {str(given)!r}"
         )
     file = directory / f"{given}.toml"
     if file.is_file():
         return file
     known = sorted(path.stem for path in directory.glob("*.toml"))
     raise ConfigError(
-        f"{name_or_path}: got an unknown name; expected the path of a .toml file, or one of {known}"
+        f"{given}: got an unknown name; expected the path of a .toml file, or one of {known}"
     )
 
 

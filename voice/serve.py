@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp
 from voice.app import build_app
 from voice.config import Config, load_config, secret
 from voice.config_server import ServerConfig
+from voice.config_telephony import TelephonyConfig
 from voice.connections import forwarded_clients, guarded_protocols
 from voice.errors import ConfigError, VoiceError
 from voice.security import check_exposure
@@ -60,13 +62,32 @@ def listen(config: ServerConfig) -> socket.socket:
     Raises:
         ConfigError: The address cannot be used, or the port is taken.
     """
+    return _listener("server.", config.host, config.port)
+
+
+def listen_for_audiosocket(config: TelephonyConfig) -> socket.socket | None:
+    """Another for AudioSocket's calls; None when they are not wanted.
+
+    Raises:
+        ConfigError: As `listen`.
+    """
+    if not config.audiosocket_port:
+        return None
+    option = "telephony.audiosocket_"
+    return _listener(option, config.audiosocket_host, config.audiosocket_port)
+
+
+def _listener(option: str, host: str, port: int) -> socket.socket:
+    """A listening socket; ``option`` is what the names of its host and port begin with."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ConfigError(f"server.host: cannot use {config.host!r}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        # Names that DNS cannot carry are UnicodeErrors.
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{option}host: cannot use {host!r}: {why}") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -74,7 +95,7 @@ def listen(config: ServerConfig) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigError(
-            f"server.port: cannot listen on {config.host}:{config.port}: {error.strerror}"
+            f"{option}port: cannot listen on {host}:{port}: {error.strerror}"
         ) from error
     return listener
 
@@ -116,12 +137,16 @@ def serve(config: Config) -> None:
     Raises:
         VoiceError: The configuration is wrong, the port is taken, or a model cannot be loaded.
     """
-    with listen(config.server) as listener:
+    with ExitStack() as stack:
+        listener = stack.enter_context(listen(config.server))
         check_exposure(config.server, secret(config.server.api_key_env))
+        audiosocket = listen_for_audiosocket(config.telephony)
+        if audiosocket is not None:
+            stack.enter_context(audiosocket)
         from voice.pipeline import Parts
 
         parts = Parts.load(config)
-        app = build_app(parts, config)
+        app = build_app(parts, config, audiosocket)
         for line in parts.describe():
             print(line)
         print(f"Serving {parts.agent.name} at {url_of(listener)}", flush=True)

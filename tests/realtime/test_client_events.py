@@ -54,7 +54,18 @@ def test_events_are_read(data: dict[str, Any], expected: client.ClientEvent) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '{"a": NaN}', '{"a": "\\ud800"}', "[" * 100_000, '{"a": ' + "9" * 9999],
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"a": NaN}',
+        '{"a": [1, {"b": 1e999}]}',
+        '{"a": -1e999}',
+        '{"a": "\\ud800"}',
+        "[" * 100_000,
+        '{"a": ' + "9" * 9999,
+    ],
 )
 def test_what_is_no_json_object_is_refused(text: str) -> None:
     with pytest.raises(ProtocolError) as raised:
@@ -74,6 +85,16 @@ def test_what_is_no_json_object_is_refused(text: str) -> None:
         ({"type": "input_audio_buffer.append", "audio": 3}, "invalid_value", "audio"),
         (
             {"type": "conversation.item.truncate", "item_id": "a", "audio_end_ms": -1},
+            "invalid_value",
+            "audio_end_ms",
+        ),
+        (
+            {"type": "conversation.item.truncate", "item_id": "a", "audio_end_ms": 10**400},
+            "invalid_value",
+            "audio_end_ms",
+        ),
+        (
+            {"type": "quicksilver.played", "item_id": "a", "audio_end_ms": 10**400},
             "invalid_value",
             "audio_end_ms",
         ),

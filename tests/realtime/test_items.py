@@ -76,6 +76,7 @@ def test_what_items_mean(data: dict[str, Any], expected: Message) -> None:
         ({**OUTPUT, "call_id": "c9"}, "invalid_tool_call_id", "item.call_id"),
         ({**CALL, "arguments": "[]"}, "invalid_value", "item.arguments"),
         ({**CALL, "arguments": "{"}, "invalid_value", "item.arguments"),
+        ({**CALL, "arguments": '{"place": 1e999}'}, "invalid_value", "item.arguments"),
         ({**TYPED, "id": ""}, "invalid_value", "item.id"),
     ],
 )

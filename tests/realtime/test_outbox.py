@@ -1,5 +1,6 @@
 import asyncio
 import json
+import math
 
 import pytest
 
@@ -69,3 +70,11 @@ async def test_text_that_is_no_unicode_can_still_be_sent() -> None:
     outbox = Outbox()
     outbox.put([{"type": "a", "text": "\ud800 ü"}])
     assert (await outbox.get() or "").encode() == b'{"type":"a","text":"\\ud800 \\u00fc"}'
+
+
+async def test_what_is_sent_is_always_json() -> None:
+    outbox = Outbox()
+    outbox.put([{"type": "a", "arguments": {"x": [math.inf, 1.5], "y": math.nan}}])
+    outbox.close()
+    text = await outbox.get()
+    assert text == '{"type":"a","arguments":{"x":[null,1.5],"y":null}}'

@@ -5,6 +5,7 @@ import pytest
 from voice.errors import ProtocolError
 from voice.realtime.session_object import SessionObject, echo, merged
 
+BIG = 10**400
 VAD = {"create_response": True, "interrupt_response": True}
 
 
@@ -143,6 +144,14 @@ def test_tools_are_replaced_as_a_whole() -> None:
         (
             {"audio": {"input": {"turn_detection": {"type": "server_vad", "threshold": 2}}}},
             "session.audio.input.turn_detection.threshold",
+        ),
+        (
+            {
+                "audio": {
+                    "input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": BIG}}
+                }
+            },
+            "session.audio.input.turn_detection.idle_timeout_ms",
         ),
         ({"quicksilver": {"events": ["everything"]}}, "session.quicksilver.events.0"),
     ],

@@ -4,7 +4,7 @@ import pytest
 from pydantic import Field
 
 from voice.errors import ProtocolError
-from voice.realtime.wire import WireModel, new_id, validated
+from voice.realtime.wire import WireModel, new_id, read_json, validated
 
 
 class Inner(WireModel):
@@ -24,6 +24,14 @@ def test_ids_begin_as_asked_and_differ() -> None:
 def test_what_is_right_is_read_and_unknown_fields_are_left_aside() -> None:
     read = validated(Outer, {"inner": {"level": 1, "newer": True}, "names": ["a"]})
     assert read == Outer(inner=Inner(level=1.0), names=["a"])
+
+
+def test_numbers_are_read_when_they_can_be_written_again() -> None:
+    largest = f'[{{"a": 1.5e308}}, {"9" * 400}]'
+    assert read_json(largest) == [{"a": 1.5e308}, int("9" * 400)]
+    for text in ('{"a": [1e999]}', f"[{'9' * 400}.5]"):
+        with pytest.raises(ValueError, match="a number that is too large"):
+            read_json(text)
 
 
 @pytest.mark.parametrize(

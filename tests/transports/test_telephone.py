@@ -7,7 +7,7 @@ import base64
 import hmac
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
@@ -30,6 +30,7 @@ from voice.app import build_app
 from voice.config import Config, ServerConfig, TelephonyConfig
 from voice.errors import ConfigError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
+from voice.serve import listen_for_audiosocket
 
 TOKEN, AUTH = "line-token", "twilio-auth-token"
 PUBLIC = "voice.example.com"
@@ -71,6 +72,7 @@ def _signature(text: str, key: str = AUTH) -> str:
     return base64.b64encode(hmac.digest(key.encode(), text.encode(), "sha1")).decode()
 
 
+LONG_IN_BYTES = "MEDIA_START format:" + "\N{PARTY POPPER}" * 40
 STREAM = {"X-Twilio-Signature": _signature(f"wss://{PUBLIC}/twilio/stream")}
 
 
@@ -84,7 +86,9 @@ async def running(
         telephony=TelephonyConfig(**telephony),
     )
     parts = parts or FakeParts()
-    async with serving(build_app(parts, config), config.server) as address:  # type: ignore[arg-type]
+    audiosocket = listen_for_audiosocket(config.telephony)
+    app = build_app(parts, config, audiosocket)  # type: ignore[arg-type]
+    async with serving(app, config.server) as address:
         found = Server(address, parts)
         async with found.http:
             yield found
@@ -285,7 +289,7 @@ async def test_a_line_that_sends_rubbish_costs_itself_only() -> None:
     ):
         await good.send(PLAIN_START)
         assert await good.recv() == "ANSWER"
-        for rubbish in ("{", b"\x00", "MEDIA_START format:opus"):
+        for rubbish in ("{", b"\x00", "MEDIA_START format:opus", LONG_IN_BYTES):
             async with connect(server.url("/telephone/asterisk")) as bad:
                 await bad.send(rubbish)
                 assert (await until_closed(bad))[1] == 1008
@@ -339,15 +343,24 @@ async def test_audiosocket_does_not_wait_for_a_call_that_never_starts(
         assert server.parts.sessions == []
 
 
+@pytest.mark.parametrize(
+    ("peers", "sessions"),
+    [((), 0), (("10.0.0.0/8", "::1"), 0), (("10.0.0.1", "127.0.0.1"), 1), (("127.0.0.0/24",), 1)],
+)
 async def test_audiosocket_takes_no_stranger(
-    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch, peers: tuple[str, ...], sessions: int
 ) -> None:
     monkeypatch.setattr("voice.transports.telephone.is_loopback", lambda host: False)
-    async with running(audiosocket_port=unused_tcp_port) as server:
+    parts = FakeParts(prepare=says_goodbye)
+    async with running(parts, audiosocket_port=unused_tcp_port, audiosocket_peers=peers) as server:
         await server.http.get("/healthz")
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(IDENTITY + AUDIO)
         async with asyncio.timeout(PATIENCE_S):
-            assert await reader.read() == b""
+            # Closing on what was sent resets the connection of a stranger.
+            with suppress(ConnectionResetError):
+                await reader.read()
         writer.close()
-        await writer.wait_closed()
-        assert server.parts.sessions == []
+        with suppress(ConnectionResetError):
+            await writer.wait_closed()
+        assert len(parts.sessions) == sessions

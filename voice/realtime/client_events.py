@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import pydantic_core
 from pydantic import Field
 
 from voice.errors import ProtocolError
-from voice.realtime.wire import WireModel, validated
+from voice.realtime.wire import WireModel, read_json, validated
 
 _EVENT_ID_MAX = 512
+_MAX_AUDIO_MS = 86_400_000
+"""A day: longer than anyone speaks, and no number that floats cannot hold."""
 
 
 class ClientEvent(WireModel):
@@ -59,7 +60,7 @@ class ItemTruncate(ClientEvent):
 
     item_id: str
     content_index: Literal[0] = 0
-    audio_end_ms: int = Field(ge=0)
+    audio_end_ms: int = Field(ge=0, le=_MAX_AUDIO_MS)
 
 
 class ItemDelete(ClientEvent):
@@ -106,10 +107,11 @@ def parse_json(text: str) -> dict[str, Any]:
     """The JSON object in a text message.
 
     Raises:
-        ProtocolError: It is not JSON, nests too deeply, or is not an object.
+        ProtocolError: It is not JSON, nests too deeply, has a number that is too large, or is not
+            an object.
     """
     try:
-        data = pydantic_core.from_json(text, allow_inf_nan=False)
+        data = read_json(text)
     except ValueError as error:
         raise ProtocolError(f"the message is not valid JSON: {error}", "invalid_json") from error
     if not isinstance(data, dict):

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, Self
 
-import pydantic_core
 from pydantic import Field, field_validator, model_validator
 
 from voice.errors import ProtocolError
-from voice.realtime.wire import WireModel, validated
+from voice.realtime.wire import WireModel, read_json, validated
 from voice.types import Message, Role, ToolCall
 
 Item = dict[str, Any]
@@ -317,7 +316,7 @@ class ItemLog:
 
 def _arguments(text: str) -> dict[str, Any]:
     try:
-        arguments = pydantic_core.from_json(text or "{}", allow_inf_nan=False)
+        arguments = read_json(text or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from voice.errors import VoiceError
 from voice.realtime.wire import ServerEvent
@@ -55,9 +57,7 @@ class Outbox:
             return
         for event in events:
             audio_of = event["response_id"] if event["type"] == AUDIO_DELTA else None
-            # ASCII: the length in characters is the length in bytes, and no lone surrogate in a
-            # model's output can make a message that cannot be sent.
-            text = json.dumps(event, separators=(",", ":"))
+            text = _json(event)
             self._messages.append(_Message(text, audio_of))
             self._bytes += len(text)
         if self._bytes > self._max_bytes:
@@ -85,3 +85,24 @@ class Outbox:
         message = self._messages.popleft()
         self._bytes -= len(message.text)
         return message.text
+
+
+def _json(event: ServerEvent) -> str:
+    # ASCII: the length in characters is the length in bytes, and no lone surrogate in a model's
+    # output can make a message that cannot be sent.
+    try:
+        return json.dumps(event, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(event), separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for what JSON has no number for, as JavaScript writes it.
+
+    A remote model's arguments may be infinite.
+    """
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

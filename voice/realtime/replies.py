@@ -154,7 +154,8 @@ class Reply:
 
     def _entered(self, stage: str, item: Item) -> list[ServerEvent]:
         """``conversation.item.added`` and ``.done``, where the item is the conversation's."""
-        if self.log is None:
+        deleted = stage == "done" and self.log is not None and item["id"] not in self.log
+        if self.log is None or deleted:
             return []
         previous = self.log.put(item)
         kind = f"conversation.item.{stage}"

@@ -20,6 +20,8 @@ Extension = Literal["transcript", "latency", "denoising", "tools", "heard", "sta
 
 MIN_SPEED, MAX_SPEED = 0.25, 1.5
 MAX_PREFIX_MS = 5000
+MAX_IDLE_MS = 86_400_000
+"""A day: longer than a conversation lasts, and no number that floats cannot hold."""
 
 _NULLABLE = frozenset(
     {"turn_detection", "noise_reduction", "transcription", "tracing", "prompt", "idle_timeout_ms"}
@@ -61,7 +63,7 @@ class ServerVad(WireModel):
     silence_duration_ms: int = Field(default=500, ge=20, le=10_000)
     create_response: bool = True
     interrupt_response: bool = True
-    idle_timeout_ms: int | None = Field(default=None, ge=1000)
+    idle_timeout_ms: int | None = Field(default=None, ge=1000, le=MAX_IDLE_MS)
 
 
 class SemanticVad(WireModel):

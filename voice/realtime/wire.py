@@ -5,11 +5,13 @@ A server event is a plain dict, ready for JSON. Source: the Realtime API of Open
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import pydantic_core
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from voice.errors import ProtocolError
@@ -45,6 +47,26 @@ M = TypeVar("M", bound=BaseModel)
 def new_id(prefix: str) -> str:
     """A random id such as ``item_6f1c…``."""
     return f"{prefix}_{secrets.token_hex(8)}"
+
+
+def read_json(text: str) -> Any:
+    """What JSON says, whose numbers are all finite: it can be written as JSON again.
+
+    Raises:
+        ValueError: It is not JSON, nests too deeply, or a number is too large.
+    """
+    data = pydantic_core.from_json(text, allow_inf_nan=False)
+    # The reader refuses `Infinity` and `NaN`, and makes infinity of 1e999.
+    unread = [data]
+    while unread:
+        value = unread.pop()
+        if isinstance(value, dict):
+            unread.extend(value.values())
+        elif isinstance(value, list):
+            unread.extend(value)
+        elif isinstance(value, float) and math.isinf(value):
+            raise ValueError("got a number that is too large; expected at most 1.8e308")
+    return data
 
 
 def validated(model: type[M], data: Any, path: str = "") -> M:

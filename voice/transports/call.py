@@ -37,10 +37,16 @@ DRAIN_S = 2.0
 """How much longer than its audio lasts a call may take to tell that all was heard."""
 
 _CLOSE_TIMEOUT_S = 1.0
+_MAX_REASON_BYTES = 123
 
 E = TypeVar("E", bound=Exception)
 
 _log = logging.getLogger(__name__)
+
+
+def close_reason(text: str) -> str:
+    """As much of a text as a WebSocket's close frame holds."""
+    return text.encode(errors="replace")[:_MAX_REASON_BYTES].decode(errors="ignore")
 
 
 class TooLarge(ProtocolError):
@@ -165,7 +171,7 @@ class Call:
             closing = _Closing(INTERNAL, "internal error")
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-                await self._wire.close(closing.code, closing.reason[:120])
+                await self._wire.close(closing.code, close_reason(closing.reason))
         except TimeoutError:
             _log.debug("the line does not read")
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -46,6 +47,8 @@ from voice.transports.twilio import (
 )
 
 if TYPE_CHECKING:
+    from socket import socket as Socket
+
     from voice.parts import Parts
 
 TWILIO = "twilio"
@@ -216,20 +219,22 @@ class Telephone:
         await self._serve(socket, socket.url.path.split("/")[2], None)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
-        """Listen for AudioSocket, if that is wanted, for as long as the context lasts."""
-        if not self._config.audiosocket_port:
+    async def listening(self, listener: Socket | None) -> AsyncIterator[None]:
+        """Take AudioSocket's calls for as long as the context lasts.
+
+        Args:
+            listener: Where they come in, closed at the end; None takes none.
+        """
+        if listener is None:
             yield
             return
-        host, port = self._config.audiosocket_host, self._config.audiosocket_port
-        server = await asyncio.start_server(self.audiosocket, host, port)
-        async with server:
+        async with await asyncio.start_server(self.audiosocket, sock=listener):
             yield
 
     async def audiosocket(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A connection of AudioSocket's port."""
         peer = writer.get_extra_info("peername")[0]
-        allowed = is_loopback(peer) or peer in self._config.audiosocket_peers
+        allowed = is_loopback(peer) or self._is_peer(peer)
         with self._slots.slot() as free, ExitStack() as stack:
             if not allowed or not free:
                 self._metrics.refused("capacity" if allowed else "peer_not_allowed")
@@ -238,6 +243,12 @@ class Telephone:
             wire = StreamWire(reader, writer)
             connect = self._desk.connector(stack)
             await Call(wire, AudioSocket(), connect, self._desk.limits).run()
+
+    def _is_peer(self, host: str) -> bool:
+        address = ip_address(host)
+        # So a socket for both families names a peer that has an IPv4 address.
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in ip_network(one) for one in self._config.audiosocket_peers)
 
     async def _serve(self, socket: WebSocket, name: str, twilio: TwilioCalls | None) -> None:
         door = DOORS[name]
