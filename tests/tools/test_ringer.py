@@ -163,7 +163,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
     monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
-    with WatchedStore(file) as store, closing(sqlite3.connect(file)) as other:
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
         ringer = Ringer(store, clock)
         for name in ("one", "two"):
             store.add_alert(AlertKind.TIMER, name, NOW_S, name, length_s=60)
@@ -191,7 +191,7 @@ async def test_an_entry_taken_for_a_conversation_that_ends_meanwhile_is_put_back
     tmp_path: Path, clock: Clock
 ) -> None:
     file = str(tmp_path / "voice.sqlite3")
-    with WatchedStore(file) as store, closing(sqlite3.connect(file)) as other:
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
         ringer = Ringer(store, clock)
         alert = store.add_alert(AlertKind.TIMER, "pasta", NOW_S, "s", length_s=60)
         other.execute("BEGIN EXCLUSIVE")
