@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 import signal
 import socket
 from pathlib import Path
@@ -141,3 +142,40 @@ async def test_the_server_says_what_it_uses_answers_and_ends_on_a_signal(repo_ro
             assert await process.wait() == 0
         assert process.stderr is not None
         assert b"Traceback" not in await process.stderr.read()
+
+
+HANGING = """
+import time
+from voice.tools import tool
+
+@tool(read_only=True)
+def hang() -> str:
+    \"\"\"Hang for long.\"\"\"
+    time.sleep(600)
+    return "never"
+"""
+
+
+@pytest.mark.e2e
+async def test_a_tool_that_hangs_does_not_hold_up_the_end(
+    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    agent = tmp_path / "agent.toml"
+    agent.write_text('name = "hanging"\ninstructions = "Be brief."\ntools = ["hang"]\n')
+    path = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+    options = ["--set", 'tools.modules=["hanging"]', "--set", "turn.tool_timeout_s=0.5"]
+    async with program("--agent", str(agent), *options, cwd=repo_root) as (process, _, address):
+        async with connect(f"ws://{address}/v1/realtime", max_size=None) as socket_:
+            await receive_until(socket_, "session.created")
+            await send(socket_, "conversation.item.create", item=TYPED)
+            forced = {"tool_choice": {"type": "function", "name": "hang"}}
+            await send(socket_, "response.create", response=forced)
+            await receive_until(socket_, "response.done")
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await process.wait() == 0
+        assert process.stderr is not None
+        told = (await process.stderr.read()).decode()
+    assert told == "WARNING voice.tools.threads: left behind unfinished: tool hang\n"

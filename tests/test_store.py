@@ -44,6 +44,15 @@ def test_an_alert_is_taken_once() -> None:
         assert store.next_due() is None
 
 
+def test_an_alert_that_was_put_back_can_be_taken_again() -> None:
+    with Store(":memory:") as store:
+        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
+        assert store.take_alert(alert.id)
+        store.put_back_alert(alert.id)
+        assert store.alerts() == [alert]
+        assert store.take_alert(alert.id)
+
+
 def test_a_removed_alert_cannot_be_taken() -> None:
     with Store(":memory:") as store:
         alert = store.add_alert(AlertKind.TIMER, "", 10.0, "s")

@@ -163,6 +163,11 @@ class Store:
             )
             return cursor.rowcount == 1
 
+    def put_back_alert(self, alert_id: int) -> None:
+        """Undo `take_alert`: it has not been told."""
+        with self._lock, self._connection as database:
+            database.execute("UPDATE alerts SET told = 0 WHERE id = ?", (alert_id,))
+
     def remove_alert(self, alert_id: int) -> bool:
         """Forget it; False if it was told or removed before."""
         with self._lock, self._connection as database:

@@ -167,7 +167,12 @@ def test_a_moment_that_has_passed_is_told(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["blue", "", "25 o'clock", "thirteen p m", "seven seventy", "five blue"]
+    "said",
+    [
+        *("blue", "", "25 o'clock", "thirteen p m", "seven seventy", "five blue"),
+        *("99999999999999999999 hours", "in 99999999999 days at nine"),
+        *("december 31 9999 at midnight", "9999-12-31"),
+    ],
 )
 def test_what_is_no_moment_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:

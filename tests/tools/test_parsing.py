@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from num2words import num2words
 
 from voice.tools.parsing import amount, digits, duration
-from voice.tools.registry import Unreadable
+from voice.tools.registry import ToolError, Unreadable
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,10 @@ def test_durations(said: str, seconds: float) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["blue", "", "ten", "zero minutes", "ten minutes and blue", "half past seven", "900 days"],
+    [
+        *("blue", "", "ten", "zero minutes", "ten minutes and blue", "half past seven"),
+        *("900 days", "99999999999999999999 hours", "1e30 weeks", "0.00000001 seconds"),
+    ],
 )
 def test_what_is_no_duration_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
@@ -98,11 +101,18 @@ def test_amounts(said: str, value: str) -> None:
     assert amount(said) == Decimal(value)
 
 
-@pytest.mark.parametrize("said", ["blue", "", "nan", "inf", "five six", "five minutes"])
+@pytest.mark.parametrize(
+    "said",
+    ["blue", "", "nan", "inf", "five six", "five minutes", "9" * 25, "1e24", "1e-25", "1e99999999"],
+)
 def test_what_is_no_amount_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
         amount(said, "quantity")
     assert str(failure.value) == f"I could not read the quantity {said}."
+
+
+def test_nothing_has_no_size() -> None:
+    assert str(amount("0e99999999")) == "0"
 
 
 @given(st.integers(0, 999_999_999))
@@ -116,6 +126,13 @@ def test_fractions_and_ordinals_only_where_they_are_meant() -> None:
     assert digits("a quarter to seven") == "a quarter to 7"
     assert digits("december twenty second", ordinals=True) == "december 22nd"
     assert digits("one second") == "1 second"
+
+
+def test_nobody_says_that_much() -> None:
+    assert digits("a" * 300) == "a" * 300
+    for read in (amount, duration, digits):
+        with pytest.raises(ToolError, match=r"^That is too long to be read\.$"):
+            read("9" * 301)
 
 
 @given(st.text(max_size=60))

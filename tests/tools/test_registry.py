@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
@@ -93,6 +94,40 @@ def test_a_tool_needs_a_docstring_and_hints() -> None:
         as_tool(silent)
     with pytest.raises(ConfigError, match=r"vague: parameter name has no type hint"):
         as_tool(vague)
+
+
+class Mine:
+    """A type that JSON does not have."""
+
+
+def test_a_parameter_that_cannot_be_described_is_told_with_its_tool() -> None:
+    def own(thing: Mine) -> str:
+        """Take what is ours."""
+        return str(thing)
+
+    def ahead(thing: Nowhere) -> str:  # type: ignore[name-defined]  # noqa: F821
+        """Take what is nowhere."""
+        return str(thing)
+
+    def call_back(back: Callable[[], str]) -> str:
+        """Take a function."""
+        return back()
+
+    def hidden(_word: str) -> str:
+        """Take a word that pydantic takes for its own."""
+        return _word
+
+    with pytest.raises(ConfigError, match=r"tool own: .*expected types that JSON has.*Mine"):
+        as_tool(own)
+    with pytest.raises(ConfigError, match=r"tool ahead: .*'Nowhere' is not defined"):
+        as_tool(ahead)
+    with pytest.raises(
+        ConfigError, match=r"tool call_back: .*expected types that JSON has"
+    ) as told:
+        as_tool(call_back)
+    assert "\n" not in str(told.value)
+    with pytest.raises(ConfigError, match=r"tool hidden: got parameter _word"):
+        as_tool(hidden)
 
 
 def test_only_a_modules_own_marked_functions_are_its_tools() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
+import threading
 from collections.abc import Generator
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +13,9 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.tools.services import NOW, Clock
+from voice import store as store_module
 from voice.store import Alert, AlertKind, Store
+from voice.tools import ringer as ringer_module
 from voice.tools.ringer import Ringer, announcement, timer_name
 from voice.tools.scope import local_now
 
@@ -129,6 +134,77 @@ async def test_a_conversation_listens_once(ringer: Ringer, store: Store) -> None
         await anext(heard)
         with pytest.raises(ValueError, match="'s', which listens already"):
             await anext(ringer.announcements("s"))
+
+
+class WatchedStore(Store):
+    """Notes where and with what success entries are taken."""
+
+    def __init__(self, database: str) -> None:
+        super().__init__(database)
+        self.begun = threading.Event()
+        self.threads: set[int] = set()
+        self.tries = 0
+        self.taken: list[bool] = []
+
+    def take_alert(self, alert_id: int) -> bool:
+        self.tries += 1
+        self.threads.add(threading.get_ident())
+        self.begun.set()
+        self.taken.append(super().take_alert(alert_id))
+        return self.taken[-1]
+
+
+async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
+    tmp_path: Path,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
+    file = str(tmp_path / "voice.sqlite3")
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
+        ringer = Ringer(store, clock)
+        for name in ("one", "two"):
+            store.add_alert(AlertKind.TIMER, name, NOW_S, name, length_s=60)
+        other.execute("BEGIN EXCLUSIVE")
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            aclosing(ringer.announcements("one")) as first,
+            aclosing(ringer.announcements("two")) as second,
+        ):
+            heard = [asyncio.ensure_future(anext(each)) for each in (first, second)]
+            with caplog.at_level(logging.ERROR):
+                while store.tries < 8:
+                    await asyncio.sleep(0.01)
+            assert not any(each.done() for each in heard)
+            other.rollback()
+            told = await asyncio.gather(*heard)
+        assert told == ["Your one timer is done.", "Your two timer is done."]
+        assert [record.message for record in caplog.records] == [
+            "timers and reminders are not told until this is over: database is locked"
+        ]
+        assert threading.get_ident() not in store.threads
+
+
+async def test_an_entry_taken_for_a_conversation_that_ends_meanwhile_is_put_back(
+    tmp_path: Path, clock: Clock
+) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
+        ringer = Ringer(store, clock)
+        alert = store.add_alert(AlertKind.TIMER, "pasta", NOW_S, "s", length_s=60)
+        other.execute("BEGIN EXCLUSIVE")
+        async with asyncio.timeout(PATIENCE_S), aclosing(ringer.announcements("s")) as heard:
+            waiting = asyncio.ensure_future(anext(heard))
+            await asyncio.to_thread(store.begun.wait)
+            waiting.cancel()
+            await asyncio.sleep(0)
+            other.rollback()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        assert store.taken == [True]
+        assert store.alerts() == [alert]
 
 
 @pytest.mark.parametrize(

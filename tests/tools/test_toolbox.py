@@ -17,6 +17,7 @@ from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
 from voice.tools import Progress, SessionScope, Toolbox, tool
 from voice.tools.house import MemoryHouse
+from voice.tools.registry import ToolError
 from voice.types import ToolCall
 
 RELEASE = threading.Event()
@@ -75,6 +76,38 @@ def stepwise(*, progress: Progress) -> str:
 def broken(word: str) -> str:
     """Fail."""
     raise RuntimeError(f"no such word: {word}")
+
+
+@tool()
+def leave() -> str:
+    """Leave the program."""
+    sys.exit(3)
+
+
+@tool()
+async def leave_softly() -> str:
+    """Leave the program from the loop."""
+    sys.exit(3)
+
+
+@tool()
+def press_control_c() -> str:
+    """Interrupt the program."""
+    raise KeyboardInterrupt
+
+
+@tool()
+def find_nothing() -> str:
+    """Look for the first of none."""
+    return next(iter(()))
+
+
+@tool(read_only=True)
+def halve(word: str) -> str:
+    """Cut a character in two."""
+    if word == "badly":
+        raise ToolError("No half \ud83d is left.")
+    return "half \ud83d a smile"
 
 
 @pytest.fixture
@@ -142,6 +175,28 @@ async def test_a_tool_that_fails_is_logged_without_the_users_words(
         assert await run(box, "broken", word="swordfish") == "Error: The broken tool failed."
     assert "broken: RuntimeError at" in caplog.text
     assert "swordfish" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("leave", "SystemExit"),
+        ("leave_softly", "SystemExit"),
+        ("press_control_c", "KeyboardInterrupt"),
+        ("find_nothing", "StopIteration"),
+    ],
+)
+async def test_a_tool_cannot_end_the_program_nor_break_the_loop(
+    box: Toolbox, name: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await run(box, name) == f"Error: The {name.replace('_', ' ')} tool failed."
+    assert f"{name}: {kind} at {__file__}" in caplog.text
+    assert await run(box, "shout", word="hey") == "HEY"
+
+
+async def test_a_result_can_always_be_encoded(box: Toolbox) -> None:
+    assert await run(box, "halve", word="well") == "half ? a smile"
+    assert await run(box, "halve", word="badly") == "Error: No half ? is left."
 
 
 async def test_a_call_with_side_effects_runs_once_for_its_id(box: Toolbox) -> None:
@@ -295,8 +350,11 @@ def test_a_parameter_that_nobody_provides_is_refused(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"modules": ("no_such_module",)}, "cannot import 'no_such_module'"),
+        ({"modules": ("no_such_module",)}, "cannot import 'no_such_module': ModuleNotFoundError"),
+        ({"modules": ("",)}, "tools.modules: cannot import ''"),
+        ({"modules": (".near",)}, "tools.modules: cannot import '.near'"),
         ({"documents_dir": "/no/such/folder"}, "documents_dir.*no folder"),
+        ({"documents_dir": "~nobody-of-that-name/docs"}, "documents_dir: cannot use '~nobody"),
         ({"home_assistant_url": "http://house"}, "home_assistant_token_env"),
     ],
 )
@@ -306,6 +364,24 @@ def test_wrong_options_are_named(
     monkeypatch.delenv("HOME_ASSISTANT_TOKEN", raising=False)
     with pytest.raises(ConfigError, match=message):
         Toolbox(ToolsConfig.model_validate({"database": ":memory:", **options}), TurnConfig())
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def f(:", "'tools_of_mine': SyntaxError: invalid syntax"),
+        ("undefined", "'tools_of_mine': NameError: name 'undefined' is not defined"),
+        ("raise SystemExit('usage')", "'tools_of_mine': SystemExit: usage"),
+        ("raise ValueError('one\\ntwo')", "'tools_of_mine': ValueError: one$"),
+    ],
+)
+def test_a_module_that_does_not_load_is_named(
+    source: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tools_of_mine.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=message):
+        Toolbox(ToolsConfig(database=":memory:", modules=("tools_of_mine",)), TurnConfig())
 
 
 async def test_a_house_may_be_given() -> None:

@@ -46,6 +46,7 @@ def test_conversions(amount: str, source: str, target: str, answer: str) -> None
     ("amount", "source", "target", "complaint"),
     [
         ("blue", "miles", "feet", "I could not read the amount blue."),
+        ("a billion", "light years", "millimeters", "That number is too large to say."),
         ("ten", "blorps", "miles", "I could not read the unit blorps."),
         ("ten", "miles", "blorps", "I could not read the unit blorps."),
         ("ten", "miles", "pounds", "I cannot convert miles to pounds."),

@@ -11,7 +11,7 @@ import calendar
 import contextlib
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from typing import Any
 
 import dateparser
@@ -110,6 +110,9 @@ def moment(text: str, now: datetime, first_hour: int = 1) -> When:
     clock, part, rest = _take_time(rest)
     if rest or (found is None and clock is None and part is None):
         raise Unreadable("time", text)
+    if found is not None and found.year == MAXYEAR:
+        # Its last midnight, and its last hours in another time zone, are beyond the calendar.
+        raise Unreadable("time", text)
     if clock is None:
         return When(_some_time_on(found, part, now), time_said=False)
     hours = clock.hours(part, first_hour if found not in (None, now.date()) else 0)
@@ -130,7 +133,10 @@ def _take_day(said: str, now: datetime) -> tuple[date | None, str]:
     today = now.date()
     if match := re.search(r"\b(?:in )?(\d+|an?) (day|week)s?(?: from (?:now|today))?\b", said):
         count = int(match[1]) if match[1].isdigit() else 1
-        return today + timedelta(count * (7 if match[2] == "week" else 1)), _without(said, match)
+        # The calendar ends with the year 9999.
+        with contextlib.suppress(OverflowError):
+            days = count * (7 if match[2] == "week" else 1)
+            return today + timedelta(days), _without(said, match)
     relative: list[tuple[str, date]] = [
         (r"(?:the )?day after tomorrow", today + timedelta(2)),
         (r"(?:the )?day before yesterday", today - timedelta(2)),

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 
 from text_to_num import alpha2digit
 
-from voice.tools.registry import Unreadable
+from voice.tools.registry import ToolError, Unreadable
 
 NUMBER = r"\d+(?:\.\d+)?"
 
@@ -25,7 +25,11 @@ _UNIT_SECONDS = {
 }  # fmt: skip
 _SMALLER = {"week": "day", "day": "hour", "hour": "minute", "minute": "second"}
 _UNIT = "(" + "|".join(_UNIT_SECONDS) + ")s?"
-_LONGEST = timedelta(days=366)
+_LONGEST_S = 366 * 86_400
+# What is beyond needs more digits than decimal numbers have here, and nobody says it.
+_MOST_DIGITS = 24
+# Nobody says more; the patterns below take time that grows with the square of the length.
+_LONGEST_CHARS = 300
 
 
 def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
@@ -35,7 +39,12 @@ def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
         text: As said.
         fractions: Whether "and a half", "a quarter" and the like become decimals too.
         ordinals: Whether "second" and "third" are places in a row ("2nd"), not units and fractions.
+
+    Raises:
+        ToolError: The text is longer than 300 characters.
     """
+    if len(text) > _LONGEST_CHARS:
+        raise ToolError("That is too long to be read.")
     said = text.lower().strip().strip("?!.,")
     said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", said)
     said = re.sub(r"[,?!]", " ", said)
@@ -61,7 +70,7 @@ def amount(text: str, kind: str = "number") -> Decimal:
         kind: What it is called when it cannot be read.
 
     Raises:
-        Unreadable: It is not a number.
+        Unreadable: It is not a number, or not 0 and not within 1e-24 and 1e24.
     """
     said = re.sub(r"^(?:about|around|the) ", "", digits(text))
     said = re.sub(rf"^({NUMBER})(?: of)? an?$", r"\1", said)
@@ -74,9 +83,9 @@ def amount(text: str, kind: str = "number") -> Decimal:
         value = Decimal(said)
     except InvalidOperation:
         raise Unreadable(kind, text) from None
-    if not value.is_finite():
+    if not value.is_finite() or (value and not -_MOST_DIGITS <= value.adjusted() < _MOST_DIGITS):
         raise Unreadable(kind, text)
-    return value
+    return value if value else Decimal(0)
 
 
 def duration(text: str) -> timedelta:
@@ -95,14 +104,18 @@ def duration(text: str) -> timedelta:
     said = re.sub(rf"^an? (?={NUMBER})", "", said)
     said = re.sub(r"\ban? ", "1 ", said)
     said = re.sub(rf"^{_UNIT}\b", r"1 \1", said)
-    total, rest = _summed(said)
-    if rest or not timedelta(0) < total <= _LONGEST:
+    seconds, rest = _summed(said)
+    # Before it becomes a timedelta, which does not hold any number.
+    if rest or seconds > _LONGEST_S:
+        raise Unreadable("duration", text)
+    total = timedelta(seconds=float(seconds))
+    if not total:
         raise Unreadable("duration", text)
     return total
 
 
-def _summed(said: str) -> tuple[timedelta, str]:
-    """The sum of the parts of a duration, and what could not be read of it."""
+def _summed(said: str) -> tuple[Decimal, str]:
+    """The sum of the parts of a duration in seconds, and what could not be read of it."""
     seconds = Decimal(0)
     smaller: str | None = None
     part = re.compile(rf"(?:and )?({NUMBER}) ?(?:{_UNIT}\b)?\s*")
@@ -117,7 +130,7 @@ def _summed(said: str) -> tuple[timedelta, str]:
         seconds += value * _UNIT_SECONDS[unit]
         smaller = _SMALLER.get({"sec": "second", "min": "minute", "hr": "hour"}.get(unit, unit))
         position = match.end()
-    return timedelta(seconds=float(seconds)), said[position:]
+    return seconds, said[position:]
 
 
 def _larger(unit: str) -> str:

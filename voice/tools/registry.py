@@ -91,11 +91,12 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     """Make a tool of a function marked with `tool`; unmarked ones count as having side effects.
 
     Raises:
-        ConfigError: A parameter has no type hint, the docstring is missing, or what is to be
-            cancellable cannot be cancelled.
+        ConfigError: A parameter has no type hint, one that JSON has no schema for, or a name that
+            begins with "_"; the docstring is missing; or what is to be cancellable cannot be
+            cancelled.
     """
     name = function.__name__
-    hints = typing.get_type_hints(function, include_extras=True)
+    hints = _hints(function)
     fields: dict[str, Any] = {}
     provided: dict[str, type] = {}
     for parameter in inspect.signature(function).parameters.values():
@@ -103,20 +104,49 @@ def as_tool(function: Callable[..., Any]) -> Tool:
             raise ConfigError(f"tool {name}: parameter {parameter.name} has no type hint")
         if parameter.kind is parameter.KEYWORD_ONLY:
             provided[parameter.name] = hints[parameter.name]
+        elif parameter.name.startswith("_"):
+            # pydantic would leave it out, and no call would have it.
+            raise ConfigError(f"tool {name}: got parameter {parameter.name}; expected no leading _")
         else:
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hints[parameter.name], default)
     description = (inspect.getdoc(function) or "").partition("\n")[0]
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
-    arguments = create_model(
-        name, __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields
-    )
+    arguments, schema = _model(name, fields)
     read_only, cancellable = getattr(function, _MARK, (False, False))
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    spec = ToolSpec(name, description, _schema(arguments), read_only, cancellable)
+    spec = ToolSpec(name, description, schema, read_only, cancellable)
     return Tool(spec, function, arguments, provided)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    # A hint in quotes is code, which may raise anything.
+    except Exception as error:
+        raise ConfigError(
+            f"tool {function.__name__}: cannot read the type hints: {_first_line(error)}"
+        ) from error
+
+
+def _model(name: str, fields: Mapping[str, Any]) -> tuple[type[BaseModel], dict[str, Any]]:
+    """What checks the arguments, and their JSON schema."""
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    try:
+        model = create_model(name, __config__=config, **fields)
+        return model, _schema(model)
+    # pydantic raises what it likes about a type; a class may bring its own schema, and its errors.
+    except Exception as error:
+        raise ConfigError(
+            f"tool {name}: got parameters that cannot be described to a model; expected types that"
+            f" JSON has, such as str: {_first_line(error)}"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,28 @@
 
 A conversation iterates over `Ringer.announcements`. What is due is taken from the store, so that an
 entry is told once, whichever conversation or process gets it first; one that falls due while nobody
-listens waits there. The conversation that set an entry has precedence while it is open.
+listens waits there. The conversation that set an entry has precedence while it is open. A store
+that does not answer, because another process has locked it, say, is asked again until it does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from voice.store import Alert, AlertKind, Store
 from voice.tools import phrasing
 
+logger = logging.getLogger(__name__)
+
 # The wall clock may be set and the machine may sleep, so no wait is trusted for longer.
 _LONGEST_WAIT_S = 30.0
+# Each try may keep the store busy for as long as it waits for a lock.
+_RETRY_S = 5.0
 _LATE_S = 60.0
 
 
@@ -31,6 +39,7 @@ class Ringer:
         self._store = store
         self._now = now
         self._listening: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self._failing: set[str] = set()
 
     def wake(self) -> None:
         """Look again for what is due; from any thread, after the store or the clock has changed."""
@@ -53,15 +62,48 @@ class Ringer:
         try:
             while True:
                 changed.clear()
-                for alert in await asyncio.to_thread(self._due, session_id):
-                    # Here and not in the thread: cancelled there, the entry would be lost.
-                    if self._store.take_alert(alert.id):
-                        yield announcement(alert, self._now())
-                await self._wait(changed)
+                found = await self._next(session_id)
+                if isinstance(found, Alert):
+                    yield announcement(found, self._now())
+                else:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(found):
+                            await changed.wait()
         finally:
             del self._listening[session_id]
+            self._failing.discard(session_id)
             # What this conversation would have told is now for the others.
             self.wake()
+
+    async def _next(self, session_id: str) -> Alert | float:
+        """An entry taken to be told now, or the seconds after which to look again."""
+        try:
+            for alert in await asyncio.to_thread(self._due, session_id):
+                if await self._take(alert):
+                    self._failing.discard(session_id)
+                    return alert
+            soonest = await asyncio.to_thread(self._store.next_due)
+        except sqlite3.Error as error:
+            if not self._failing:
+                logger.error("timers and reminders are not told until this is over: %s", error)
+            self._failing.add(session_id)
+            return _RETRY_S
+        self._failing.discard(session_id)
+        # An entry that is due but another conversation's is that one's to take.
+        ahead_s = 0.0 if soonest is None else soonest - self._now().timestamp()
+        return min(_LONGEST_WAIT_S, ahead_s) if ahead_s > 0 else _LONGEST_WAIT_S
+
+    async def _take(self, alert: Alert) -> bool:
+        taking = asyncio.ensure_future(asyncio.to_thread(self._store.take_alert, alert.id))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # Else the entry would be lost: taken for a conversation that is over.
+            await asyncio.wait({taking})
+            with suppress(sqlite3.Error):
+                if taking.result():
+                    await asyncio.to_thread(self._store.put_back_alert, alert.id)
+            raise
 
     def _due(self, session_id: str) -> list[Alert]:
         return [
@@ -69,19 +111,6 @@ class Ringer:
             for alert in self._store.alerts(due_by=self._now().timestamp())
             if alert.session_id == session_id or alert.session_id not in self._listening
         ]
-
-    async def _wait(self, changed: asyncio.Event) -> None:
-        soonest = await asyncio.to_thread(self._store.next_due)
-        wait_s = _LONGEST_WAIT_S
-        if soonest is not None:
-            # An entry that is due but another conversation's is that one's to take.
-            ahead_s = soonest - self._now().timestamp()
-            wait_s = min(wait_s, ahead_s) if ahead_s > 0 else wait_s
-        try:
-            async with asyncio.timeout(wait_s):
-                await changed.wait()
-        except TimeoutError:
-            return
 
 
 def announcement(alert: Alert, now: datetime) -> str:

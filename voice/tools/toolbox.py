@@ -14,7 +14,6 @@ import inspect
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -45,6 +44,7 @@ from voice.tools.registry import Tool, ToolError, checked, tools_in
 from voice.tools.ringer import Ringer
 from voice.tools.runs import Cancelled, Runs
 from voice.tools.scope import Progress, SessionScope, local_now
+from voice.tools.threads import Threads, Uncarried
 from voice.tools.web import Web
 from voice.types import ToolCall, ToolResult, ToolSpec
 
@@ -90,7 +90,7 @@ class Toolbox:
             House: self.house, Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tool")
+        self._threads = Threads(_THREADS)
         self._runs = Runs(turn.tool_timeout_s)
 
     @property
@@ -170,11 +170,14 @@ class Toolbox:
         await self._runs.drain()
 
     async def close(self) -> None:
-        """Finish what has begun and let go of everything; may be called again."""
+        """Finish what has begun and let go of everything; may be called again.
+
+        Whatever blocks a thread beyond its time is left behind, with a line in the log.
+        """
         await self.drain()
         await self._web.close()
         await self.house.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._threads.close()
         self._documents.close()
         self.store.close()
 
@@ -196,12 +199,11 @@ class Toolbox:
             result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
             result = _too_long(call)
-        except Exception as failure:
-            # Neither the arguments nor the message: they may hold the user's words.
-            where = traceback.extract_tb(failure.__traceback__)[-1]
-            kind = type(failure).__name__
-            logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
-            result = _failed(call, f"The {_spoken(call)} tool failed.")
+        except Uncarried as failure:
+            result = _broken(call, failure.__cause__ or failure)
+        # A tool that leaves the program is to leave itself alone.
+        except (Exception, SystemExit, KeyboardInterrupt) as failure:
+            result = _broken(call, failure)
         return replace(result, duration_ms=(loop.time() - started_s) * 1000)
 
     async def _call(
@@ -213,8 +215,7 @@ class Toolbox:
             given[name] = own[kind] if kind in own else self._provided[kind]
         if inspect.iscoroutinefunction(tool.function):
             return str(await tool.function(**given))
-        loop = asyncio.get_running_loop()
-        return str(await loop.run_in_executor(self._threads, lambda: tool.function(**given)))
+        return await self._threads.run(tool.spec.name, lambda: str(tool.function(**given)))
 
     def _named(self, name: str) -> Tool:
         if name in self._tools:
@@ -235,6 +236,8 @@ class Toolbox:
 
     def _cut(self, content: str) -> str:
         most = self._config.result_max_chars
+        # A lone surrogate, which nothing can encode, would fail every reply that has it in sight.
+        content = content.encode("utf-8", "replace").decode("utf-8")
         return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
 
@@ -257,8 +260,10 @@ def _extra_modules(names: Iterable[str]) -> list[ModuleType]:
     for name in names:
         try:
             modules.append(importlib.import_module(name))
-        except ImportError as error:
-            raise ConfigError(f"tools.modules: cannot import {name!r}: {error}") from error
+        # A module may raise anything while it is imported, and one that is a program leaves.
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise ConfigError(f"tools.modules: cannot import {name!r}: {reason}") from error
     return modules
 
 
@@ -272,8 +277,12 @@ def _house(config: ToolsConfig, web: Web) -> House:
 def _folder(documents_dir: str) -> Path | None:
     if not documents_dir:
         return None
-    folder = Path(documents_dir).expanduser()
-    if not folder.is_dir():
+    try:
+        folder = Path(documents_dir).expanduser()
+        found = folder.is_dir()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(f"tools.documents_dir: cannot use {documents_dir!r}: {error}") from error
+    if not found:
         raise ConfigError(f"tools.documents_dir: got {documents_dir!r}, which is no folder")
     return folder
 
@@ -284,6 +293,14 @@ def _spoken(call: ToolCall) -> str:
 
 def _failed(call: ToolCall, reason: str) -> ToolResult:
     return ToolResult(call.call_id, call.name, f"Error: {reason}", error=True)
+
+
+def _broken(call: ToolCall, failure: BaseException) -> ToolResult:
+    # Neither the arguments nor the message: they may hold the user's words.
+    where = traceback.extract_tb(failure.__traceback__)[-1]
+    kind = type(failure).__name__
+    logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
+    return _failed(call, f"The {_spoken(call)} tool failed.")
 
 
 def _too_long(call: ToolCall) -> ToolResult:

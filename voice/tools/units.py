@@ -49,6 +49,7 @@ _BESIDE = {
                               "tablespoon", "teaspoon")),
     "degree": ("degree Fahrenheit", ("degree Celsius", "kelvin")),
 }  # fmt: skip
+_LARGEST = Decimal(10) ** 24
 
 
 @tool(read_only=True)
@@ -68,9 +69,12 @@ def _converted(count: Decimal, source: str, target: str) -> Decimal:
     pints = _pint_names()
     try:
         converted = registry.Quantity(float(count), pints[source]).to(pints[target])
-        return Decimal(str(converted.magnitude))
     except pint.PintError as error:
         raise ToolError(f"I cannot convert {_plural(source)} to {_plural(target)}.") from error
+    value = Decimal(str(converted.magnitude))
+    if abs(value) >= _LARGEST:
+        raise ToolError("That number is too large to say.")
+    return value
 
 
 def _unit(said: str) -> str:
