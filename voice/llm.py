@@ -29,7 +29,7 @@ class Prompt:
         tools: What may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         effort: instant, low, medium or high.
-        max_tokens: Longest answer.
+        max_tokens: Longest answer; one here is as long as its context has room for.
         draft: An earlier answer that is likely to hold under this prompt as well: it makes the
             answer cheaper, not another one.
         priority: Higher first when not all can be answered at once.
@@ -123,7 +123,7 @@ def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
         The model, and a line that says which and why.
 
     Raises:
-        ConfigError: A remote model's key is missing.
+        ConfigError: A remote model's key is missing, or the device cannot be used.
         ModelError: The checkpoint is missing or malformed.
     """
     if config.engine == "remote":
