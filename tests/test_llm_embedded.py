@@ -3,6 +3,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from dlm.tokenizer import Tokenizer
 from dlm.weights import load_model as load_model_weights
 from dlm.weights import save_model
 from voice.config import LlmConfig
-from voice.errors import ConfigError, ModelError
+from voice.errors import ConfigError, ModelError, ProtocolError
 from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece, load_model
 from voice.llm_embedded import EmbeddedModel
 from voice.parts import Parts
@@ -125,6 +126,40 @@ async def test_instructions_that_leave_no_room_are_refused(checkpoint: Path) -> 
             await _events(model, Prompt((system, Message(Role.USER, "hello"))))
     finally:
         await model.close()
+
+
+UNIQUE = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+
+
+def _with(name: str, schema: dict[str, Any]) -> ToolSpec:
+    return ToolSpec("tell", "Tell it.", {"type": "object", "properties": {name: schema}})
+
+
+@pytest.mark.parametrize(
+    ("tool", "where", "told"),
+    [
+        (_with("x", UNIQUE), "tools.1.parameters.properties.x", "uniqueItems"),
+        (_with("x", {"$ref": "#"}), "tools.1.parameters.properties.x", r"\$ref"),
+        (_with("x", {"enum": ["a\0b"]}), "tools", "expected no"),
+        (replace(TIMER, parameters={"allOf": []}), "tools.1.parameters.allOf", "not supported"),
+        (replace(TIMER, description="word " * 90_000), "tools", "characters"),
+    ],
+)
+async def test_tools_that_nothing_can_call_are_refused(
+    embedded_parts: Parts, tool: ToolSpec, where: str, told: str
+) -> None:
+    model = embedded_parts.model
+    model.check_tools((TIMER, replace(tool, parameters=TIMER.parameters, description="")), "tools")
+    with pytest.raises(ProtocolError, match=told) as raised:
+        model.check_tools((TIMER, tool), "tools")
+    assert raised.value.param == where
+
+
+async def test_an_agents_tool_that_nothing_can_call_is_told_before_anybody_asks(
+    embedded_parts: Parts,
+) -> None:
+    with pytest.raises(ConfigError, match=r"tell\.x: .*uniqueItems"):
+        embedded_parts.model.warm_up(replace(HELLO, tools=(_with("x", UNIQUE),)))
 
 
 @pytest.mark.parametrize("device", ["foo", "meta", "cuda:99"])

@@ -7,7 +7,7 @@ the iteration cancels the request.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -102,8 +102,25 @@ class ReplyModel(Protocol):
         """
         ...
 
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """Refuse tools of a client that this model could never call, where it can tell.
+
+        Args:
+            tools: Their schemas are well-formed.
+            path: Where they stand in the client's event.
+
+        Raises:
+            ProtocolError: One cannot be called; ``param`` names the parameter at fault.
+        """
+        ...
+
     def warm_up(self, prompt: Prompt) -> None:
-        """Make the first answer as quick as the others, if that takes something; blocks."""
+        """Make the first answer as quick as the others, if that takes something; blocks.
+
+        Raises:
+            ConfigError: Nothing can be answered with these tools.
+            ModelError: Instructions and tools leave no room for a dialogue.
+        """
         ...
 
     async def close(self) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voice.config import LlmConfig
-from voice.errors import ConfigError, ModelError
+from voice.errors import ConfigError, ModelError, ProtocolError
 from voice.llm import (
     AnswerDone,
     DraftView,
@@ -22,7 +22,7 @@ from voice.llm import (
     TextPiece,
     new_call_id,
 )
-from voice.llm_room import Ruler, fitted
+from voice.llm_room import Ruler, declared, fitted
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
@@ -94,11 +94,44 @@ class EmbeddedModel:
             _log.debug("no opinion on the end of a message: %s", type(error).__name__)
             return None
 
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """See `ReplyModel.check_tools`."""
+        from dlm.formats import FormatError
+        from dlm.grammar import check_tools
+        from dlm.server.errors import ApiError
+        from dlm.server.tool_schemas import check_parameters
+
+        most = self._ruler.most_chars
+        if (given := declared(tools)) > most:
+            raise ProtocolError(
+                f"{path}: got {given} characters; expected at most {most}", param=path
+            )
+        where = path
+        try:
+            for index, tool in enumerate(tools):
+                check_parameters(tool.parameters, f"{path}.{index}.parameters")
+            check_tools(tuple(map(_tool, tools)), self._engine.dialect.calls)
+        except ApiError as error:
+            code = error.code or "unsupported_schema"
+            raise ProtocolError(str(error), code, error.param) from error
+        except ValueError as error:
+            if isinstance(error, FormatError) and error.tool is not None:
+                index = [tool.name for tool in tools].index(error.tool)
+                where = f"{path}.{index}.parameters"
+                if error.parameter is not None:
+                    where = f"{where}.properties.{error.parameter}"
+            raise ProtocolError(f"{where}: {error}", "unsupported_schema", where) from error
+
     def warm_up(self, prompt: Prompt) -> None:
         """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
-        # What the answer is does not matter, nor whether it is one.
-        with contextlib.suppress(ValueError):
-            self._engine.answer(self._fitted(prompt))
+        from dlm.template import AnswerError
+
+        try:
+            # What the answer is does not matter, nor whether it is one.
+            with contextlib.suppress(AnswerError):
+                self._engine.answer(self._fitted(prompt))
+        except ValueError as error:
+            raise ConfigError(f"the model cannot answer with the agent's tools: {error}") from error
 
     async def close(self) -> None:
         """Stop the engine's thread, and those beside it."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes import OPTIONS, FakeSession, counting_ids, refusal
+from tests.fakes import OPTIONS, FakeModel, FakeSession, counting_ids, refusal
 from tests.realtime.wire import AUDIO, NAMES, TYPED, Wire
 from voice.errors import ProtocolError
 from voice.events import (
@@ -227,10 +227,11 @@ def test_who_knows_of_greetings_is_asked_whether_they_are_there() -> None:
 
 
 def test_a_session_can_be_shown_before_it_exists() -> None:
-    shown = preview(OPTIONS, {"instructions": "Sing."}, NAMES)
+    shown = preview(OPTIONS, {"instructions": "Sing."}, NAMES, FakeModel())
     assert (shown["instructions"], shown["model"]) == ("Sing.", "quicksilver")
     with pytest.raises(ProtocolError):
-        preview(OPTIONS, {"tool_choice": {"type": "function", "name": "none_such"}}, NAMES)
+        choice = {"type": "function", "name": "none_such"}
+        preview(OPTIONS, {"tool_choice": choice}, NAMES, FakeModel())
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "[1]", '{"type": "no.such.event"}', "{}"])
