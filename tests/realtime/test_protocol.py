@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.realtime.protocol import RealtimeProtocol, preview
-from voice.types import Message, Role, ToolCall
+from voice.types import Message, Role, ToolCall, ToolSpec
 
 
 def test_the_session_opens_in_full(wire: Wire) -> None:
@@ -232,6 +233,17 @@ def test_a_session_can_be_shown_before_it_exists() -> None:
     with pytest.raises(ProtocolError):
         choice = {"type": "function", "name": "none_such"}
         preview(OPTIONS, {"tool_choice": choice}, NAMES, FakeModel())
+
+
+def test_a_session_whose_tools_cannot_be_called_is_not_shown() -> None:
+    class Refusing(FakeModel):
+        def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+            assert [tool.name for tool in tools] == ["f"]
+            raise refusal(path)
+
+    with pytest.raises(ProtocolError) as raised:
+        preview(OPTIONS, {"tools": [{"name": "f"}]}, NAMES, Refusing())
+    assert raised.value.code == "session.tools"
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "[1]", '{"type": "no.such.event"}', "{}"])
