@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dlm.answer_rules import AnswerRules, lark, sources_of, spelled
-from dlm.dialect import Dialect, MarkedCalls
+from dlm.dialect import Dialect, JsonCalls, MarkedCalls
 from dlm.disjoint import Disjoint, spans_of
 from dlm.format_rules import format_rules, reason
 from dlm.formats import FormatError
 from dlm.names import Names
 from dlm.naming import worded
-from dlm.template import Template
+from dlm.template import Template, Tool
 from dlm.tokenizer import Tokenizer
 
 KEPT_GRAMMARS = 32
 """With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
+_DEFINITIONS = "#/$defs/"
 
 
 class GrammarFactory:
@@ -79,6 +80,48 @@ class GrammarFactory:
             return None
         spans = functools.partial(spans_of, rules.heard if rules.said is None else rules.said)
         return Disjoint(calls, self._dialect.end, self._spelled, bound, spans)
+
+
+def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:
+    """Refuse tools that no answer could call, before anything is asked.
+
+    Args:
+        tools: Of well-formed parameters and different names.
+        calls: How answers spell calls.
+
+    Raises:
+        FormatError: A parameter's schema cannot be expressed.
+        ValueError: A name or option cannot be spelled, or answers have no calls.
+    """
+    import llguidance
+
+    if not tools:
+        return
+    if calls is None:
+        raise ValueError("tools: got some, and this checkpoint has no calls")
+    for tool in tools:
+        for name, schema in tool.properties.items():
+            if any(not ref.startswith(_DEFINITIONS) for ref in _references(schema)):
+                told = f"{tool.name}.{name}: a $ref is supported to {_DEFINITIONS} alone"
+                raise FormatError(told, tool.name, name)
+    # As-said values need words to be spans of.
+    rules = AnswerRules(tuple(tools), heard=("a",))
+    text = lark(rules, calls)
+    grammar = json.dumps({"grammars": [{"lark_grammar": text}]})
+    if error := llguidance.LLMatcher.validate_grammar(grammar):
+        raise _fault(error, text, rules)
+
+
+def _references(node: Any) -> Iterator[str]:
+    """What a schema refers to; its definitions, which go with it, are looked into as well."""
+    if isinstance(node, list):
+        for part in node:
+            yield from _references(part)
+    elif isinstance(node, Mapping):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for part in node.values():
+            yield from _references(part)
 
 
 class Matcher:

@@ -14,7 +14,7 @@ from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.tools import SessionScope
 from voice.turns import SessionOptions
-from voice.types import Message, Role, Samples
+from voice.types import Message, Role, Samples, ToolSpec
 
 OPTIONS = SessionOptions(instructions="You are a test.", agent_tools=("get_time", "set_timer"))
 
@@ -134,6 +134,13 @@ class FakeSession:
         self._called.set()
 
 
+class FakeModel:
+    """A model that is asked nothing."""
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        pass
+
+
 @dataclass
 class FakeParts:
     """Gives out fake sessions and remembers them."""
@@ -146,7 +153,7 @@ class FakeParts:
     prepare: Callable[[FakeSession], None] | None = None
     sessions: list[FakeSession] = field(default_factory=list)
     synthesizer: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="espeak"))
-    model: None = None
+    model: FakeModel = field(default_factory=lambda: FakeModel())
     closed: bool = False
     agents: dict[str, FakeParts] = field(default_factory=dict)
 

@@ -144,3 +144,16 @@ def test_a_dialogue_is_picked_from_entries_and_messages() -> None:
     assert [entry.message.content for entry in picked] == ["two", "three", "one"]
     picked.delete(picked.last_id or "")
     assert _ids(dialogue) == ["a", "b"]
+
+
+@pytest.mark.parametrize("nothing", ["", " \n"])
+def test_a_tool_that_answers_with_nothing_has_answered(nothing: str) -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", _user("open the garage"))
+    dialogue.add("b", Message(Role.AGENT, tool_calls=(CALL,)))
+    dialogue.add("c", Message(Role.TOOL, nothing, call_id="c1", name="get_time"))
+    assert dialogue.view(10)[1:] == (
+        Message(Role.AGENT, tool_calls=(CALL,)),
+        Message(Role.TOOL, "Done.", call_id="c1", name="get_time"),
+    )
+    assert dialogue.get("c").content == nothing

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +14,7 @@ from dlm.tokenizer import Tokenizer
 from dlm.weights import load_model as load_model_weights
 from dlm.weights import save_model
 from voice.config import LlmConfig
-from voice.errors import ModelError
+from voice.errors import ConfigError, ModelError, ProtocolError
 from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece, load_model
 from voice.llm_embedded import EmbeddedModel
 from voice.parts import Parts
@@ -99,13 +101,71 @@ async def test_a_spoken_turn_is_not_thought_about(checkpoint: Path, tmp_path: Pa
         await model.close()
 
 
-async def test_the_embedded_model_refuses_what_is_too_long(checkpoint: Path) -> None:
+@pytest.mark.parametrize("longest", [96, 4096, 50_000])
+async def test_any_prompt_is_answered_within_the_context(checkpoint: Path, longest: int) -> None:
     model, _ = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
     try:
-        with pytest.raises(ModelError, match="positions"):
-            await _events(model, Prompt((Message(Role.USER, "word " * 9000),)))
+        results = "set a timer for ten minutes " * 400
+        called = Message(Role.AGENT, tool_calls=(ToolCall("c", "set_timer", {"duration": "ten"}),))
+        result = Message(Role.TOOL, results, call_id="c", name="set_timer")
+        prompt = replace(HELLO, tools=(TIMER,), max_tokens=longest)
+        for more in ((), (called, result), (Message(Role.USER, "word " * 9000),)):
+            longer = replace(prompt, messages=(*prompt.messages, *more))
+            # Left as soon as it is clear that there is an answer: a whole one takes its time.
+            async with aclosing(model.answer(longer)) as events:
+                assert isinstance(await anext(events), ModelEvent)
     finally:
         await model.close()
+
+
+async def test_instructions_that_leave_no_room_are_refused(checkpoint: Path) -> None:
+    model, _ = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
+    try:
+        system = Message(Role.SYSTEM, "word " * 9000)
+        with pytest.raises(ModelError, match="instructions and tools: got"):
+            await _events(model, Prompt((system, Message(Role.USER, "hello"))))
+    finally:
+        await model.close()
+
+
+UNIQUE = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+
+
+def _with(name: str, schema: dict[str, Any]) -> ToolSpec:
+    return ToolSpec("tell", "Tell it.", {"type": "object", "properties": {name: schema}})
+
+
+@pytest.mark.parametrize(
+    ("tool", "where", "told"),
+    [
+        (_with("x", UNIQUE), "tools.1.parameters.properties.x", "uniqueItems"),
+        (_with("x", {"$ref": "#"}), "tools.1.parameters.properties.x", r"\$ref"),
+        (_with("x", {"enum": ["a\0b"]}), "tools", "expected no"),
+        (replace(TIMER, parameters={"allOf": []}), "tools.1.parameters.allOf", "not supported"),
+        (replace(TIMER, description="word " * 90_000), "tools", "characters"),
+    ],
+)
+async def test_tools_that_nothing_can_call_are_refused(
+    embedded_parts: Parts, tool: ToolSpec, where: str, told: str
+) -> None:
+    model = embedded_parts.model
+    model.check_tools((TIMER, replace(tool, parameters=TIMER.parameters, description="")), "tools")
+    with pytest.raises(ProtocolError, match=told) as raised:
+        model.check_tools((TIMER, tool), "tools")
+    assert raised.value.param == where
+
+
+async def test_an_agents_tool_that_nothing_can_call_is_told_before_anybody_asks(
+    embedded_parts: Parts,
+) -> None:
+    with pytest.raises(ConfigError, match=r"tell\.x: .*uniqueItems"):
+        embedded_parts.model.warm_up(replace(HELLO, tools=(_with("x", UNIQUE),)))
+
+
+@pytest.mark.parametrize("device", ["foo", "meta", "cuda:99"])
+def test_a_device_that_cannot_be_used_is_named(checkpoint: Path, device: str) -> None:
+    with pytest.raises(ConfigError, match=f"llm.device: got '{device}'"):
+        load_model(LlmConfig(checkpoint=str(checkpoint), device=device))
 
 
 def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:

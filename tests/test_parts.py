@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from pathlib import Path
+from textwrap import dedent
+
 import pytest
 
 from tests.embedded import embedded_config
@@ -49,3 +52,22 @@ def test_an_unknown_agent_is_named() -> None:
 def test_a_missing_checkpoint_is_named() -> None:
     with pytest.raises(ModelError, match="nowhere"):
         Parts.load(embedded_config("llm.checkpoint=/nowhere"))
+
+
+def test_a_tool_that_the_model_cannot_call_is_named_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = """
+        from voice.tools.registry import tool
+
+        @tool()
+        def gather(words: set[str]) -> str:
+            \"\"\"Gather words.\"\"\"
+            return "Done."
+    """
+    (tmp_path / "gathering.py").write_text(dedent(module), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = tmp_path / "gatherer.toml"
+    agent.write_text('name = "gatherer"\ninstructions = "Gather."\ntools = ["gather"]\n')
+    with pytest.raises(ConfigError, match=r"gather\.words: .*uniqueItems"):
+        Parts.load(embedded_config(f"agent={agent}", 'tools.modules=["gathering"]'))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -63,6 +63,9 @@ class _Words:
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
         return None
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        pass
 
     def warm_up(self, prompt: Prompt) -> None:
         pass

@@ -48,6 +48,7 @@ from voice.types import (
     Segment,
     SpeechChunk,
     ToolCall,
+    ToolSpec,
     Transcript,
 )
 
@@ -194,6 +195,9 @@ class Model:
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
         return None
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        pass
 
     def warm_up(self, prompt: Prompt) -> None:
         pass

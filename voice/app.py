@@ -235,7 +235,7 @@ class Doors:
             raise AccessDenied("an ephemeral key cannot make others", 403, "insufficient_key")
         body = await _body(request, self._config.server.max_message_bytes)
         wanted = validated(_SecretRequest, parse_json(body or "{}"))
-        shown = preview(self._parts.options(), wanted.session, self._names)
+        shown = preview(self._parts.options(), wanted.session, self._names, self._parts.model)
         key = self.policy.ephemeral.mint(wanted.expires_after.seconds, wanted.session)
         return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
 

@@ -15,6 +15,9 @@ ROOT = "root"
 MAX_ENTRIES = 2000
 """Kept of one dialogue; the first goes when there are more. The model sees far fewer."""
 
+DONE = "Done."
+"""What the model sees of a tool that answered with nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -109,9 +112,9 @@ class Dialogue:
     def view(self, limit: int) -> tuple[Message, ...]:
         """The newest messages as the model is to see them.
 
-        Empty ones are left out, and so are calls that have not answered; calls that stand together
-        are one message; what the user said in several goes, with nothing between, is one message
-        as well.
+        Empty ones are left out, and so are calls that have not answered; a result of nothing says
+        `DONE`, or the call would be made again; calls that stand together are one message; what the
+        user said in several goes, with nothing between, is one message as well.
 
         Args:
             limit: Messages at most. Where the dialogue is longer, it begins with one of the user's.
@@ -120,6 +123,8 @@ class Dialogue:
         messages: list[Message] = []
         for entry in self._entries:
             message = _with_calls(entry.message, answered)
+            if message.role is Role.TOOL and not message.content.strip():
+                message = replace(message, content=DONE)
             if not message.content.strip() and not message.tool_calls:
                 continue
             if messages and (joined := _joined(messages[-1], message)):

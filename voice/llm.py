@@ -7,7 +7,7 @@ the iteration cancels the request.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -29,7 +29,7 @@ class Prompt:
         tools: What may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         effort: instant, low, medium or high.
-        max_tokens: Longest answer.
+        max_tokens: Longest answer; one here is as long as its context has room for.
         draft: An earlier answer that is likely to hold under this prompt as well: it makes the
             answer cheaper, not another one.
         priority: Higher first when not all can be answered at once.
@@ -102,8 +102,25 @@ class ReplyModel(Protocol):
         """
         ...
 
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """Refuse tools of a client that this model could never call, where it can tell.
+
+        Args:
+            tools: Their schemas are well-formed.
+            path: Where they stand in the client's event.
+
+        Raises:
+            ProtocolError: One cannot be called; ``param`` names the parameter at fault.
+        """
+        ...
+
     def warm_up(self, prompt: Prompt) -> None:
-        """Make the first answer as quick as the others, if that takes something; blocks."""
+        """Make the first answer as quick as the others, if that takes something; blocks.
+
+        Raises:
+            ConfigError: Nothing can be answered with these tools.
+            ModelError: Instructions and tools leave no room for a dialogue.
+        """
         ...
 
     async def close(self) -> None:
@@ -123,7 +140,7 @@ def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
         The model, and a line that says which and why.
 
     Raises:
-        ConfigError: A remote model's key is missing.
+        ConfigError: A remote model's key is missing, or the device cannot be used.
         ModelError: The checkpoint is missing or malformed.
     """
     if config.engine == "remote":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voice.config import LlmConfig
-from voice.errors import ModelError
+from voice.errors import ConfigError, ModelError, ProtocolError
 from voice.llm import (
     AnswerDone,
     DraftView,
@@ -21,12 +22,16 @@ from voice.llm import (
     TextPiece,
     new_call_id,
 )
-from voice.types import Message, Role, ToolCall
+from voice.llm_room import Ruler, declared, fitted
+from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
-    from dlm.engine import Engine, Usage
-    from dlm.template import Answer
+    from dlm.engine import Engine, Request, Usage
+    from dlm.template import Answer, Tool, Turn
 
+
+# Long prompts take a while, for which short ones need not wait.
+_THREADS = 2
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +41,14 @@ class EmbeddedModel:
 
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
+        self._ruler = Ruler(
+            self._room,
+            engine.dialect.text,
+            engine.dialect.decode,
+            engine.model.config.max_position_embeddings,
+        )
+        # Their own, as the loop's may all wait for the engine.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitting")
         self.name = name
 
     @property
@@ -51,9 +64,11 @@ class EmbeddedModel:
         from dlm.template import AnswerError
 
         try:
+            loop = asyncio.get_running_loop()
+            request = await loop.run_in_executor(self._threads, self._fitted, prompt)
             # Closed at once when the caller leaves: a cancelled request must not wait for garbage
             # collection.
-            async with aclosing(self._engine.stream(_request(prompt))) as events:
+            async with aclosing(self._engine.stream(request)) as events:
                 async for event in events:
                     match event:
                         case TextDelta(text):
@@ -73,24 +88,71 @@ class EmbeddedModel:
         """See `ReplyModel.end_of_message`; one short forward."""
         import queue
 
-        request = _request(prompt)
         try:
-            return await asyncio.to_thread(
-                self._engine.end_of_message, request.turns, request.tools, request.priority
-            )
-        except (queue.Full, ValueError, RuntimeError) as error:
+            return await asyncio.to_thread(self._end_of_message, prompt)
+        except (queue.Full, ModelError, ValueError, RuntimeError) as error:
             _log.debug("no opinion on the end of a message: %s", type(error).__name__)
             return None
 
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """See `ReplyModel.check_tools`."""
+        from dlm.formats import FormatError
+        from dlm.grammar import check_tools
+        from dlm.server.errors import ApiError
+        from dlm.server.tool_schemas import check_parameters
+
+        most = self._ruler.most_chars
+        if (given := declared(tools)) > most:
+            raise ProtocolError(
+                f"{path}: got {given} characters; expected at most {most}", param=path
+            )
+        where = path
+        try:
+            for index, tool in enumerate(tools):
+                check_parameters(tool.parameters, f"{path}.{index}.parameters")
+            check_tools(tuple(map(_tool, tools)), self._engine.dialect.calls)
+        except ApiError as error:
+            code = error.code or "unsupported_schema"
+            raise ProtocolError(str(error), code, error.param) from error
+        except ValueError as error:
+            if isinstance(error, FormatError) and error.tool is not None:
+                index = [tool.name for tool in tools].index(error.tool)
+                where = f"{path}.{index}.parameters"
+                if error.parameter is not None:
+                    where = f"{where}.properties.{error.parameter}"
+            raise ProtocolError(f"{where}: {error}", "unsupported_schema", where) from error
+
     def warm_up(self, prompt: Prompt) -> None:
         """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
-        # What the answer is does not matter, nor whether it is one.
-        with contextlib.suppress(ValueError):
-            self._engine.answer(_request(prompt))
+        from dlm.template import AnswerError
+
+        try:
+            # What the answer is does not matter, nor whether it is one.
+            with contextlib.suppress(AnswerError):
+                self._engine.answer(self._fitted(prompt))
+        except ValueError as error:
+            raise ConfigError(f"the model cannot answer with the agent's tools: {error}") from error
 
     async def close(self) -> None:
-        """Stop the engine's thread."""
+        """Stop the engine's thread, and those beside it."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._engine.close()
+
+    def _end_of_message(self, prompt: Prompt) -> float | None:
+        seen = fitted(prompt, self._ruler)
+        if seen.messages[-1:] != prompt.messages[-1:]:
+            return None
+        request = _request(seen)
+        return self._engine.end_of_message(request.turns, request.tools, request.priority)
+
+    def _fitted(self, prompt: Prompt) -> Request:
+        return _request(fitted(prompt, self._ruler))
+
+    def _room(self, prompt: Prompt) -> int:
+        from dlm.engine import Request
+
+        tools = tuple(map(_tool, prompt.tools))
+        return self._engine.room(Request(_turns(prompt), tools, reasoning=False))
 
 
 def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
@@ -100,6 +162,7 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
         The model, and a line that says which and where it runs.
 
     Raises:
+        ConfigError: The device cannot be used.
         ModelError: The checkpoint is missing or malformed.
     """
     import torch
@@ -108,7 +171,7 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
 
     checkpoint = config.checkpoint or SHIPPED
     name = Path(checkpoint).name
-    device = None if config.device == "auto" else config.device
+    device = None if config.device == "auto" else _usable(config.device)
     dtype = None if config.dtype == "auto" else getattr(torch, config.dtype)
     try:
         engine = Engine.load(checkpoint, dtype, device, config.threads, config.kernels)
@@ -119,16 +182,34 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
     return EmbeddedModel(engine, name), line
 
 
-def _request(prompt: Prompt) -> Any:
+def _usable(device: str) -> str:
+    """The name of a device that torch can compute on.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    import torch
+
+    try:
+        torch.zeros(1, device=device).item()
+    # Each kind of device fails in its own way; a build without CUDA by an assertion.
+    except (RuntimeError, AssertionError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ConfigError(
+            f"llm.device: got {device!r}, which cannot be used: {why}; expected auto, cpu or cuda"
+        ) from error
+    return device
+
+
+def _request(prompt: Prompt) -> Request:
     from dlm.effort import Effort
     from dlm.engine import Request
     from dlm.sources import sources
-    from dlm.template import Tool
 
-    turns = tuple(_turn(message) for message in prompt.messages)
+    turns = _turns(prompt)
     return Request(
         turns=turns,
-        tools=tuple(Tool(t.name, t.description, t.parameters) for t in prompt.tools),
+        tools=tuple(map(_tool, prompt.tools)),
         tool_choice=prompt.tool_choice,
         said=sources(turns) or None,
         effort=Effort(prompt.effort),
@@ -153,7 +234,17 @@ def _answer(draft: Message) -> Answer:
     return Answer(draft.content, calls)
 
 
-def _turn(message: Message) -> Any:
+def _tool(spec: ToolSpec) -> Tool:
+    from dlm.template import Tool
+
+    return Tool(spec.name, spec.description, spec.parameters)
+
+
+def _turns(prompt: Prompt) -> tuple[Turn, ...]:
+    return tuple(_turn(message) for message in prompt.messages)
+
+
+def _turn(message: Message) -> Turn:
     from dlm.template import Call, Turn
 
     calls = tuple(Call(call.name, call.arguments) for call in message.tool_calls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from voice.config import LlmConfig, secret
@@ -69,6 +69,9 @@ class RemoteModel:
         """None: the API does not tell."""
         del prompt
         return None
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """Nothing: the API does not tell what it takes before it is asked."""
 
     def warm_up(self, prompt: Prompt) -> None:
         """Nothing: a remote model has its own warmth, and every request costs."""

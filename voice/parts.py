@@ -51,7 +51,7 @@ class Parts:
         """Load what the configuration names; slow.
 
         Raises:
-            ConfigError: An option or the agent's file is wrong.
+            ConfigError: An option or the agent's file is wrong, or the model cannot call a tool.
             ModelError: A model cannot be had.
         """
         agent = load_agent(config.agent)
@@ -65,12 +65,7 @@ class Parts:
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
-            prompt = Prompt(
-                (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello")),
-                toolbox.specs(agent.tools),
-                max_tokens=1,
-            )
-            model.warm_up(prompt)
+            _warm_up(model, toolbox, agent)
             recognizer, ear_line = heard.result()
             synthesizer, voice_line = said.result()
             detector.result()
@@ -134,11 +129,12 @@ class Parts:
         """The same models and tools for another agent; slow where a recogniser has to be loaded.
 
         Raises:
-            ConfigError: The agent's file is wrong.
-            ModelError: The recogniser cannot be had.
+            ConfigError: The agent's file is wrong, or the model cannot call one of its tools.
+            ModelError: The recogniser cannot be had, or the agent's instructions and tools leave
+                no room for a dialogue.
         """
         agent = load_agent(name_or_path)
-        self.toolbox.specs(agent.tools)
+        _warm_up(self.model, self.toolbox, agent)
         recognizer, line = self.recognizers.of(self.config.asr, agent)
         lines = [f"recogniser of {agent.name}: {line}"]
         return replace(self, agent=agent, recognizer=recognizer, lines=lines)
@@ -149,3 +145,9 @@ class Parts:
         await self.toolbox.close()
         self.ear_threads.shutdown(wait=False, cancel_futures=True)
         self.mouth_threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:
+    """Ask an agent's first question, which also shows whether its tools can be called."""
+    messages = (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello"))
+    model.warm_up(Prompt(messages, toolbox.specs(agent.tools), max_tokens=1))

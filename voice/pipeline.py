@@ -161,9 +161,12 @@ class Session:
         """Change options.
 
         Raises:
+            ProtocolError: A tool of the client's is none that the model could call.
             ValueError: There is no such option.
         """
-        self._conversation.options = with_changes(self.options, **changes)
+        options = with_changes(self.options, **changes)
+        self._check_tools(options, "session.tools")
+        self._conversation.options = options
         self._ears.configure(self.options)
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
@@ -213,10 +216,12 @@ class Session:
             Its id.
 
         Raises:
-            ProtocolError: Another one is being made, or an id is unknown.
+            ProtocolError: Another one is being made, an id is unknown, or a tool of the client's is
+                none that the model could call.
             ValueError: There is no such option.
         """
         options = with_changes(self.options, **(overrides or {}))
+        self._check_tools(options, "response.tools")
         reply_id, commands = self._wanted.begin(options, context, beside)
         self._hands.carry_out(commands)
         return reply_id
@@ -250,6 +255,10 @@ class Session:
     def played(self, reply_id: str, played_ms: float) -> None:
         """The client tells how much of a reply it has played so far."""
         self._hands.mouth.played(reply_id, played_ms)
+
+    def _check_tools(self, options: SessionOptions, path: str) -> None:
+        if options.client_tools != self.options.client_tools:
+            self._parts.model.check_tools(options.client_tools, path)
 
     def _heard(self, event: Heard) -> None:
         if isinstance(event, TurnEnded):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from dlm.server.errors import invalid
 
@@ -15,6 +16,14 @@ _BESIDE = {
     *("type", "properties", "required", "additionalProperties", "$defs", "definitions"),
     *("$schema", "$id", "$comment", "title", "description", "default", "examples", "strict"),
 }
+
+
+_KINDS = {"string", "integer", "number", "boolean", "array", "object", "null"}
+_DEEPEST = 32
+# Where a schema holds others: one, several in a list, several by name.
+_INSIDE = ("items", "additionalProperties", "not")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "$defs", "definitions")
 
 
 def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
@@ -27,38 +36,110 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
     Raises:
         ApiError: They are no JSON schema of type object, or restrict properties together.
     """
-    if parameters.get("type", "object") != "object":
-        raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
+    check_form(parameters, where)
     for key in sorted(parameters.keys() - _BESIDE):
         if not key.startswith("x-"):
             raise invalid(f"{where}.{key}", "is not supported here", "unsupported_schema")
-    for name in ("properties", "$defs", "definitions"):
-        schemas = parameters.get(name, {})
-        if not isinstance(schemas, dict):
-            raise invalid(f"{where}.{name}", "got no object")
-        for key, schema in schemas.items():
-            _check(schema, f"{where}.{name}.{key}")
-    required = parameters.get("required", [])
+
+
+def check_form(parameters: Mapping[str, Any], where: str) -> None:
+    """Check that a tool's parameters are a JSON schema of type object, whoever is to read it.
+
+    Args:
+        parameters: As the client sent them.
+        where: Path of the field.
+
+    Raises:
+        ApiError: They are not.
+    """
+    if parameters.get("type", "object") != "object":
+        raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
+    for name in _NAMED:
+        for key, schema in _named(parameters, name, where):
+            _check(schema, f"{where}.{name}.{key}", parameters)
+    _check_required(parameters, where)
     properties = parameters.get("properties", {})
-    if not isinstance(required, list) or not all(
-        isinstance(name, str) and name in properties for name in required
-    ):
+    required = parameters.get("required", [])
+    if any(name not in properties for name in required):
         raise invalid(f"{where}.required", f"got {required!r}, expected names of properties")
 
 
-def _check(schema: Any, where: str) -> None:
+def _check(schema: Any, where: str, root: Mapping[str, Any]) -> None:
     if not isinstance(schema, dict):
         raise invalid(where, "got no JSON schema")
+    choices = schema.get("anyOf", [])
+    if isinstance(choices, list) and not all(isinstance(choice, dict) for choice in choices):
+        index = next(i for i, choice in enumerate(choices) if not isinstance(choice, dict))
+        raise invalid(f"{where}.anyOf[{index}]", "got no JSON schema")
+    _check_inside(schema, where, root, _DEEPEST)
+
+
+def _check_inside(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:
+    """Check a schema and those that it holds, of which one may be true or false."""
+    if isinstance(schema, bool):
+        return
+    if not isinstance(schema, dict):
+        raise invalid(where, "got no JSON schema")
+    if not deepest:
+        raise invalid(where, f"got schemas inside each other, expected {_DEEPEST} at most")
+    _check_values(schema, where, root)
+    # Up to draft 2019-09 items may be a list, of a tuple's.
+    tuples = isinstance(schema.get("items"), list)
+    held = [
+        (key, schema[key]) for key in _INSIDE if key in schema and not (key == "items" and tuples)
+    ]
+    for name in (*_LISTED, "items") if tuples else _LISTED:
+        listed = schema.get(name, [])
+        if not isinstance(listed, list):
+            raise invalid(f"{where}.{name}", "got no list")
+        held += [(f"{name}[{index}]", one) for index, one in enumerate(listed)]
+    for name in _NAMED:
+        held += [(f"{name}.{key}", one) for key, one in _named(schema, name, where)]
+    for key, one in held:
+        _check_inside(one, f"{where}.{key}", root, deepest - 1)
+
+
+def _check_values(schema: Mapping[str, Any], where: str, root: Mapping[str, Any]) -> None:
     kinds = schema.get("type", [])
-    if not isinstance(kinds, str) and not (
-        isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)
+    named = [kinds] if isinstance(kinds, str) else kinds
+    if not isinstance(named, list) or not all(
+        isinstance(kind, str) and kind in _KINDS for kind in named
     ):
         raise invalid(f"{where}.type", f"got {kinds!r}, expected names of types")
     listed = schema.get("enum", [None])
     if not isinstance(listed, list) or not listed:
         raise invalid(f"{where}.enum", f"got {listed!r}, expected a list of values")
-    choices = schema.get("anyOf", [])
-    if not isinstance(choices, list):
-        raise invalid(f"{where}.anyOf", "got no list")
-    for index, choice in enumerate(choices):
-        _check(choice, f"{where}.anyOf[{index}]")
+    if "$ref" in schema and not _leads(schema["$ref"], root):
+        raise invalid(f"{where}.$ref", f"got {schema['$ref']!r}, expected where a schema stands")
+    _check_required(schema, where)
+
+
+def _check_required(schema: Mapping[str, Any], where: str) -> None:
+    required = schema.get("required", [])
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        raise invalid(f"{where}.required", f"got {required!r}, expected names of properties")
+
+
+def _named(schema: Mapping[str, Any], name: str, where: str) -> list[tuple[str, Any]]:
+    schemas = schema.get(name, {})
+    if not isinstance(schemas, dict):
+        raise invalid(f"{where}.{name}", "got no object")
+    return list(schemas.items())
+
+
+def _leads(reference: Any, root: Any) -> bool:
+    """Whether a reference within the parameters leads to something there."""
+    if not isinstance(reference, str):
+        return False
+    if not reference.startswith("#/"):
+        return True
+    node = root
+    for step in reference[2:].split("/"):
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict) and name in node:
+            node = node[name]
+        else:
+            return False
+    return True

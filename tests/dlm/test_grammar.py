@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlm.answer_rules import AnswerRules
-from dlm.grammar import GrammarFactory
-from dlm.template import AnswerError, Tool
+from dlm.dialect import JsonCalls, MarkedCalls
+from dlm.formats import FormatError
+from dlm.grammar import GrammarFactory, check_tools
+from dlm.template import AnswerError, Template, Tool
 from dlm.tokenizer import Mark
 from tests.dlm.answers import (
     AUTO,
@@ -339,3 +341,39 @@ def test_what_is_allowed_behind_a_draft_is_told_in_bits() -> None:
     assert np.flatnonzero(flags[1]).tolist() == begun.advance(token)[:1]
     # Behind what is refused nothing is asked for.
     assert flags[2:].all()
+
+
+_PLACE = {"type": "object", "properties": {"street": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("calls", [Template.calls, JsonCalls(3, 4)])
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, None),
+        ({"type": "string", "x-as-said": True}, None),
+        ({"$ref": "#/$defs/T"}, None),
+        ({"type": "array", "uniqueItems": True}, "uniqueItems"),
+        ({"type": "foo"}, "Invalid type"),
+        ({"$ref": "#/$defs/none"}, "does not exist"),
+        ({"$ref": "#"}, r"\$ref"),
+        ({"type": "array", "items": {"$ref": "https://example.com/s"}}, r"\$ref"),
+    ],
+)
+def test_tools_are_judged_before_anything_is_asked(
+    calls: MarkedCalls | JsonCalls, schema: dict[str, Any], told: str | None
+) -> None:
+    parameters = {"properties": {"a": schema}, "required": ["a"], "$defs": {"T": _PLACE}}
+    tool = Tool("f", "Do it.", parameters)
+    if told is None:
+        check_tools([TIMER, tool], calls)
+        return
+    with pytest.raises(FormatError, match=told) as raised:
+        check_tools([TIMER, tool], calls)
+    assert raised.value.tool == "f" or calls is not Template.calls
+
+
+def test_a_checkpoint_without_calls_takes_no_tools() -> None:
+    with pytest.raises(ValueError, match="no calls"):
+        check_tools([Tool("f", "Do it.", {})], None)
+    check_tools([], None)

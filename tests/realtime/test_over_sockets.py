@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from voice.audio import pcm16_from_samples
 from voice.config import ServerConfig
 from voice.llm import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.parts import Parts
-from voice.types import Samples
+from voice.types import Samples, ToolSpec
 
 IDLE = 200
 HELLO = {
@@ -58,6 +58,9 @@ class Held:
         if self._opinion is not None:
             raise self._opinion
         return None
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        pass
 
     def warm_up(self, prompt: Prompt) -> None:
         pass

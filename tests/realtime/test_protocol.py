@@ -1,11 +1,12 @@
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes import OPTIONS, FakeSession, counting_ids, refusal
+from tests.fakes import OPTIONS, FakeModel, FakeSession, counting_ids, refusal
 from tests.realtime.wire import AUDIO, NAMES, TYPED, Wire
 from voice.errors import ProtocolError
 from voice.events import (
@@ -15,7 +16,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.realtime.protocol import RealtimeProtocol, preview
-from voice.types import Message, Role, ToolCall
+from voice.types import Message, Role, ToolCall, ToolSpec
 
 
 def test_the_session_opens_in_full(wire: Wire) -> None:
@@ -227,10 +228,22 @@ def test_who_knows_of_greetings_is_asked_whether_they_are_there() -> None:
 
 
 def test_a_session_can_be_shown_before_it_exists() -> None:
-    shown = preview(OPTIONS, {"instructions": "Sing."}, NAMES)
+    shown = preview(OPTIONS, {"instructions": "Sing."}, NAMES, FakeModel())
     assert (shown["instructions"], shown["model"]) == ("Sing.", "quicksilver")
     with pytest.raises(ProtocolError):
-        preview(OPTIONS, {"tool_choice": {"type": "function", "name": "none_such"}}, NAMES)
+        choice = {"type": "function", "name": "none_such"}
+        preview(OPTIONS, {"tool_choice": choice}, NAMES, FakeModel())
+
+
+def test_a_session_whose_tools_cannot_be_called_is_not_shown() -> None:
+    class Refusing(FakeModel):
+        def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+            assert [tool.name for tool in tools] == ["f"]
+            raise refusal(path)
+
+    with pytest.raises(ProtocolError) as raised:
+        preview(OPTIONS, {"tools": [{"name": "f"}]}, NAMES, Refusing())
+    assert raised.value.code == "session.tools"
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "[1]", '{"type": "no.such.event"}', "{}"])

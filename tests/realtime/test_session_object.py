@@ -6,6 +6,8 @@ from voice.errors import ProtocolError
 from voice.realtime.session_object import SessionObject, echo, merged
 
 BIG = 10**400
+TOOL = {"type": "function", "name": "one", "parameters": {"properties": {"x": {"type": "string"}}}}
+SECOND = "session.tools.1.parameters"
 VAD = {"create_response": True, "interrupt_response": True}
 
 
@@ -134,6 +136,17 @@ def test_tools_are_replaced_as_a_whole() -> None:
         ({"instructions": 7}, "session.instructions"),
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "session.tools.0"),
         ({"tools": [{"type": "function"}]}, "session.tools.0.name"),
+        *(
+            ({"tools": [TOOL, {"name": "f", "parameters": parameters}]}, f"{SECOND}.{where}")
+            for parameters, where in (
+                ({"type": "array"}, "type"),
+                ({"properties": []}, "properties"),
+                ({"properties": {"x": True}}, "properties.x"),
+                ({"properties": {"x": 5}}, "properties.x"),
+                ({"properties": {"x": {"type": "foo"}}}, "properties.x.type"),
+                ({"properties": {"x": {"$ref": "#/nope"}}}, "properties.x.$ref"),
+            )
+        ),
         ({"audio": "loud"}, "session.audio"),
         ({"audio": {"output": {"speed": 1.6}}}, "session.audio.output.speed"),
         (

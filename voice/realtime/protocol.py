@@ -25,6 +25,7 @@ from voice.security import Meter
 from voice.turns import SessionOptions
 
 if TYPE_CHECKING:
+    from voice.llm import ReplyModel
     from voice.pipeline import Session
 
 
@@ -36,19 +37,23 @@ class LocalNames:
     voice: str
 
 
-def preview(base: SessionOptions, changes: dict[str, Any], names: LocalNames) -> dict[str, Any]:
+def preview(
+    base: SessionOptions, changes: dict[str, Any], names: LocalNames, model: ReplyModel
+) -> dict[str, Any]:
     """The session object that a conversation would begin with.
 
     Args:
         base: The agent's own options.
         changes: As in ``session.update``.
         names: Shown in the session object.
+        model: That would answer.
 
     Raises:
-        ProtocolError: A field has a wrong value.
+        ProtocolError: A field has a wrong value, or the model could not call a tool.
     """
     changed = merged(options.initial_object(base), changes)
-    options.option_changes(changed, base)
+    wanted = options.option_changes(changed, base)
+    model.check_tools(wanted["client_tools"], "session.tools")
     return echo(changed, new_id("sess"), names.model, names.voice)
 
 

@@ -7,6 +7,7 @@ them without looking.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -198,7 +199,8 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
         path: Where ``changes`` stands in the client's event, for errors.
 
     Raises:
-        ProtocolError: A field has a wrong value, or is one of the beta version's.
+        ProtocolError: A field has a wrong value, or is one of the beta version's; a tool's
+            parameters are no JSON schema.
     """
     for name in changes:
         if name in _BETA_NAMES:
@@ -207,7 +209,10 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
                 code="unknown_parameter",
                 param=f"{path}.{name}",
             )
-    return validated(SessionObject, _merge(current.model_dump(), changes), path)
+    changed = validated(SessionObject, _merge(current.model_dump(), changes), path)
+    if "tools" in changes:
+        _check_schemas(changed.tools, f"{path}.tools")
+    return changed
 
 
 def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dict[str, Any]:
@@ -226,6 +231,17 @@ def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dic
             del tree[optional]
     tree["audio"]["output"]["voice"] = voice
     return tree | {"object": "realtime.session", "id": session_id, "model": model}
+
+
+def _check_schemas(tools: Sequence[FunctionTool], path: str) -> None:
+    from dlm.server.errors import ApiError
+    from dlm.server.tool_schemas import check_form
+
+    for index, tool in enumerate(tools):
+        try:
+            check_form(tool.parameters, f"{path}.{index}.parameters")
+        except ApiError as error:
+            raise ProtocolError(str(error), error.code or "invalid_value", error.param) from error
 
 
 def _merge(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
