@@ -18,6 +18,8 @@ SEARCH = {
     "description": "Search the web.",
     "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
 }
+ANSWERED = ("completed", "incomplete")
+"""Whatever the model makes of so many words, the answer is its own, and may go round in circles."""
 UNIQUE = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
 
 
@@ -60,14 +62,14 @@ async def test_a_reply_may_be_as_long_as_the_protocol_says(socket: ClientConnect
 async def test_a_long_result_ends_no_conversation(socket: ClientConnection) -> None:
     called = await say(socket, "search for penguins", tool_choice="required")
     found = [{"title": f"Penguin {n}", "url": f"https://example.com/{n}"} for n in range(180)]
-    assert (await answer(socket, called, json.dumps({"results": found})))["status"] == "completed"
-    assert (await say(socket, "hello"))["status"] == "completed"
+    told = await answer(socket, called, json.dumps({"results": found}))
+    assert told["status"] in ANSWERED
+    assert (await say(socket, "hello"))["status"] in ANSWERED
 
 
 async def test_a_long_message_ends_no_conversation(socket: ClientConnection) -> None:
-    # Whatever the model makes of so many words, the answer is its own.
-    assert (await say(socket, "word " * 50_000))["status"] in ("completed", "incomplete")
-    assert (await say(socket, "hello"))["status"] == "completed"
+    assert (await say(socket, "word " * 50_000))["status"] in ANSWERED
+    assert (await say(socket, "hello"))["status"] in ANSWERED
 
 
 async def test_a_tool_that_answers_with_nothing_is_called_once(socket: ClientConnection) -> None:
