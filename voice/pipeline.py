@@ -13,7 +13,7 @@ import itertools
 import logging
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 from voice.conversation import Conversation
@@ -140,6 +140,15 @@ class Session:
             if isinstance(event, SessionEnded):
                 return
 
+    def pending(self) -> Iterator[SessionEvent]:
+        """What has happened and not been told by `events` yet, up to the end."""
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if isinstance(event, SessionEnded):
+                self._events.put_nowait(event)
+                return
+            yield event
+
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
         """The user's audio, of any rate and length, (T,) int16 mono."""
         self._ears.append(samples, rate_hz)
@@ -158,16 +167,18 @@ class Session:
         self._hands.carry_out(self._conversation.forget_turn())
 
     def update(self, **changes: Any) -> None:
-        """Change options.
+        """Change options; who marks the turns from now on hears nothing of an unfinished one.
 
         Raises:
             ProtocolError: A tool of the client's is none that the model could call.
             ValueError: There is no such option.
         """
-        options = with_changes(self.options, **changes)
+        options, before = with_changes(self.options, **changes), self.options
         self._check_tools(options, "session.tools")
         self._conversation.options = options
         self._ears.configure(self.options)
+        if options.turn_detection != before.turn_detection:
+            self._hands.carry_out(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
         """Put a message into the dialogue; ``root`` is the front and None the end.

@@ -172,12 +172,15 @@ class RealtimeProtocol:
                 self._session.commit_audio()
             case client.AudioClear():
                 self._session.clear_audio()
-                return [{"type": "input_audio_buffer.cleared"}]
+                return [{"type": "input_audio_buffer.cleared"}, *self._out.hushed()]
             case client.Played(item_id=item_id, audio_end_ms=played_ms):
                 self._played(item_id, played_ms)
             case client.SessionUpdate(session=changes):
+                detected = self._session.options.turn_detection
                 self.configure(changes)
-                return [self._session_event("session.updated")]
+                dropped = self._session.options.turn_detection != detected
+                hushed = self._out.hushed() if dropped else []
+                return [self._session_event("session.updated"), *hushed]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})
             case client.ResponseCancel(response_id=response_id):
@@ -212,6 +215,12 @@ class RealtimeProtocol:
         if event.previous_item_id not in (None, ROOT):
             log.require(event.previous_item_id)
         message = items.message_of(parsed, log.calls)
+        if isinstance(parsed, items.FunctionOutputItem) and parsed.call_id in log.answered:
+            raise ProtocolError(
+                f"item.call_id: {parsed.call_id!r} has its output already",
+                "item_exists",
+                "item.call_id",
+            )
         spoken = (isinstance(parsed, items.MessageItem) and parsed.audio) or ""
         with items.located("audio", "item.content"):
             samples = wire_audio.decode(spoken, self._object.audio.input.format)
