@@ -270,7 +270,7 @@ class RealtimeProtocol:
     def _create_response(self, response: dict[str, Any]) -> None:
         if self._object.transcribes:
             raise ProtocolError("a transcription session has no responses", "unsupported_event")
-        if self._allowance and not self._allowance.take():
+        if self._allowance and self._allowance.left < 1:
             raise ProtocolError(
                 f"more than {self._allowance.burst:.0f} replies in a minute; try again in "
                 f"{self._allowance.full_after_s:.0f} s",
@@ -279,6 +279,8 @@ class RealtimeProtocol:
         wanted = asked(response, self._object, self._base, self._out.log)
         self._check_voice(wanted.session, "response")
         reply_id = self._session.create_response(wanted.overrides, wanted.context, wanted.beside)
+        if self._allowance:
+            self._allowance.take()
         self._out.form_reply(reply_id, self._form(wanted.session, wanted.metadata))
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:
