@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from tests.patience import PATIENCE_S
-from tests.virtual_parts import Model, calling, parts
-from tests.virtual_time import run
 from voice import recordings
 from voice.asr import RecognizerStream
 from voice.errors import ModelError, ProtocolError
@@ -22,8 +20,6 @@ from voice.events import (
     ReplyAudio,
     ReplyEnded,
     ReplyHeard,
-    ReplyHeld,
-    ReplyReleased,
     ReplyStarted,
     ReplyStatus,
     ReplyText,
@@ -37,7 +33,6 @@ from voice.events import (
 from voice.llm import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.parts import Parts
 from voice.pipeline import Session
-from voice.turns import Announce
 from voice.types import Message, Role, Samples, Segment, ToolCall, ToolSpec
 
 E = TypeVar("E")
@@ -366,24 +361,6 @@ async def test_the_agent_hangs_up_once_its_goodbye_has_been_heard(embedded_parts
         await rig.next(ReplyEnded)
         ended = await rig.next(SessionEnded)
         assert ended.reason == "ended by the agent"
-
-
-def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
-    async def main() -> None:
-        async with calling(parts(Model(lambda _: "one two three four five six"))) as line:
-            line.session.update(holds=True)
-            line.session.create_response()
-            await line.next(ReplyAudio)
-            speaking = asyncio.create_task(line.say("no no no no"))
-            await line.next(ReplyHeld)
-            line.session.update(turn_detection=False)
-            # The sound goes on, and what waits for quiet is said once it is over.
-            await line.next(ReplyReleased)
-            line.session._feed(Announce("Your tea is ready."))
-            await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
-            await speaking
-
-    run(main())
 
 
 async def test_a_request_before_the_session_runs_is_a_mistake_of_the_caller(
