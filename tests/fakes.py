@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -67,6 +67,14 @@ class FakeSession:
             yield event
             if isinstance(event, SessionEnded):
                 return
+
+    def pending(self) -> Iterator[SessionEvent]:
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if isinstance(event, SessionEnded):
+                self._events.put_nowait(event)
+                return
+            yield event
 
     def greet(self) -> None:
         self._call("greet")

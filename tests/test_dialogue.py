@@ -74,6 +74,19 @@ def test_deleting_removes_an_entry() -> None:
     assert dialogue.last_id is None
 
 
+@pytest.mark.parametrize("message", [Message(Role.USER), Message(Role.AGENT, "Hel")])
+def test_what_is_still_said_of_a_deleted_entry_is_not_kept(message: Message) -> None:
+    dialogue = Dialogue()
+    dialogue.add("a", message)
+    dialogue.delete("a")
+    dialogue.say("a", "Hello.")
+    dialogue.copy().say("a", "Hello.")
+    assert len(dialogue) == 0
+    dialogue.add("a", _user("again"))
+    dialogue.say("a", "anew")
+    assert dialogue.get("a") == _user("anew")
+
+
 def test_the_view_leaves_out_what_nobody_said() -> None:
     dialogue = Dialogue()
     dialogue.add("a", _user("hello"))
@@ -107,6 +120,51 @@ def test_the_view_makes_one_message_of_calls_that_stand_together() -> None:
     dialogue.add("c", Message(Role.TOOL, "one", call_id="c1"))
     dialogue.add("d", Message(Role.TOOL, "two", call_id="c2"))
     assert dialogue.view(10)[0].tool_calls == (CALL, other)
+
+
+def _called(*calls: ToolCall) -> Message:
+    return Message(Role.AGENT, tool_calls=calls)
+
+
+def _result(call_id: str, content: str = "done") -> Message:
+    return Message(Role.TOOL, content, call_id=call_id)
+
+
+def _viewed(*messages: Message) -> tuple[Message, ...]:
+    dialogue = Dialogue()
+    for number, message in enumerate(messages):
+        dialogue.add(f"item_{number}", message)
+    return dialogue.view(20)
+
+
+def test_a_call_stands_before_the_result_that_came_late() -> None:
+    asked, other = _user("what time is it"), ToolCall("c2", "get_date", {})
+    view = _viewed(
+        asked, _called(CALL), _called(other), _result("c2"), _agent("One moment."), _result("c1")
+    )
+    late = (_agent("One moment."), _called(CALL), _result("c1"))
+    assert view == (asked, _called(other), _result("c2"), *late)
+
+
+def test_a_result_behind_another_answers_call_stands_with_its_own() -> None:
+    other, third = ToolCall("c2", "get_date", {}), ToolCall("c3", "get_date", {})
+    view = _viewed(
+        *(_called(CALL), _called(other), _result("c1"), _called(third)),
+        *(_result("c2"), _result("c3")),
+    )
+    second = (_called(third, other), _result("c2"), _result("c3"))
+    assert view == (_called(CALL), _result("c1"), *second)
+
+
+def test_what_nobody_heard_does_not_part_a_call_from_its_result() -> None:
+    view = _viewed(_called(CALL), _agent(""), _result("c1"))
+    assert view == (_called(CALL), _result("c1"))
+
+
+def test_a_result_without_its_call_before_it_is_not_shown_nor_is_the_call() -> None:
+    asked = _user("what time is it")
+    assert _viewed(asked, _result("c1")) == (asked,)
+    assert _viewed(asked, _result("c1"), _called(CALL)) == (asked,)
 
 
 def test_a_long_dialogue_is_cut_to_begin_with_the_user() -> None:

@@ -153,6 +153,8 @@ async def test_a_manual_turn_is_what_was_buffered_until_the_commit() -> None:
         ended = rig.heard[0]
         assert isinstance(ended, TurnEnded)
         assert ended.reason is EndReason.MANUAL
+        whole = round(4.2 * SAMPLE_RATE_HZ)
+        assert (ended.start_sample, ended.end_sample, ended.decided_sample) == (0, whole, whole)
         assert rig.kinds() == [TurnEnded]
         assert final.text == "word word"
         assert len(rig.recognizer.streams[0].frames) * FRAME_SAMPLES == 4.2 * SAMPLE_RATE_HZ

@@ -234,7 +234,8 @@ class Conversation:
         turn = self._turns.get(event.turn_id)
         if turn is None:
             # A manual turn has no detected start.
-            turn = self._open(event.turn_id, event.end_sample)
+            start = event.end_sample if event.start_sample is None else event.start_sample
+            turn = self._open(event.turn_id, start)
         turn.ended, turn.end_sample = event, event.end_sample
         if self._speaking == event.turn_id:
             self._speaking = None

@@ -5,11 +5,12 @@ It knows nothing of audio, models or the wire; entries have ids so that a client
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from voice.errors import ProtocolError
-from voice.types import Message, Role
+from voice.types import Message, Role, ToolCall
 
 ROOT = "root"
 MAX_ENTRIES = 2000
@@ -32,6 +33,7 @@ class Dialogue:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
+        self._deleted: deque[str] = deque(maxlen=MAX_ENTRIES)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
@@ -43,6 +45,7 @@ class Dialogue:
         """Another dialogue with the same entries."""
         other = Dialogue()
         other._entries = list(self._entries)
+        other._deleted = self._deleted.copy()
         return other
 
     def picked(self, wanted: Iterable[str | Message]) -> Dialogue:
@@ -78,6 +81,8 @@ class Dialogue:
             at = 0
         elif previous_item_id is not None:
             at = self._index(previous_item_id, "previous_item_id") + 1
+        if item_id in self._deleted:
+            self._deleted.remove(item_id)
         self._insert(at, Entry(item_id, message))
 
     def get(self, item_id: str) -> Message:
@@ -89,15 +94,19 @@ class Dialogue:
         return self._entries[self._index(item_id)].message
 
     def delete(self, item_id: str) -> None:
-        """Remove an entry.
+        """Remove an entry; what is still heard or said of it is not kept.
 
         Raises:
             ProtocolError: There is none with this id.
         """
         del self._entries[self._index(item_id)]
+        self._deleted.append(item_id)
 
     def say(self, item_id: str, content: str) -> None:
-        """Set what an entry says, and add an agent entry when there is none with this id."""
+        """Set what an entry says, and add an agent entry when there has been none with this id."""
+        if item_id in self._deleted:
+            # Its recognition or its sound went on behind the deletion.
+            return
         for index, entry in enumerate(self._entries):
             if entry.item_id == item_id:
                 self._entries[index] = Entry(item_id, replace(entry.message, content=content))
@@ -112,21 +121,16 @@ class Dialogue:
     def view(self, limit: int) -> tuple[Message, ...]:
         """The newest messages as the model is to see them.
 
-        Empty ones are left out, and so are calls that have not answered; a result of nothing says
-        `DONE`, or the call would be made again; calls that stand together are one message; what the
-        user said in several goes, with nothing between, is one message as well.
+        Empty ones are left out, and so are calls that have not answered and results whose call is
+        gone; a result of nothing says `DONE`, or the call would be made again; calls that stand
+        together are one message, and one whose result came late stands before that; what the user
+        said in several goes, with nothing between, is one message as well.
 
         Args:
             limit: Messages at most. Where the dialogue is longer, it begins with one of the user's.
         """
-        answered = {e.message.call_id for e in self._entries if e.message.role is Role.TOOL}
         messages: list[Message] = []
-        for entry in self._entries:
-            message = _with_calls(entry.message, answered)
-            if message.role is Role.TOOL and not message.content.strip():
-                message = replace(message, content=DONE)
-            if not message.content.strip() and not message.tool_calls:
-                continue
+        for message in _results_behind_calls([entry.message for entry in self._entries]):
             if messages and (joined := _joined(messages[-1], message)):
                 messages[-1] = joined
             else:
@@ -150,11 +154,48 @@ class Dialogue:
         raise ProtocolError(f"no item {item_id!r} in the conversation", "item_not_found", param)
 
 
-def _with_calls(message: Message, answered: set[str]) -> Message:
-    if all(call.call_id in answered for call in message.tool_calls):
-        return message
-    kept = tuple(call for call in message.tool_calls if call.call_id in answered)
-    return replace(message, tool_calls=kept)
+def _results_behind_calls(messages: list[Message]) -> list[Message]:
+    """The messages that say something, each result behind its call.
+
+    Models take a result only where nothing but calls and results stands between the two. A client
+    may send it long after; then the call moves, for the result is the news.
+    """
+    to_come = Counter(message.call_id for message in messages if message.role is Role.TOOL)
+    calls: dict[str, ToolCall] = {}
+    together: set[str] = set()
+    out: list[Message] = []
+    for message in messages:
+        if message.role is Role.TOOL:
+            to_come[message.call_id] -= 1
+            if message.call_id not in calls:
+                continue
+            if message.call_id not in together:
+                _drop_call(out, message.call_id)
+                out.append(Message(Role.AGENT, tool_calls=(calls[message.call_id],)))
+                together.add(message.call_id)
+            out.append(message if message.content.strip() else replace(message, content=DONE))
+            continue
+        kept = tuple(call for call in message.tool_calls if to_come[call.call_id])
+        if not message.content.strip() and not kept:
+            continue
+        if not kept or (out and out[-1].role is Role.TOOL):
+            together.clear()
+        calls |= {call.call_id: call for call in kept}
+        together.update(call.call_id for call in kept)
+        out.append(replace(message, tool_calls=kept))
+    return out
+
+
+def _drop_call(messages: list[Message], call_id: str) -> None:
+    """Take the newest call of this id away, and its message where that says nothing else."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        kept = tuple(call for call in message.tool_calls if call.call_id != call_id)
+        if kept != message.tool_calls:
+            messages[index] = replace(message, tool_calls=kept)
+            if not kept and not message.content.strip():
+                del messages[index]
+            return
 
 
 def _joined(first: Message, second: Message) -> Message | None:

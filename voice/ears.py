@@ -192,8 +192,12 @@ class Ears:
             events = self._endpointer.force_end(EndReason.MANUAL)
         else:
             start = self._buffer[0].start_sample
-            events = self._endpointer.force_end(EndReason.MANUAL, start)[1:]
-            self._open(events[0].turn_id, start, self._buffer)
+            _, ended = self._endpointer.force_end(EndReason.MANUAL, start)
+            assert isinstance(ended, TurnEnded)
+            # Without detection the endpointer has not heard how far the audio is.
+            now = self._position
+            events = [replace(ended, start_sample=start, end_sample=now, decided_sample=now)]
+            self._open(ended.turn_id, start, self._buffer)
         for event in events:
             self._follow(event)
         self._buffer.clear()

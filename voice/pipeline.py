@@ -13,7 +13,7 @@ import itertools
 import logging
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 from voice.conversation import Conversation
@@ -32,7 +32,15 @@ from voice.hands import Hands, Nerves
 from voice.marks import TurnMarks
 from voice.parts import Parts
 from voice.tools import SessionScope
-from voice.turns import Announce, Draft, Generate, IdleElapsed, SessionOptions, with_changes
+from voice.turns import (
+    Announce,
+    Command,
+    Draft,
+    Generate,
+    IdleElapsed,
+    SessionOptions,
+    with_changes,
+)
 from voice.types import Message, Samples, TurnEnded
 from voice.wanted import Context, Heeded, Wanted
 
@@ -140,6 +148,15 @@ class Session:
             if isinstance(event, SessionEnded):
                 return
 
+    def pending(self) -> Iterator[SessionEvent]:
+        """What has happened and not been told by `events` yet, up to the end."""
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if isinstance(event, SessionEnded):
+                self._events.put_nowait(event)
+                return
+            yield event
+
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
         """The user's audio, of any rate and length, (T,) int16 mono."""
         self._ears.append(samples, rate_hz)
@@ -155,19 +172,21 @@ class Session:
     def clear_audio(self) -> None:
         """Drop what has been heard of an unfinished turn."""
         self._ears.clear()
-        self._hands.carry_out(self._conversation.forget_turn())
+        self._do(self._conversation.forget_turn())
 
     def update(self, **changes: Any) -> None:
-        """Change options.
+        """Change options; who marks the turns from now on hears nothing of an unfinished one.
 
         Raises:
             ProtocolError: A tool of the client's is none that the model could call.
             ValueError: There is no such option.
         """
-        options = with_changes(self.options, **changes)
+        options, before = with_changes(self.options, **changes), self.options
         self._check_tools(options, "session.tools")
         self._conversation.options = options
         self._ears.configure(self.options)
+        if options.turn_detection != before.turn_detection:
+            self._do(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
         """Put a message into the dialogue; ``root`` is the front and None the end.
@@ -179,6 +198,8 @@ class Session:
 
     def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
         """Add the words of audio, (T,) int16 mono, to an item; replies wait for them."""
+        if self._closed.is_set():
+            return
         self._wanted.await_words(item_id)
         self._spawn(self._dictation.take(item_id, samples, rate_hz))
 
@@ -223,7 +244,7 @@ class Session:
         options = with_changes(self.options, **(overrides or {}))
         self._check_tools(options, "response.tools")
         reply_id, commands = self._wanted.begin(options, context, beside)
-        self._hands.carry_out(commands)
+        self._do(commands)
         return reply_id
 
     def cancel_response(self, reply_id: str | None) -> None:
@@ -232,7 +253,7 @@ class Session:
         Raises:
             ProtocolError: There is none, or it has another id.
         """
-        self._hands.carry_out(self._wanted.cancel(reply_id))
+        self._do(self._wanted.cancel(reply_id))
 
     def greet(self) -> None:
         """Say the agent's greeting, if it has one."""
@@ -279,9 +300,14 @@ class Session:
         self._feeding = True
         try:
             while self._inputs:
-                self._hands.carry_out(self._wanted.feed(self._inputs.popleft()))
+                self._do(self._wanted.feed(self._inputs.popleft()))
         finally:
             self._feeding = False
+
+    def _do(self, commands: list[Command]) -> None:
+        """Do what the conversation says; once it is over, what its line still asks is not done."""
+        if not self._closed.is_set():
+            self._hands.carry_out(commands)
 
     def _emit(self, event: SessionEvent) -> None:
         match event:

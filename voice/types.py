@@ -103,12 +103,14 @@ class TurnEnded:
     Attributes:
         end_sample: Where speech ended.
         decided_sample: Where the audio stood when the decision fell.
+        start_sample: Where a turn began that `SpeechStarted` has not told of; else None.
     """
 
     turn_id: int
     end_sample: int
     decided_sample: int
     reason: EndReason = EndReason.SILENCE
+    start_sample: int | None = None
 
 
 EndpointEvent = SpeechStarted | SpeechLasted | Pause | SpeechResumed | TurnEnded

@@ -149,3 +149,12 @@ def test_states_of_an_interruption() -> None:
 )
 def test_a_turn_that_is_not_answered_ends_in_listening(nothing: SessionEvent) -> None:
     assert states(STARTED, STOPPED, nothing) == ["hearing", "thinking", "listening"]
+
+
+@pytest.mark.parametrize(
+    "known", [FinalTranscript(1, "i1", "Hi.", 0.9, 1.0), TranscriptFailed(1, "i1", "broken")]
+)
+def test_a_turn_that_did_not_stop_by_itself_is_heard_no_more(known: SessionEvent) -> None:
+    assert states(STARTED, known, REPLY, SOUND) == ["hearing", "listening", "thinking", "speaking"]
+    before = FinalTranscript(0, "i0", "Hi.", 0.9, 1.0)
+    assert states(STARTED, before) == ["hearing"]

@@ -13,6 +13,7 @@ from voice.events import (
     FinalTranscript,
     ReplyStarted,
     ReplyToolCall,
+    UserSpeechStarted,
     UserTurnCommitted,
 )
 from voice.realtime.protocol import RealtimeProtocol, preview
@@ -72,6 +73,23 @@ def test_manual_turns(wire: Wire) -> None:
     assert (error["code"], error["event_id"]) == ("input_audio_buffer_commit_empty", "e1")
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("input_audio_buffer.clear", {}),
+        ("session.update", {"session": {"audio": {"input": {"turn_detection": None}}}}),
+    ],
+)
+def test_a_turn_that_is_dropped_is_heard_no_more(
+    wire: Wire, kind: str, fields: dict[str, Any]
+) -> None:
+    wire.protocol.enable_extensions(["state"])
+    wire.protocol.translate(UserSpeechStarted(1, "i1", 0))
+    _, state = wire.send(kind, **fields)
+    assert (state["type"], state["state"]) == ("quicksilver.state", "listening")
+    assert len(wire.send(kind, **fields)) == 1
+
+
 def test_typed_messages(wire: Wire) -> None:
     added, done = wire.send("conversation.item.create", item=TYPED)
     assert (added["type"], done["type"]) == ("conversation.item.added", "conversation.item.done")
@@ -106,6 +124,11 @@ def test_a_function_that_the_client_runs(wire: Wire) -> None:
     assert added["previous_item_id"] == "i3"
     message = Message(Role.TOOL, "Rain.", call_id="c1", name="weather")
     assert wire.session.calls[-1] == ("add_item", added["item"]["id"], message, None)
+    # A second one is an error, and the first may be taken back.
+    repeated = wire.error("conversation.item.create", item=output, event_id="e1")
+    assert (repeated["code"], repeated["event_id"]) == ("item_exists", "e1")
+    wire.send("conversation.item.delete", item_id=added["item"]["id"])
+    assert len(wire.send("conversation.item.create", item=output)) == 2
 
 
 def test_an_item_of_audio_is_recognised(wire: Wire) -> None:

@@ -1,15 +1,18 @@
 import base64
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.fakes import refusal
-from tests.realtime.wire import TYPED, Wire
+from tests.fakes import FakeSession, counting_ids, refusal
+from tests.realtime.wire import NAMES, TYPED, Wire
 from voice.events import (
     ReplyAudio,
     ReplyStarted,
 )
+from voice.realtime.protocol import RealtimeProtocol
+from voice.security import Meter
 from voice.types import Message, Role
 
 
@@ -48,6 +51,21 @@ def test_a_reply_can_be_asked_for(wire: Wire) -> None:
 def test_a_wrong_reply_is_refused(wire: Wire, response: dict[str, Any], param: str) -> None:
     assert wire.error("response.create", response=response)["param"] == param
     assert wire.session.calls == []
+
+
+def test_a_reply_that_is_refused_costs_nothing() -> None:
+    session, allowance = FakeSession(), Meter(1e-6, 1)
+    protocol = RealtimeProtocol(session, NAMES, counting_ids(), allowance)  # type: ignore[arg-type]
+
+    def codes(**response: Any) -> list[str]:
+        text = json.dumps({"type": "response.create", "response": response})
+        return [event["error"]["code"] for event in protocol.receive(text)]
+
+    assert codes(max_output_tokens=-1) == ["invalid_value"]
+    session.refuse = refusal("conversation_already_has_active_response")
+    assert codes() == ["conversation_already_has_active_response"]
+    assert codes() == []
+    assert codes() == ["rate_limit_exceeded"]
 
 
 def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> None:

@@ -61,6 +61,14 @@ def test_mod_audio_fork_may_describe_the_call_in_any_words() -> None:
     assert codec.rate_hz == 8000
 
 
+def test_mod_audio_fork_may_send_any_words_later() -> None:
+    codec = AudioFork({})
+    codec.receive(bytes(320))
+    assert codec.receive("the caller was moved") == []
+    assert codec.receive('["also", "this"]') == []
+    assert codec.receive('{"event":"dtmf","dtmf":"5"}') == [KeyPressed("5")]
+
+
 def test_the_caller_is_the_first_of_two_channels() -> None:
     codec = AudioFork({})
     codec.receive('{"callSid":"c1","sampleRate":8000,"mixType":"stereo"}')
@@ -113,7 +121,7 @@ def test_what_breaks_vonages_protocol_is_refused(messages: list[str | bytes]) ->
 
 
 @pytest.mark.parametrize(
-    "messages", [["{"], ['{"sampleRate":"fast"}'], [JAMBONZ_START, "hello"], [JAMBONZ_START, b"1"]]
+    "messages", [["{"], ['{"sampleRate":"fast"}'], [JAMBONZ_START, "{"], [JAMBONZ_START, b"1"]]
 )
 def test_what_breaks_jambonzs_protocol_is_refused(messages: list[str | bytes]) -> None:
     codec = AudioFork({})

@@ -177,6 +177,24 @@ async def test_a_session_that_is_not_to_be_interrupted_keeps_its_audio() -> None
         assert [e["type"] for e in events].count("response.output_audio.delta") == 6
 
 
+async def test_a_reply_keeps_the_form_that_it_began_with() -> None:
+    def begin(session: FakeSession, samples: np.ndarray) -> None:
+        session.emit(ReplyStarted("r1", "i2", 1, None))
+
+    async with line(lambda session: setattr(session, "on_audio", begin)) as talk:
+        await receive(talk.socket)
+        # Both in one go: nobody has been told of the reply when the format changes.
+        await send(talk.socket, "input_audio_buffer.append", audio="")
+        changed = {"audio": {"output": {"format": {"type": "audio/pcmu"}}}}
+        await send(talk.socket, "session.update", session=changed)
+        created, updated = await receive_until(talk.socket, "session.updated")
+        assert created["response"]["audio"]["output"]["format"]["type"] == "audio/pcm"
+        assert updated["session"]["audio"]["output"]["format"]["type"] == "audio/pcmu"
+        talk.session.emit(ReplyAudio("r1", SECOND[:960], 24_000))
+        (*_, delta) = await receive_until(talk.socket, "response.output_audio.delta")
+        assert len(base64.b64decode(delta["delta"])) == 2 * 960
+
+
 async def test_a_client_that_does_not_read_is_dropped() -> None:
     async with line(send_timeout_s=0.2) as talk:
         await receive(talk.socket)

@@ -238,4 +238,11 @@ def test_a_line_that_never_plays_what_it_gets(bench: Bench) -> None:
     bench.talk.hear(FlowChanged(open=False))
     with pytest.raises(ProtocolError, match="does not take"):
         for _ in range(200):
-            bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
+            bench.talk.tell(ReplyAudio("r1", np.zeros(1024 * 1024, np.int16), 8000))
+
+
+def test_a_reply_of_ten_minutes_may_be_there_before_it_is_heard(bench: Bench) -> None:
+    for _ in range(600):
+        bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
+    unheard_s = bench.talk.unheard_s()
+    assert unheard_s is not None and unheard_s >= 600

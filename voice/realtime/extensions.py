@@ -58,6 +58,7 @@ class StateTracker:
     state: str = "listening"
     _replying: bool = field(default=False, init=False)
     _hearing: bool = field(default=False, init=False)
+    _turn_id: int = field(default=0, init=False)
 
     def observe(self, event: SessionEvent) -> bool:
         """Take an event; say whether the state has changed."""
@@ -65,10 +66,18 @@ class StateTracker:
         self.state = self._after(event)
         return self.state != before
 
+    def hush(self) -> bool:
+        """What is being heard is dropped or known; say whether the state has changed."""
+        if self._hearing:
+            self._hearing = False
+            self.state = "thinking" if self._replying else "listening"
+            return True
+        return False
+
     def _after(self, event: SessionEvent) -> str:
         match event:
-            case UserSpeechStarted():
-                self._hearing = True
+            case UserSpeechStarted(turn_id=turn_id):
+                self._hearing, self._turn_id = True, turn_id
                 return "hearing"
             case UserSpeechStopped():
                 self._hearing = False
@@ -81,6 +90,11 @@ class StateTracker:
             case ReplyEnded():
                 self._replying = False
                 return self.state if self._hearing else "listening"
+            case FinalTranscript(turn_id=turn_id) | TranscriptFailed(turn_id=turn_id) if (
+                self._hearing and turn_id == self._turn_id
+            ):
+                # The client has committed it while it went on, or the recogniser failed.
+                self.hush()
             case FinalTranscript(text="") | TranscriptFailed():
                 return self.state if self._hearing or self._replying else "listening"
         return self.state

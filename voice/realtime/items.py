@@ -254,6 +254,12 @@ class ItemLog:
             if item["type"] == "function_call"
         }
 
+    @property
+    def answered(self) -> set[str]:
+        """Call ids of the outputs in the conversation."""
+        outputs = (i for i in self._items.values() if i["type"] == "function_call_output")
+        return {item["call_id"] for item in outputs}
+
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
 

@@ -81,9 +81,16 @@ class Outgoing:
         sent = self._user_events(event) or self._reply_events(event)
         sent += extensions.translate(event, self.extensions, self.replies)
         beside = self.is_beside(getattr(event, "reply_id", ""))
-        if not beside and self._state.observe(event) and "state" in self.extensions:
-            sent.append({"type": "quicksilver.state", "state": self._state.state})
-        return sent
+        return sent + self._told_state(not beside and self._state.observe(event))
+
+    def hushed(self) -> list[ServerEvent]:
+        """What is to be told when an unfinished turn of the user's has been dropped."""
+        return self._told_state(self._state.hush())
+
+    def _told_state(self, changed: bool) -> list[ServerEvent]:
+        if not changed or "state" not in self.extensions:
+            return []
+        return [{"type": "quicksilver.state", "state": self._state.state}]
 
     def _user_events(self, event: SessionEvent) -> list[ServerEvent]:
         match event:

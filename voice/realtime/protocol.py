@@ -172,12 +172,15 @@ class RealtimeProtocol:
                 self._session.commit_audio()
             case client.AudioClear():
                 self._session.clear_audio()
-                return [{"type": "input_audio_buffer.cleared"}]
+                return [{"type": "input_audio_buffer.cleared"}, *self._out.hushed()]
             case client.Played(item_id=item_id, audio_end_ms=played_ms):
                 self._played(item_id, played_ms)
             case client.SessionUpdate(session=changes):
+                detected = self._session.options.turn_detection
                 self.configure(changes)
-                return [self._session_event("session.updated")]
+                dropped = self._session.options.turn_detection != detected
+                hushed = self._out.hushed() if dropped else []
+                return [self._session_event("session.updated"), *hushed]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})
             case client.ResponseCancel(response_id=response_id):
@@ -212,6 +215,12 @@ class RealtimeProtocol:
         if event.previous_item_id not in (None, ROOT):
             log.require(event.previous_item_id)
         message = items.message_of(parsed, log.calls)
+        if isinstance(parsed, items.FunctionOutputItem) and parsed.call_id in log.answered:
+            raise ProtocolError(
+                f"item.call_id: {parsed.call_id!r} has its output already",
+                "item_exists",
+                "item.call_id",
+            )
         spoken = (isinstance(parsed, items.MessageItem) and parsed.audio) or ""
         with items.located("audio", "item.content"):
             samples = wire_audio.decode(spoken, self._object.audio.input.format)
@@ -261,7 +270,7 @@ class RealtimeProtocol:
     def _create_response(self, response: dict[str, Any]) -> None:
         if self._object.transcribes:
             raise ProtocolError("a transcription session has no responses", "unsupported_event")
-        if self._allowance and not self._allowance.take():
+        if self._allowance and self._allowance.left < 1:
             raise ProtocolError(
                 f"more than {self._allowance.burst:.0f} replies in a minute; try again in "
                 f"{self._allowance.full_after_s:.0f} s",
@@ -270,6 +279,8 @@ class RealtimeProtocol:
         wanted = asked(response, self._object, self._base, self._out.log)
         self._check_voice(wanted.session, "response")
         reply_id = self._session.create_response(wanted.overrides, wanted.context, wanted.beside)
+        if self._allowance:
+            self._allowance.take()
         self._out.form_reply(reply_id, self._form(wanted.session, wanted.metadata))
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:

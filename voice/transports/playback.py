@@ -18,7 +18,8 @@ from voice.transports.calls import Traits
 from voice.types import Samples
 
 MARK_EVERY_MS = 200
-MAX_QUEUED_S = 180.0
+MAX_QUEUED_SAMPLES = 32 * 1024 * 1024
+"""64 MiB: more than an hour at 8 kHz. A reply is there long before it has been heard."""
 MAX_MARKS = 256
 
 
@@ -121,7 +122,7 @@ class Playback:
         reply = self._replies[-1]
         reply.waiting.append(samples)
         reply.samples += len(samples)
-        return self.waiting_s <= MAX_QUEUED_S
+        return sum(waiting.samples for waiting in self._replies) <= MAX_QUEUED_SAMPLES
 
     def end(self, reply_id: str) -> None:
         """All of a reply has been given."""

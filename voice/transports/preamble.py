@@ -78,7 +78,8 @@ class AudioFork(_Preamble):
     """A call of jambonz's ``listen`` verb, or of FreeSWITCH's mod_audio_fork.
 
     The first text describes the call. mod_audio_fork sends what its command was given, or nothing:
-    then the rate is the address's ``rate`` parameter, or 8000.
+    then the rate is the address's ``rate`` parameter, or 8000. What its ``send_text`` and ``stop``
+    commands are given comes later, and need be no JSON either.
     """
 
     def receive(self, message: Wire) -> list[CallEvent]:
@@ -87,9 +88,8 @@ class AudioFork(_Preamble):
             opening = [] if self._format else [self._start({})]
             return opening + self._heard(message)
         if self._format is None:
-            described = message.lstrip().startswith("{")
-            return [self._start(parse_json(message) if described else {})]
-        data = parse_json(message)
+            return [self._start(_described(message))]
+        data = _described(message)
         if data.get("event") == "dtmf":
             return [KeyPressed(as_key(data.get("dtmf"), "dtmf"))]
         if data.get("type") == "mark":
@@ -158,6 +158,10 @@ class Vonage(_Preamble):
         self._begin(as_number(rate or "16000", "rate"))
         call_id = as_text(data.get("uuid", data.get("call_uuid", "")), "uuid")
         return CallStarted(call_id, self._query | parameters(data))
+
+
+def _described(message: str) -> dict[str, Any]:
+    return parse_json(message) if message.lstrip().startswith("{") else {}
 
 
 def _json(data: dict[str, Any]) -> str:

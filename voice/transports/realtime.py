@@ -132,6 +132,9 @@ class RealtimeConnection:
                 raise _Closing(UNSUPPORTED_DATA, "expected text messages")
             if self._intake is not None and (excess := self._intake.excess(len(text))):
                 raise _Closing(POLICY, excess)
+            # What happened before is told as things stood then: a reply keeps its form.
+            for event in self._session.pending():
+                self._tell(event)
             self._outbox.put(self._protocol.receive(text))
 
     async def _close(self, closing: _Closing) -> None:
