@@ -166,8 +166,12 @@ class Session:
         """
         options = with_changes(self.options, **changes)
         self._check_tools(options, "session.tools")
+        deaf = options.turn_detection != self.options.turn_detection
         self._conversation.options = options
         self._ears.configure(self.options)
+        if deaf:
+            # The ears have dropped the turn that was under way; nobody is to wait for its end.
+            self._hands.carry_out(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
         """Put a message into the dialogue; ``root`` is the front and None the end.
