@@ -214,7 +214,7 @@ class Replying:
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if calls:
             return out + self._call(reply, calls)
-        if not reply.text:
+        if len(reply.text) == reply.asked_at:
             message = "the model's answer is empty"
             return out + self.model_failed(ModelFailed(reply.reply_id, message, malformed=True))
         return out + self._close(reply)
@@ -324,6 +324,7 @@ class Replying:
 
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
+        reply.asked_at = len(reply.text)
         options = reply.options
         choice = options.tool_choice
         if reply.calls_made:
