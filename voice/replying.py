@@ -159,9 +159,11 @@ class Replying:
             withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
         """
         reply, self.current = self.current, None
-        self._cut = reply or next(reversed(self._speaking.playing), None)
-        if withdraw and self._cut is not None:
-            self._speaking.withdraw(self._cut)
+        cut = reply or next(reversed(self._speaking.playing), None)
+        if withdraw and cut is not None:
+            self._speaking.withdraw(cut)
+        # A second cough over nothing leaves what the first has stopped to go on with.
+        self._cut = cut or self._cut
         out = self._speaking.stop()
         if reply is not None:
             out += [StopGenerating(reply.reply_id), *self._speaking.break_off(reply)]
@@ -178,7 +180,7 @@ class Replying:
         if not cut.closed:
             return self.start(turn_id, options)
         rest = self._speaking.unheard(cut)
-        return self.say(rest, turn_id, options) if rest.strip() else []
+        return self.say(rest, turn_id, options) if rest.strip() else self.hang_up()
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
