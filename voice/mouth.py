@@ -52,6 +52,7 @@ class _Speech:
     ending: bool = False
     sent: bool = False
     stopped: bool = False
+    failed: bool = False
     heard: int = 0
 
 
@@ -221,7 +222,7 @@ class Mouth:
             message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
             if not speech.stopped:
                 speech.waiting.clear()
-                speech.sent = True
+                speech.sent = speech.failed = True
                 speech.playout.complete()
                 self._tell(SpeechFailed(speech.reply_id, message))
 
@@ -252,7 +253,8 @@ class Mouth:
                 self._report(speech)
                 if speech.sent and self._is_over(speech):
                     speech.stopped = True
-                    self._tell(AudioPlayed(speech.reply_id))
+                    heard = speech.playout.heard_text() if speech.failed else None
+                    self._tell(AudioPlayed(speech.reply_id, heard))
 
     def _move(self, speech: _Speech) -> None:
         if not speech.client_position:

@@ -114,8 +114,8 @@ class Replying:
                 return self.speech_failed(event)
             case AudioSent(reply_id):
                 return self.audio_sent(reply_id)
-            case AudioPlayed(reply_id):
-                return self.audio_played(reply_id)
+            case AudioPlayed():
+                return self.audio_played(event)
 
     def start(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Begin a reply by asking the model."""
@@ -293,9 +293,9 @@ class Replying:
         self._speaking.sounds_on(reply)
         return [self._ended(reply, status, reason), *self.hang_up()]
 
-    def audio_played(self, reply_id: str) -> list[Command]:
-        """The user has heard all of the reply."""
-        return self.hang_up() if self._speaking.played(reply_id) else []
+    def audio_played(self, event: AudioPlayed) -> list[Command]:
+        """The user has heard all of the reply that will sound."""
+        return self.hang_up() if self._speaking.played(event) else []
 
     def speaking_stopped(self, event: SpeakingStopped) -> None:
         """Keep of an interrupted reply what was heard."""
