@@ -38,6 +38,9 @@ def test_says_what_the_agent_says(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("Settings > Privacy", "Settings, Privacy"),
+        ("a > b", "a greater than b"),
+        ("order #A-1023", "order number A one thousand and twenty three"),
         ("salt & pepper", "salt and pepper"),
         ("5 + 3 = 8", "five plus three equals eight"),
         ("5 - 3, 5*3, 6 / 2", "five minus three, five times three, six divided by two"),

@@ -24,6 +24,7 @@ from voice.normalize import spoken
         ("2025/12/25", "December twenty fifth, twenty twenty five"),
         ("on 21.11.2026.", "on November twenty first, twenty twenty six."),
         ("Nov 21-23, 2026", "November twenty first to twenty third, twenty twenty six"),
+        ("from 1939 to 1945", "from nineteen thirty nine to nineteen forty five"),
         ("In 1999, it", "In nineteen ninety nine, it"),
         ("the 1500s", "the fifteen hundreds"),
         ("Mon–Fri", "Monday to Friday"),

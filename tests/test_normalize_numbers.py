@@ -39,6 +39,9 @@ def test_single_forms() -> None:
     ("text", "said"),
     [
         ("call 555-123-4567", "call five five five, one two three, four five six seven"),
+        ("8.1B people", "eight point one billion people"),
+        ("text STOP to 12345", "text STOP to one two three four five"),
+        ("3 ½ hours", "three and a half hours"),
         ("seat 14B, B2B", "seat fourteen B, B two B"),
         ("020 7946 0958", "zero two zero, seven nine four six, zero nine five eight"),
         ("(02) 9999 8888", "zero two, nine nine nine nine, eight eight eight eight"),

@@ -37,6 +37,8 @@ _SPANS = tuple(
     )
 )
 """What stands before and behind a dash that is read as "to": two of a kind."""
+_ORDER = re.compile(r"#[A-Z]{1,4}-?\d")
+_PATH = re.compile(r"[A-Za-z]{2} > [A-Za-z]{2}")
 _LINES = re.compile(r"[ \n]*\n[ \n]*")
 _NUMBER_STARTS = frozenset("0123456789$€£¥₹+-.('")
 _MARKS = {",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 4}
@@ -212,8 +214,10 @@ class _Reader:
             self._mark(char)
         elif char in "-–" and _ENDS_AMOUNT.match(before) and _BEGINS_AMOUNT.match(after):
             self._add("to", position + 1)
-        elif char in _PAUSES or (
-            char == "-" and before == after == " " and not self._is_sum(position)
+        elif (
+            char in _PAUSES
+            or _PATH.match(text, max(0, position - 3))
+            or (char == "-" and before == after == " " and not self._is_sum(position))
         ):
             if not self._marked:
                 self._mark(",")
@@ -236,7 +240,8 @@ class _Reader:
         if char == "#":
             if before.isalpha():
                 return "sharp"
-            return "number" if after.isdigit() else "hashtag" if after.isalpha() else ""
+            numbered = after.isdigit() or _ORDER.match(self._text, position)
+            return "number" if numbered else "hashtag" if after.isalpha() else ""
         return ""
 
     def _say_slash(self, before: str, after: str, position: int) -> str:

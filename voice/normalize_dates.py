@@ -30,6 +30,7 @@ _YEAR_CUES = frozenset(
         "circa",
     }
 )
+_YEAR_BEFORE = re.compile(r"(?<!\d)(?:1[1-9]|20)\d\d(?: to|,? and|,? or|,) $")
 _FIRST_YEAR, _LAST_YEAR = 1100, 2099
 _FIRST_OWN_YEAR = 2010
 """From here on a number is said like a year even where nothing shows that it is one."""
@@ -139,7 +140,8 @@ def _say_year(match: re.Match[str]) -> str | None:
     number = int(match.group())
     if _FIRST_OWN_YEAR <= number <= _LAST_YEAR:
         return year(number)
-    cued = previous_word(match) in _YEAR_CUES
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    cued = previous_word(match) in _YEAR_CUES or _YEAR_BEFORE.search(before) is not None
     return year(number) if cued and _FIRST_YEAR <= number <= _LAST_YEAR else None
 
 

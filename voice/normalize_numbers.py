@@ -21,7 +21,7 @@ NUMBER = (
 )
 """A written number: thousands separated by commas or not at all, a decimal point."""
 
-FRACTION = r"(?:(?P<whole>\d{1,6})[ -])?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"
+FRACTION = r"(?:(?P<whole>\d{1,6})(?:-| {1,2}))?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LONGEST_CARDINAL = 15
@@ -29,7 +29,7 @@ _LONGEST_BARE_CARDINAL = 6
 _CODE_CUES = frozenset({"code", "pin", "extension", "ext", "zip", "flight", "call", "dial", "text"})
 _TOLD_CODE = re.compile(
     r"(?:\b(?:code|pin|passcode|password|postcode)(?: number)? (?:is|was):?"
-    r"|\bend(?:ing|s) in|(?-i:, [A-Z]{2}))\W{0,3}$",
+    r"|\bend(?:ing|s) in|\btext \w+ to|(?-i:, [A-Z]{2}))\W{0,3}$",
     re.I,
 )
 """Before four to six digits that are said one by one: "your code is 483920", "Reno, NV 89501"."""
@@ -151,7 +151,7 @@ def _say_groups(match: re.Match[str]) -> str | None:
 
 
 def _say_always(match: re.Match[str]) -> str:
-    return "twenty four seven" if match.group() == "24/7" else "fifty fifty"
+    return " ".join(integer(int(part)) for part in match.group().split("/"))
 
 
 def _say_times(match: re.Match[str]) -> str:
@@ -171,7 +171,7 @@ def _say_range(match: re.Match[str]) -> str:
 
 
 def _say_scaled(match: re.Match[str]) -> str:
-    scale = {"k": "thousand", "M": "million", "bn": "billion"}[match["scale"]]
+    scale = {"k": "thousand", "M": "million", "bn": "billion", "B": "billion"}[match["scale"]]
     return f"{cardinal(match['number'])} {scale}"
 
 
@@ -189,7 +189,7 @@ _PHONES = (
 PHONE_RULES: tuple[Rule, ...] = tuple((re.compile(phone), _say_groups) for phone in _PHONES)
 
 FRACTION_RULES: tuple[Rule, ...] = (
-    (re.compile(r"(?:24/7|50/50)(?!\d)"), _say_always),
+    (re.compile(r"(?:24/7|50/50|20/20)(?!\d)"), _say_always),
     (
         re.compile(FRACTION),
         say_fraction,
@@ -205,6 +205,6 @@ NUMBER_RULES: tuple[Rule, ...] = (
     ),
     (re.compile(rf"(?P<number>{NUMBER})(?:-|–| – )(?=[$€£]?\d)"), _say_range),
     (re.compile(rf"(?P<number>{NUMBER})(?: ?x(?= ?\d)|x(?!\w))"), _say_times),
-    (re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|bn)(?!\w)"), _say_scaled),
+    (re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|bn|(?<=\.\d)B)(?!\w)"), _say_scaled),
     (re.compile(rf"(?P<sign>(?<![\w)])-)?(?P<number>{NUMBER})"), _say_number),
 )
