@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.virtual_parts import (
     Model,
     Recognizer,
     Tape,
+    Voice,
     call,
     calling,
     last_user,
@@ -26,6 +28,7 @@ from tests.virtual_parts import (
     tool_results,
 )
 from tests.virtual_time import now, run
+from voice.errors import ModelError
 from voice.events import (
     FinalTranscript,
     ReplyEnded,
@@ -36,6 +39,7 @@ from voice.events import (
     TurnMeasured,
 )
 from voice.llm import Prompt
+from voice.types import Segment, SpeechChunk
 
 STORY = "Once there was a king who had three sons, and each of them wanted to see the world."
 
@@ -67,6 +71,36 @@ def test_complaint_1_the_context_after_an_interruption_is_what_was_heard(
             assert STORY.startswith(heard)
             assert 20 < len(heard) < len(STORY)
             assert [m.content for m in model.prompts[-1].messages[1:]] == [asked, heard, again]
+
+    run(main())
+
+
+class _Breaking(Voice):
+    """A voice that raises at the third sentence."""
+
+    def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
+        if segment.index == 2:
+            raise ModelError("out of breath")
+        return super().synthesize(segment, speed)
+
+
+@pytest.mark.parametrize("interrupts", [True, False])
+def test_complaint_1_of_a_reply_that_the_voice_broke_off_the_context_is_what_sounded(
+    interrupts: bool,
+) -> None:
+    async def main() -> None:
+        model = Model(lambda _: "It is noon. It rains. It is cold. It is windy.")
+        async with calling(parts(model, _Breaking())) as line:
+            await line.say("what is the news")
+            await line.next(ReplyHeard, lambda heard: heard.chars == len("It is noon. It rains."))
+            await asyncio.sleep(0 if interrupts else 5)
+            assert line.of(ReplyEnded)[0].status is ReplyStatus.FAILED
+            await line.say("what was that")
+            await line.next(ReplyStarted)
+            assert line.history()[:2] == [
+                ("user", "what is the news"),
+                ("agent", "It is noon. It rains."),
+            ]
 
     run(main())
 

@@ -41,6 +41,7 @@ from voice.events import (
 from voice.llm import Prompt
 from voice.normalize import spoken
 from voice.turn_end import Cues
+from voice.turns import Announce
 from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, AudioFrame, Samples, SpeechStarted, TurnEnded
 from voice.vad import make_vad
 
@@ -330,5 +331,21 @@ def test_complaint_15_a_long_sentence_sounds_before_its_end_is_known() -> None:
             await line.next(ReplyEnded)
             # The model has its last words two forwards later.
             assert line.times(ReplyAudio)[0] < line.times(Denoising)[-1] - 0.9
+
+    run(main())
+
+
+def test_complaint_8_who_switches_turn_detection_off_in_a_turn_hears_the_rest() -> None:
+    async def main() -> None:
+        async with calling(noisy()) as line:
+            await in_the_middle_of_a_story(line)
+            speaking = asyncio.create_task(line.say("wait a moment please", 400))
+            await line.next(ReplyHeld)
+            line.session.update(turn_detection=False)
+            await speaking
+            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
+            # Nor does a turn without an end keep what is announced from being said.
+            line.session._feed(Announce("It rings."))
+            await line.next(ReplyText, lambda text: text.delta == "It rings.")
 
     run(main())

@@ -373,3 +373,13 @@ def test_words_that_the_client_has_asked_about_itself_are_not_answered_again() -
     script.feed(TurnEnded(2, 30_000, 38_000))
     script.feed(Transcript(2, "", final=True, confidence=0.0, end_sample=30_000))
     assert len(script.of(Generate)) == 1
+
+
+def test_words_decoded_behind_a_turn_that_is_over_as_well_are_answered_with_its_words() -> None:
+    script = Script()
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000))
+    script.feed(SpeechStarted(2, 40_000), TurnEnded(2, 56_000, 60_000))
+    script.feed(Transcript(1, "two coffees", final=True, confidence=0.9, end_sample=16_000))
+    assert script.of(Generate) == []
+    script.feed(Transcript(2, "and a cake", final=True, confidence=0.9, end_sample=56_000))
+    assert script.last(Generate).prompt.messages[-1].content == "two coffees and a cake"

@@ -12,10 +12,13 @@ from voice.conversation import Conversation
 from voice.events import FinalTranscript, InterimTranscript, ReplyEnded, UserSpeechStarted
 from voice.turns import (
     Draft,
+    EndRequested,
     Generate,
+    HangUp,
     HoldSpeaking,
     ModelAnswered,
     ModelSaid,
+    RecognitionFailed,
     ReleaseSpeaking,
     RunTool,
     SessionOptions,
@@ -324,3 +327,52 @@ def test_a_drawn_out_right_goes_by_unless_more_follows() -> None:
     script.feed(SpeechStarted(2, LATER), interim("right"), SpeechLasted(2))
     script.feed(Pause(2, LATER + 16_000), interim("right"))
     assert script.commands[-1] == ReleaseSpeaking("resp2")
+
+
+def test_yes_behind_a_turn_that_had_not_ended_is_part_of_it() -> None:
+    script = Script()
+    script.user("well")
+    go_on(script, 500, "yes")
+    assert script.last(Generate).prompt.messages[-1].content == "well yes"
+
+
+@pytest.mark.parametrize("lost", ["recognised", "failed", "dropped"])
+def test_words_that_stopped_the_agent_are_answered_when_a_right_behind_them_is_nothing(
+    lost: str,
+) -> None:
+    script = speaking()
+    script.feed(SpeechStarted(2, LATER), TurnEnded(2, LATER + 16_000, LATER + 20_000))
+    script.feed(SpeechStarted(3, LATER + 24_000), final("what time is it"))
+    assert len(script.of(Generate)) == 1
+    if lost == "dropped":
+        script.took(script.conversation.forget_turn())
+    else:
+        script.feed(TurnEnded(3, LATER + 30_000, LATER + 34_000))
+        script.feed(RecognitionFailed(3, "broken") if lost == "failed" else final("right", 3))
+    assert script.last(Generate).prompt.messages[-1].content == "what time is it"
+    assert script.history()[-2:] == [("agent", "Once upon a time"), ("user", "what time is it")]
+
+
+def test_two_coughs_decoded_late_let_a_reply_that_was_cleared_go_on_once() -> None:
+    script = speaking("Once upon a time", holds=False)
+    script.feed(SpeechStarted(2, LATER), TurnEnded(2, LATER + 4000, LATER + 9000))
+    script.feed(SpeechStarted(3, LATER + 12_000), final(""))
+    script.feed(TurnEnded(3, LATER + 16_000, LATER + 21_000), final("", 3))
+    assert script.spoken() == STORY + "there was a fox. It ran."
+    script.sent()
+    script.played()
+    script.feed(SpeechStarted(4, 2 * LATER), TurnEnded(4, 2 * LATER + 4000, 2 * LATER + 9000))
+    script.feed(final("", 4))
+    assert script.spoken() == STORY + "there was a fox. It ran."
+
+
+def test_a_cough_behind_the_last_word_of_a_goodbye_ends_the_call_all_the_same() -> None:
+    script = Script("Goodbye.")
+    script.user("that is all")
+    script.feed(EndRequested("ended by the agent"))
+    script.model("Goodbye.")
+    script.sent()
+    script.feed(SpeechStarted(2, LATER))
+    assert not script.of(HangUp)
+    script.feed(TurnEnded(2, LATER + 4000, LATER + 9000), final(""))
+    assert script.of(HangUp) == [HangUp("ended by the agent")]

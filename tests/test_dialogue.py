@@ -215,3 +215,20 @@ def test_a_tool_that_answers_with_nothing_has_answered(nothing: str) -> None:
         Message(Role.TOOL, "Done.", call_id="c1", name="get_time"),
     )
     assert dialogue.get("c").content == nothing
+
+
+def test_the_users_last_words_are_seen_however_many_tools_have_answered_them() -> None:
+    dialogue = Dialogue()
+    dialogue.add("before", _user("hello"))
+    dialogue.add("words", _user("what time is it"))
+    for number in range(3):
+        call = ToolCall(f"c{number}", "get_time", {})
+        dialogue.add(f"call{number}", Message(Role.AGENT, tool_calls=(call,)))
+        result = Message(Role.TOOL, "Noon.", call_id=call.call_id, name=call.name)
+        dialogue.add(f"result{number}", result)
+    view = dialogue.view(4)
+    assert [m.role for m in view] == [Role.USER, *[Role.AGENT, Role.TOOL] * 3]
+    assert dialogue.view(7) == view
+    dialogue.add("answer", _agent("It is noon."))
+    dialogue.add("thanks", _user("thanks"))
+    assert dialogue.view(4) == (_user("thanks"),)

@@ -4,12 +4,29 @@ import itertools
 
 import pytest
 
+from tests.script import Script
 from tests.virtual_parts import Model, calling, parts
 from tests.virtual_time import run
 from voice.dialogue import Dialogue
 from voice.events import ReplyText, SessionEnded, UserIdle
 from voice.idleness import GOODBYE, STILL_THERE, Idleness
-from voice.turns import Emit, IdleElapsed, SessionOptions
+from voice.turns import (
+    Emit,
+    IdleElapsed,
+    RunTool,
+    SessionOptions,
+    ToolAnswered,
+    ToolFinished,
+)
+from voice.types import (
+    EndReason,
+    Message,
+    Role,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TurnEnded,
+)
 
 
 def idleness() -> tuple[Idleness, Dialogue]:
@@ -63,3 +80,50 @@ def test_who_speaks_is_asked_anew() -> None:
             assert (await line.next(SessionEnded)).reason == "idle"
 
     run(main())
+
+
+def silence(script: Script) -> str:
+    """Nobody speaks for long; what the agent says then."""
+    before = script.spoken()
+    script.feed(IdleElapsed())
+    if said := script.spoken().removeprefix(before):
+        script.sent()
+        script.played()
+    return said
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_who_types_or_presses_to_talk_is_there(typed: bool) -> None:
+    script = Script(create_response=typed)
+    assert silence(script) == STILL_THERE
+    if typed:
+        script.conversation.dialogue.add("typed", Message(Role.USER, "hello"))
+        script.took(script.conversation.respond())
+        script.ask()
+        script.model("Hello.")
+        script.sent()
+        script.played()
+    else:
+        script.feed(TurnEnded(1, 16_000, 16_000, EndReason.MANUAL))
+        script.feed(Transcript(1, "hello", final=True, confidence=0.9, end_sample=16_000))
+    assert silence(script) == STILL_THERE
+    assert silence(script) == GOODBYE
+
+
+def test_who_waits_for_what_takes_longer_is_not_asked_and_not_left() -> None:
+    script = Script()
+    script.user("set a timer")
+    call = ToolCall("c1", "set_timer", {})
+    script.model("", call)
+    reply_id = script.last(RunTool).reply_id
+    late = ToolResult("c1", "set_timer", "It takes longer.", unfinished=True)
+    script.feed(ToolAnswered(reply_id, late))
+    script.model("It takes longer.")
+    script.sent()
+    script.played()
+    assert [silence(script), silence(script)] == ["", ""]
+    script.feed(ToolFinished(ToolResult("c1", "set_timer", "The timer is set.")))
+    script.sent()
+    script.played()
+    assert script.spoken().endswith("The timer is set.")
+    assert silence(script) == STILL_THERE

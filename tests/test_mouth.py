@@ -171,7 +171,7 @@ async def test_a_voice_that_fails_costs_its_reply_only() -> None:
         rig.say("r1", TEXT)
         assert await rig.wait_for(SpeechFailed) == SpeechFailed("r1", "the voice is gone")
         rig.now_ms = 10_000
-        assert await rig.wait_for(AudioPlayed) == AudioPlayed("r1")
+        assert await rig.wait_for(AudioPlayed) == AudioPlayed("r1", heard="")
         rig.say("r2", TEXT)
         await asyncio.wait_for(
             _until(lambda: SpeechFailed("r2", "the voice is gone") in rig.told), 20
@@ -253,3 +253,25 @@ async def test_replies_that_are_over_are_forgotten_and_no_other() -> None:
         assert AudioSent("first") in rig.told
         with pytest.raises(ProtocolError):
             rig.mouth.truncate("r0", 0.0)
+
+
+async def test_asides_are_left_out_that_would_only_sound_late() -> None:
+    async with _rig() as rig:
+        for number in range(5):
+            rig.mouth.speak("r1", Segment(1, number, "", "Some of it is done."), RATE_HZ, 1.0)
+        await rig.wait_for(ReplyAudio)
+        rig.mouth.end("r1")
+        await rig.wait_for(AudioSent)
+        one_ms = rig.audio_ms("r1")
+        assert 500 < one_ms < 3000
+        # What is part of the reply is said whatever sounds before it; so is an aside in its time.
+        rig.mouth.speak("r2", Segment(1, 0, "", "Some of it is done."), RATE_HZ, 1.0)
+        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= one_ms - 1), 20)
+        rig.now_ms += one_ms - 100
+        rig.mouth.speak("r2", Segment(1, 1, "", "Some of it is done."), RATE_HZ, 1.0)
+        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= 2 * one_ms - 2), 20)
+        rig.mouth.speak("r2", Segment(1, 2, "", "Some of it is done."), RATE_HZ, 1.0)
+        rig.say("r2", "Some of it is done.")
+        rig.mouth.end("r2")
+        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), 20)
+        assert rig.audio_ms("r2") == pytest.approx(3 * one_ms, abs=5)

@@ -38,6 +38,9 @@ def test_says_what_the_agent_says(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("Settings > Privacy", "Settings, Privacy"),
+        ("a > b", "a greater than b"),
+        ("order #A-1023", "order number A one thousand and twenty three"),
         ("salt & pepper", "salt and pepper"),
         ("5 + 3 = 8", "five plus three equals eight"),
         ("5 - 3, 5*3, 6 / 2", "five minus three, five times three, six divided by two"),
@@ -123,3 +126,26 @@ def test_takes_no_longer_than_the_text_is_long(pattern: str) -> None:
     began = time.process_time()
     spoken(pattern * (8000 // len(pattern)))
     assert time.process_time() - began < 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Open 9 AM – 5 PM.", "Open nine a m to five p m."),
+        ("9am-5pm", "nine a m to five p m"),
+        ("10 a.m.-2 p.m.", "ten a m to two p m."),
+        ("from 10 - 12 PM", "from ten to twelve p m"),
+        ("Open 9:00 - 17:00 daily", "Open nine o'clock to seventeen hundred daily"),
+        ("noon–1pm", "noon to one p m"),
+        ("20°C–25°C", "twenty degrees Celsius to twenty five degrees Celsius"),
+        ("5%-10%", "five percent to ten percent"),
+        ("$2M-$3M", "two million dollars to three million dollars"),
+        ("Dec 25–Jan 2", "December twenty fifth to January second"),
+        ("We have 3 – May I?", "We have three, May I?"),
+        ("It's 3 PM - 5 minutes late", "It's three p m, five minutes late"),
+        ("Save 20% – $5 off", "Save twenty percent, five dollars off"),
+        ("10 - 5 = 5", "ten minus five equals five"),
+    ],
+)
+def test_a_dash_between_two_of_a_kind_is_to(text: str, said: str) -> None:
+    assert spoken(text) == said

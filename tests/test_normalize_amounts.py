@@ -25,6 +25,7 @@ from voice.normalize import spoken
         ("$20-$30", "twenty dollars to thirty dollars"),
         ("0.86 euros", "zero point eight six euros"),
         ("17.12 euros", "seventeen euros and twelve cents"),
+        ("50¢ and 1 ¢", "fifty cents and one cent"),
         ("$0.005", "zero point zero zero five dollars"),
     ],
 )
@@ -52,4 +53,24 @@ def test_money(text: str, said: str) -> None:
     ],
 )
 def test_measures(text: str, said: str) -> None:
+    assert spoken(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("½ tsp salt", "one half teaspoon salt"),
+        ("1½ tsp", "one and a half teaspoons"),
+        ("1/4 lb", "one quarter pound"),
+        ("1h 30m", "one hour thirty minutes"),
+        ("6 ft 2 in tall", "six feet two inches tall"),
+        ("6 ft 2 in the air", "six feet two in the air"),
+        ("6' 2\"", "six feet two inches"),
+        ("40 sq ft", "forty square feet"),
+        ("500 mcg", "five hundred micrograms"),
+        ("16 fl oz", "sixteen fluid ounces"),
+        ("≈ 10 km", "about ten kilometers"),
+    ],
+)
+def test_parts_and_pairs_of_measures(text: str, said: str) -> None:
     assert spoken(text) == said

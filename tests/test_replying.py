@@ -186,6 +186,17 @@ def test_an_empty_answer_counts_as_malformed() -> None:
     assert len(script.of(Generate)) == 2
 
 
+def test_an_empty_answer_behind_a_tool_counts_as_malformed_whatever_was_said_before_it() -> None:
+    script = Script()
+    script.user("what time is it")
+    script.model("Let me check.", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("")
+    assert len(script.of(Generate)) == 3
+    script.model("It is noon.")
+    assert script.spoken() == "Let me check. It is noon."
+
+
 def test_a_model_that_breaks_in_the_middle_apologises_behind_what_it_said() -> None:
     script = Script()
     script.user("hello")

@@ -47,6 +47,7 @@ def cut(text: str, step: int | None = None) -> list[str]:
         ("The list has 3 items: milk and eggs.", ["The list has 3 items:", " milk and eggs."]),
         ("The light is now on and it works.", ["The light is now on", " and it works."]),
         ("I would say — yes.", ["I would say —", " yes."]),
+        ("It opens in Jan. Bring ID.", ["It opens in Jan.", " Bring ID."]),
         ("Really?! Yes! Go", ["Really?!", " Yes!", " Go"]),
         (
             'He said "Go." Then **left.** Done (ok.) x',
@@ -76,6 +77,8 @@ def test_cuts_where_a_speaker_would_pause(text: str, segments: list[str]) -> Non
         "Tomorrow is Sunday, November 22, 2026.",
         "One hundred and five of them.",
         "That is number No. 5 there.",
+        "Pay by Nov. 30, 2026.",
+        "It is on Fri. Nov. 27 or Mon. morning.",
         "J. R. Tolkien wrote it.",
         "Hold on\nfor a second.",
         "12 times 7 is 5 - 3 there.",

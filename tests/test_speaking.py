@@ -8,7 +8,7 @@ from voice.dialogue import Dialogue
 from voice.events import ReplyText
 from voice.reply import Reply
 from voice.speaking import Speaking
-from voice.turns import Emit, SessionOptions, Speak, SpeakingStopped, StopSpeaking
+from voice.turns import AudioPlayed, Emit, SessionOptions, Speak, SpeakingStopped, StopSpeaking
 from voice.types import Message, Role
 
 ALOUD = SessionOptions(instructions="", output_rate_hz=8000, speed=1.5)
@@ -60,8 +60,19 @@ def test_a_reply_sounds_until_it_was_played() -> None:
         speaking.sounds_on(one)
     speaking.sounds_on(reply(4))
     assert speaking.playing == [first, second]
-    assert [speaking.played("resp1"), speaking.played("resp1")] == [True, False]
+    assert [speaking.played(AudioPlayed("resp1")) for _ in range(2)] == [True, False]
     assert speaking.playing == [second]
+
+
+def test_of_a_reply_whose_voice_failed_what_sounded_is_kept() -> None:
+    dialogue = Dialogue()
+    speaking, one, aside = Speaking(dialogue), reply(1), reply(2)
+    speaking.speak(one, ["It is noon.", " It rains."])
+    speaking.aside(aside, "One moment.")
+    for failed, heard in ((one, "It is noon."), (aside, "")):
+        speaking.sounds_on(failed)
+        assert speaking.played(AudioPlayed(failed.reply_id, heard))
+    assert said(dialogue) == ["It is noon."]
 
 
 def test_what_is_stopped_is_kept_as_far_as_it_was_heard() -> None:

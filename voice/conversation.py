@@ -61,6 +61,9 @@ APOLOGISE_FROM_S = 0.6
 REOPEN_MS = 700
 """Who goes on so soon after the end of the turn had not ended it."""
 
+Answer = Callable[[int, SessionOptions], list[Command]]
+"""Begins a reply: the turn that it answers, its options → what is to be done."""
+
 
 class Conversation:
     """One dialogue and the turn that is under way in it.
@@ -96,8 +99,8 @@ class Conversation:
         self._decided: TurnEnded | None = None
         self._waiting: deque[str] = deque(maxlen=16)
         self._idleness = Idleness(self.dialogue, ids)
-        # A turn was understood when the user had made another sound already.
-        self._owed = False
+        # What a turn is owed that was known when the user had made another sound already.
+        self._owed: Answer | None = None
         self._interrupting = Interrupting(self._agent)
 
     @property
@@ -137,7 +140,8 @@ class Conversation:
                 f"reply {self._agent.current.reply_id} is in progress",
                 "conversation_already_has_active_response",
             )
-        self._owed = False
+        self._owed = None
+        self._idleness.broken()
         return self._agent.begin(self._last_turn, options or self.options)
 
     def ask(self, reply_id: str, context: Dialogue | None = None) -> list[Command]:
@@ -228,7 +232,8 @@ class Conversation:
         """The client has dropped what was heard of the turn that is under way."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
-        return turn.doubt.release() if turn and turn.doubt else self._nothing_heard()
+        released = turn.doubt.release() if turn and turn.doubt else []
+        return released + self._nothing_heard()
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
         turn = self._turns.get(event.turn_id)
@@ -249,10 +254,11 @@ class Conversation:
         if turn.doubt is None:
             return out + self._interrupting.stopped(partial(self._commit, turn.ended, turn))
         del self._turns[turn_id]
-        return out
+        return out + self._nothing_heard()
 
     def _commit(self, event: TurnEnded, turn: UserTurn) -> list[Command]:
         self._decided = event
+        self._idleness.broken()
         previous = self.dialogue.last_id
         self.dialogue.add(turn.item_id, Message(Role.USER))
         out: list[Command] = []
@@ -303,35 +309,47 @@ class Conversation:
         del self._turns[turn_id]
         heard, seconds = turn.transcript, turn.seconds
         manual = turn.ended.reason is EndReason.MANUAL
-        answers = not manual and self._answers_by_itself()
         out: list[Command] = [
             Emit(FinalTranscript(turn_id, turn.item_id, heard.text, heard.confidence, seconds))
         ]
         if turn.cut and not manual and not turn.cut.proven(heard, turn.ended.end_sample):
-            if answers:
-                out += self._agent.go_on(turn_id, self.options)
+            out += self._answer(self._owed or self._agent.go_on)
         elif heard.text:
             self.dialogue.say(turn.item_id, heard.text)
-            self._owed = not manual and self._speaking is not None
-            if answers:
-                stopped = calls_off(heard.text) and self._agent.stop_tools(turn_id, self.options)
-                out += stopped or self._agent.start(turn_id, self.options)
+            self._owed = None
+            out += [] if manual else self._answer(partial(self._reply_to, heard.text))
         elif not manual:
             out += self._nothing_heard(NOT_UNDERSTOOD if seconds >= APOLOGISE_FROM_S else "")
         return out
+
+    def _answer(self, answer: Answer) -> list[Command]:
+        """Give an answer, once what the user has said behind its question is known as well."""
+        self._owed = answer if self._more_follows else None
+        return answer(self._last_turn, self.options) if self._answers_by_itself() else []
+
+    def _reply_to(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
+        stopped = calls_off(text) and self._agent.stop_tools(turn_id, options)
+        return stopped or self._agent.start(turn_id, options)
 
     def _nothing_heard(self, apology: str = "") -> list[Command]:
         """Answer a turn before, where that still waits; else apologise, if in any words."""
         if not self._answers_by_itself():
             return []
-        owed, self._owed = self._owed, False
+        owed, self._owed = self._owed, None
         if owed:
-            return self._agent.start(self._last_turn, self.options)
+            return owed(self._last_turn, self.options)
         return self._say(apology) if apology else []
 
     def _answers_by_itself(self) -> bool:
-        free = self._agent.current is None and self._speaking is None
+        free = self._agent.current is None and not self._more_follows
         return free and self.options.turn_detection and self.options.create_response
+
+    @property
+    def _more_follows(self) -> bool:
+        """Whether the user speaks, or words are not known yet of a turn that ended by itself."""
+        unknown = [turn.ended for turn in self._turns.values() if turn.transcript is None]
+        ended = any(event and event.reason is not EndReason.MANUAL for event in unknown)
+        return ended or self._speaking is not None
 
     def _recognition_failed(self, event: RecognitionFailed) -> list[Command]:
         turn = self._turns.pop(event.turn_id, None)
@@ -340,7 +358,7 @@ class Conversation:
         if self._speaking == event.turn_id:
             self._speaking = None
         if turn.doubt:
-            return turn.doubt.release()
+            return turn.doubt.release() + self._nothing_heard()
         out: list[Command] = [
             Emit(TranscriptFailed(event.turn_id, turn.item_id, event.message)),
             Emit(Failure(event.turn_id, "asr", event.message)),
@@ -348,7 +366,7 @@ class Conversation:
         return out + self._nothing_heard(NOT_HEARD)
 
     def _idle(self, event: IdleElapsed) -> list[Command]:
-        if not self.quiet:
+        if not self.quiet or self._agent.calls.owe:
             return []
         told, words = self._idleness.elapsed(event, self.options)
         if words == GOODBYE:

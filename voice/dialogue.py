@@ -127,7 +127,8 @@ class Dialogue:
         said in several goes, with nothing between, is one message as well.
 
         Args:
-            limit: Messages at most. Where the dialogue is longer, it begins with one of the user's.
+            limit: Messages at most. Where the dialogue is longer, it begins with one of the user's,
+                the last of which is seen however many calls and results stand behind it.
         """
         messages: list[Message] = []
         for message in _results_behind_calls([entry.message for entry in self._entries]):
@@ -137,10 +138,10 @@ class Dialogue:
                 messages.append(message)
         if len(messages) <= limit:
             return tuple(messages)
-        tail = messages[-limit:]
-        while tail and tail[0].role is not Role.USER:
-            tail.pop(0)
-        return tuple(tail)
+        users = [index for index, one in enumerate(messages) if one.role is Role.USER]
+        start = next((index for index in users if index >= len(messages) - limit), None)
+        last = users[-1] if users else len(messages)
+        return tuple(messages[last if start is None else start :])
 
     def _insert(self, at: int, entry: Entry) -> None:
         self._entries.insert(at, entry)

@@ -43,7 +43,9 @@ class Interrupting:
         sounding = self._agent.sounding
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
         replies = tuple(reply.reply_id for reply in sounding)
-        doubt = Doubt(replies, asked, turn.start_sample)
+        # Who goes on before a word of the answer has sounded does not tell the agent to go on.
+        talks = asked or (reopens and not sounding)
+        doubt = Doubt(replies, talks, turn.start_sample)
         if sounding and holds and not reopens:
             turn.doubt = doubt
             return doubt.hold()

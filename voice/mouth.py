@@ -32,6 +32,8 @@ REMEMBERED = 8
 HEARD_EVERY_S = 0.1
 # A client that tells its position lags behind by its buffer; then the estimate decides after all.
 CLIENT_GRACE_MS = 1500.0
+# What is said while a tool works must not pile up in front of the answer.
+ASIDE_WAITS_MS = 500.0
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ class _Speech:
     ending: bool = False
     sent: bool = False
     stopped: bool = False
+    failed: bool = False
     heard: int = 0
 
 
@@ -88,6 +91,8 @@ class Mouth:
     def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
         """Say a segment behind those before it.
 
+        An aside, which is no part of the reply's text, is left out while there is more to hear.
+
         Args:
             reply_id: Of the reply.
             segment: Its next one.
@@ -102,6 +107,8 @@ class Mouth:
             for oldest in over[: max(0, len(self._speeches) - REMEMBERED)]:
                 del self._speeches[oldest]
             self._sounds.set()
+        if not segment.text and self._is_behind(speech):
+            return
         speech.waiting.append(segment)
         self._wake.set()
 
@@ -221,7 +228,7 @@ class Mouth:
             message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
             if not speech.stopped:
                 speech.waiting.clear()
-                speech.sent = True
+                speech.sent = speech.failed = True
                 speech.playout.complete()
                 self._tell(SpeechFailed(speech.reply_id, message))
 
@@ -252,11 +259,18 @@ class Mouth:
                 self._report(speech)
                 if speech.sent and self._is_over(speech):
                     speech.stopped = True
-                    self._tell(AudioPlayed(speech.reply_id))
+                    heard = speech.playout.heard_text() if speech.failed else None
+                    self._tell(AudioPlayed(speech.reply_id, heard))
 
     def _move(self, speech: _Speech) -> None:
         if not speech.client_position:
             speech.playout.played(speech.estimate.position_ms(self._clock()))
+
+    def _is_behind(self, speech: _Speech) -> bool:
+        """Whether an aside would sound too late to be of use."""
+        self._move(speech)
+        left_ms = speech.playout.total_ms - speech.playout.position_ms
+        return bool(speech.waiting) or left_ms > ASIDE_WAITS_MS
 
     def _is_over(self, speech: _Speech) -> bool:
         if speech.playout.finished:

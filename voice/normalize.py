@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from voice.normalize_amounts import AMOUNT_RULES
-from voice.normalize_dates import SLASHED_RULE, date_rules
+from voice.normalize_dates import MONTHS, SLASHED_RULE, date_rules
 from voice.normalize_markup import SIGNS, strip_markup
 from voice.normalize_names import DOTTED_RULE, EMAIL_RULE, NAME_RULES, say_capitals
 from voice.normalize_numbers import FRACTION_RULES, NUMBER_RULES, PHONE_RULES, Rule
@@ -25,6 +25,20 @@ _DOTS = re.compile(r"\.{2,}(?=\s*(?P<lower>[a-z])?)")
 _POWER = re.compile(r"\^(?P<exponent>[23])(?!\d)")
 _ENDS_AMOUNT = re.compile(r"[\d%°$€£¥₹]")
 _BEGINS_AMOUNT = re.compile(r"[\d$€£¥₹]")
+_CLOCK = r"(?:[ap]\.?m\.?|\d:\d\d|noon|midnight)"
+_SPANS = tuple(
+    (re.compile(f"{before}$", re.I), re.compile(after, re.I))
+    for before, after in (
+        (_CLOCK, r" ?(?:\d{1,2}(?::\d\d)?(?: ?[ap]\.?m|(?<=:\d\d))|noon|midnight)"),
+        (r"(?<![\d.,$])\d\d?", r" ?\d{1,2}(?::\d\d)? ?[ap]\.?m(?!\w)"),
+        (r"\d ?(?:°[CF]?|%)", r" ?-?\d{1,3}(?:\.\d{1,2})? ?[°%]"),
+        (r"[$€£]\d[\d,.]{0,12} ?(?:[kmb]n?|[mb]illion)?", r"[$€£]\d"),
+        (rf"(?:{MONTHS})[a-z]*\.? \d\d?(?:st|nd|rd|th)?", rf" ?(?:{MONTHS})"),
+    )
+)
+"""What stands before and behind a dash that is read as "to": two of a kind."""
+_ORDER = re.compile(r"#[A-Z]{1,4}-?\d")
+_PATH = re.compile(r"[A-Za-z]{2} > [A-Za-z]{2}")
 _LINES = re.compile(r"[ \n]*\n[ \n]*")
 _NUMBER_STARTS = frozenset("0123456789$€£¥₹+-.('")
 _MARKS = {",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 4}
@@ -35,7 +49,7 @@ _SIGNS_SAID = {
     "&": "and", "+": "plus", "=": "equals", "%": "percent", "@": "at", "<": "less than",
     ">": "greater than", "≤": "at most", "≥": "at least", "±": "plus or minus", "≠": "is not",
     "√": "the square root of", "∞": "infinity", "°": "degrees", "$": "dollars", "€": "euros",
-    "£": "pounds", "¥": "yen", "₹": "rupees",
+    "£": "pounds", "¥": "yen", "₹": "rupees", "¢": "cents",
 }  # fmt: skip
 
 
@@ -123,6 +137,9 @@ class _Reader:
         char = text[position]
         if char == " ":
             return position + 1
+        if char in "-–—" and self._spans(position):
+            self._add("to", position + 1)
+            return position + 1
         lower = _LOWER_WORD.match(text, position)
         if lower is not None:
             self._add(lower.group(), lower.end())
@@ -139,6 +156,16 @@ class _Reader:
             self._add(self._say_word(word.group()), word.end())
             return word.end()
         return self._read_sign(char, position)
+
+    def _spans(self, position: int) -> bool:
+        """Whether a dash here stands between two times, dates or amounts: "9 AM – 5 PM"."""
+        before, behind = self._text[max(0, position - 24) : position], position + 1
+        if before.endswith(" ") != self._text.startswith(" ", behind):
+            return False
+        before = before.rstrip(" ")
+        return any(
+            first.search(before) and last.match(self._text, behind) for first, last in _SPANS
+        )
 
     def _add(self, words: str, end: int) -> None:
         for word in words.split():
@@ -187,8 +214,10 @@ class _Reader:
             self._mark(char)
         elif char in "-–" and _ENDS_AMOUNT.match(before) and _BEGINS_AMOUNT.match(after):
             self._add("to", position + 1)
-        elif char in _PAUSES or (
-            char == "-" and before == after == " " and not self._is_sum(position)
+        elif (
+            char in _PAUSES
+            or _PATH.match(text, max(0, position - 3))
+            or (char == "-" and before == after == " " and not self._is_sum(position))
         ):
             if not self._marked:
                 self._mark(",")
@@ -205,13 +234,14 @@ class _Reader:
         if char == "/":
             return self._say_slash(before, after, position)
         if char == "~":
-            return "about" if after.isdigit() else ""
+            return "about" if _BEGINS_AMOUNT.match(self._text[position + 1 :].lstrip()) else ""
         if char == "^":
             return "to the power of" if after.isalnum() else ""
         if char == "#":
             if before.isalpha():
                 return "sharp"
-            return "number" if after.isdigit() else "hashtag" if after.isalpha() else ""
+            numbered = after.isdigit() or _ORDER.match(self._text, position)
+            return "number" if numbered else "hashtag" if after.isalpha() else ""
         return ""
 
     def _say_slash(self, before: str, after: str, position: int) -> str:

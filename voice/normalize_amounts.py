@@ -12,7 +12,15 @@ from functools import lru_cache
 from babel.numbers import get_currency_name
 from babel.units import format_unit
 
-from voice.normalize_numbers import NUMBER, Rule, cardinal, integer, is_one
+from voice.normalize_numbers import (
+    FRACTION,
+    NUMBER,
+    Rule,
+    cardinal,
+    integer,
+    is_one,
+    say_fraction,
+)
 
 _SIGNS = {
     "$": ("dollar", "dollars", "cent", "cents"),
@@ -46,10 +54,14 @@ _UNITS = {
     "mi": "length-mile",
     "yd": "length-yard",
     "ft": "length-foot",
+    "sq ft": "area-square-foot",
+    "ft^2": "area-square-foot",
     '"': "length-inch",
     "kg": "mass-kilogram",
     "g": "mass-gram",
     "mg": "mass-milligram",
+    "mcg": "mass-microgram",
+    "μg": "mass-microgram",
     "lb": "mass-pound",
     "lbs": "mass-pound",
     "oz": "mass-ounce",
@@ -60,6 +72,8 @@ _UNITS = {
     "ml": "volume-milliliter",
     "mL": "volume-milliliter",
     "gal": "volume-gallon",
+    "qt": "volume-quart",
+    "fl oz": "volume-fluid-ounce",
     "tbsp": "volume-tablespoon",
     "tsp": "volume-teaspoon",
     "km^2": "area-square-kilometer",
@@ -85,6 +99,8 @@ _UNITS = {
     "h": "duration-hour",
     "hr": "duration-hour",
     "hrs": "duration-hour",
+    "wk": "duration-week",
+    "wks": "duration-week",
     "yr": "duration-year",
     "yrs": "duration-year",
     "W": "power-watt",
@@ -112,6 +128,8 @@ _UNITS = {
 """Written unit → CLDR unit. "in" is missing: "be there at 5 in the morning"."""
 
 
+_MEASURED = r"(?=[.,;:)]|$| (?:tall|long|wide|high|deep|by|and|x)\b)"
+"""What "in" stands before as a unit: "6 ft 2 in the air" has none."""
 _UNIT = "|".join(re.escape(symbol) for symbol in sorted(_UNITS, key=len, reverse=True))
 
 
@@ -138,6 +156,22 @@ def _say_feet(match: re.Match[str]) -> str:
     return (
         said if inches == 0 else f"{said} {integer(inches)} {'inch' if inches == 1 else 'inches'}"
     )
+
+
+def _say_part_of_measure(match: re.Match[str]) -> str | None:
+    said = say_fraction(match)
+    return said and f"{said} {_unit_name(match['unit'], match['whole'] is None)}"
+
+
+def _say_hours(match: re.Match[str]) -> str:
+    hours, minutes = match["hours"], match["minutes"]
+    said = f"{cardinal(hours)} {_unit_name('h', is_one(hours))}"
+    return f"{said} {cardinal(minutes)} {_unit_name('min', is_one(minutes))}"
+
+
+def _say_cents(match: re.Match[str]) -> str:
+    name = " cent" if is_one(match["number"]) else " cents"
+    return cardinal(match["number"]) + name + _per(match)
 
 
 def _say_money(match: re.Match[str]) -> str:
@@ -205,7 +239,12 @@ AMOUNT_RULES: tuple[Rule, ...] = (
         re.compile(rf"{_SIGN}(?P<number>\d[\d,]{{0,20}}\.\d\d) (?P<name>dollars?|euros?)(?!\w)"),
         _say_dollars_written_out,
     ),
+    (re.compile(rf"(?P<number>{NUMBER}) ?¢{_PER}"), _say_cents),
     (re.compile(r"(?P<feet>\d{1,2})'(?P<inches>\d{1,2})(?:\"|'')?(?!\w)"), _say_feet),
+    (re.compile(r"(?P<feet>\d{1,2})' (?P<inches>\d{1,2})(?:\"|'')"), _say_feet),
+    (re.compile(rf"(?P<feet>\d{{1,2}}) ?ft\.? (?P<inches>\d{{1,2}}) ?in{_MEASURED}"), _say_feet),
+    (re.compile(r"(?P<hours>\d{1,3}) ?h ?(?P<minutes>\d{1,2}) ?m(?:in)?(?!\w)"), _say_hours),
+    (re.compile(rf"{FRACTION} ?(?P<unit>{_UNIT})(?![\w^])"), _say_part_of_measure),
     (re.compile(rf"{_SIGN}(?P<number>{NUMBER}) ?%"), _say_percent),
     (re.compile(rf"{_SIGN}(?P<number>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w^]){_PER}"), _say_measure),
 )

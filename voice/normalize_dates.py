@@ -30,9 +30,13 @@ _YEAR_CUES = frozenset(
         "circa",
     }
 )
+_YEAR_BEFORE = re.compile(r"(?<!\d)(?:1[1-9]|20)\d\d(?: to|,? and|,? or|,) $")
 _FIRST_YEAR, _LAST_YEAR = 1100, 2099
 _FIRST_OWN_YEAR = 2010
 """From here on a number is said like a year even where nothing shows that it is one."""
+
+MONTHS = "Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec"
+"""How their names begin."""
 
 _HALF = r"(?P<half>[aApP])(?:\.[ ]?|[ ]?)(?:[mM]\.(?=[ ]?[a-z0-9,;:?!-])|[mM](?![\w']))"
 """a.m. or p.m.; its last full stop stays behind where it may also end the sentence."""
@@ -94,6 +98,8 @@ def _say_month_first(match: re.Match[str]) -> str | None:
     if not 1 <= day <= 31:
         return None
     said = _day_of_month(_month_number(match["month"]), day)
+    if match["last"]:
+        said += " to " + ordinal(int(match["last"]))
     return f"{said}, {year(int(match['year']))}" if match["year"] else said
 
 
@@ -115,6 +121,16 @@ def _say_weekday(match: re.Match[str]) -> str:
     return str(get_day_names("wide", locale="en")[number]) + ","
 
 
+def _say_days(match: re.Match[str]) -> str:
+    names = {str(name)[:3]: str(name) for name in get_day_names("wide", locale="en").values()}
+    return f"{names[match['first'][:3]]} to {names[match['last'][:3]]}"
+
+
+def _say_months(match: re.Match[str]) -> str:
+    first, last = _month_number(match["first"]), _month_number(match["last"])
+    return f"{_month_name(first)} to {_month_name(last)}"
+
+
 def _say_years(match: re.Match[str]) -> str:
     last = match["last"]
     return f"{year(int(match['first']))} to {year(int(last))}"
@@ -124,7 +140,8 @@ def _say_year(match: re.Match[str]) -> str | None:
     number = int(match.group())
     if _FIRST_OWN_YEAR <= number <= _LAST_YEAR:
         return year(number)
-    cued = previous_word(match) in _YEAR_CUES
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    cued = previous_word(match) in _YEAR_CUES or _YEAR_BEFORE.search(before) is not None
     return year(number) if cued and _FIRST_YEAR <= number <= _LAST_YEAR else None
 
 
@@ -133,6 +150,8 @@ def _say_decade(match: re.Match[str]) -> str | None:
     if not century and previous_word(match) != "the" and not match.group().startswith("'"):
         return None  # "30s" is seconds.
     if decade == 0:
+        if century and 10 < int(century) < 20:
+            return integer(int(century)) + " hundreds"
         return year(int(century + "00")) + "s" if century and century[1] == "0" else None
     said = integer(decade).removesuffix("y") + "ies" if decade > 10 else "tens"
     return f"{integer(int(century))} {said}" if century else said
@@ -175,12 +194,20 @@ def date_rules() -> tuple[Rule, ...]:
     )
     day = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\w:%°]|[.,/]\d)"
     then_year = r"(?:,? (?P<year>\d{4})(?![\w:%]|[.,]\d))?"
-    weekday = "(?P<weekday>" + "|".join(_abbreviated_days().values()) + r")\.,?(?= )"
+    last = r"(?: ?[-–—] ?(?P<last>[1-3]?\d)(?:st|nd|rd|th)?(?![\w:%°/]|[.,/]\d))?"
+    days = "(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+    months = "|".join([*names, *(name[:3] for name in names), "Sept"])
+    dated = rf"(?:{MONTHS}|\d{{1,2}}(?:st|nd|rd|th|:\d\d| ?[ap]\.?m| (?:{MONTHS})))"
+    weekday = (
+        r"(?P<weekday>Tues|Thurs?|"
+        + "|".join(_abbreviated_days().values())
+        + rf")(?:\.,?(?= )|,?(?= {dated}))"
+    )
     return (
         (
             re.compile(
-                r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"
-                r"(?:[T ](?P<hour>\d\d:\d\d)(?::\d\d(?:\.\d{1,9})?)?Z?)?(?![\w:-])"
+                r"(?P<year>\d{4})(?P<sign>[-/])(?P<month>\d\d)(?P=sign)(?P<day>\d\d)"
+                r"(?:[T ](?P<hour>\d\d:\d\d)(?::\d\d(?:\.\d{1,9})?)?Z?)?(?![\w:/-])"
             ),
             _say_iso,
         ),
@@ -188,11 +215,26 @@ def date_rules() -> tuple[Rule, ...]:
             re.compile(r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d\d)(?![\d/])"),
             _say_slashed,
         ),
-        (re.compile(rf"{month} {day}{then_year}"), _say_month_first),
+        (
+            re.compile(
+                r"(?P<month>\d{1,2})(?P<sign>[.-])(?P<day>\d{1,2})(?P=sign)(?P<year>\d{4})(?![\w-]|\.\d)"
+            ),
+            _say_slashed,
+        ),
+        (re.compile(rf"{month} {day}{last}{then_year}"), _say_month_first),
         (re.compile(rf"{day} (?:of )?{month}{then_year}"), _say_day_first),
         (re.compile(rf"{month},? (?P<year>\d{{4}})(?![\w:%]|[.,]\d)"), _say_month_year),
+        (re.compile(rf"(?P<first>{days}) ?[-–—] ?(?P<last>{days})(?!\w)"), _say_days),
+        (
+            re.compile(rf"(?P<first>{months})\.? ?[-–—] ?(?P<last>{months})\.?(?!\w| \d{{1,2}}\b)"),
+            _say_months,
+        ),
         (re.compile(weekday), _say_weekday),
         (_TIME, _say_time),
+        (
+            re.compile(rf"(?P<hour>\d{{1,2}})\.(?P<minute>[0-5]\d)(?P<second>(?!))?[ ]?{_HALF}"),
+            _say_time,
+        ),
         (re.compile(rf"(?P<hour>\d{{1,2}})[ ]?{_HALF}"), _say_hour),
         (re.compile(r"\d{1,4}:\d{1,4}(?![\w:])"), _say_score),
         (
@@ -200,7 +242,7 @@ def date_rules() -> tuple[Rule, ...]:
             _say_years,
         ),
         (re.compile(r"'?(?P<century>\d\d)?(?P<decade>\d0)'?s(?!\w)"), _say_decade),
-        (re.compile(r"\d{4}(?![\w,%°/:-]|\.\d| ?[%°€$£])"), _say_year),
+        (re.compile(r"\d{4}(?![\w%°/:-]|[.,]\d| ?[%°€$£])"), _say_year),
     )
 
 

@@ -56,7 +56,7 @@ _MARKUP = re.compile(
 )
 
 
-SIGNS = "—–€£¥₹°±≤≥≠√∞"
+SIGNS = "—–€£¥₹¢°±≤≥≠√∞"
 """The characters outside ASCII that are left standing besides letters and their accents."""
 
 

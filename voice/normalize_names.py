@@ -6,8 +6,9 @@ Also the home of the abbreviations whose full stop ends no sentence, which `voic
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from voice.normalize_numbers import Rule, digits, integer
+from voice.normalize_numbers import Rule, digits, integer, ordinal
 
 TITLES = {
     "Mr": "mister",
@@ -34,6 +35,9 @@ TITLES = {
     "cf": "compare",
     "approx": "approximately",
     "ca": "about",
+    "ext": "extension",
+    "tel": "telephone",
+    "Tel": "telephone",
     "Fig": "figure",
     "fig": "figure",
     "Vol": "volume",
@@ -73,6 +77,12 @@ _SAID_AS_WORDS = frozenset((
 ))  # fmt: skip
 _SPELLED_THOUGH_PRONOUNCEABLE = frozenset({"ASAP", "AARP", "UCLA", "IEEE", "ISBN", "USSR", "AIIM"})
 _SAID_OTHERWISE = {"OK": "okay", "SQL": "sequel", "w/o": "without", "w/": "with"}
+_NO_NAMES = frozenset({"the", "an", "a", "your", "my", "his", "her", "this", "no", "and", "or"})
+_MONARCHS = frozenset((
+    "Henry", "Louis", "Charles", "George", "Edward", "Richard", "William", "James", "Elizabeth",
+    "Philip", "Frederick", "Catherine", "Nicholas", "Alexander", "Napoleon", "Paul", "Benedict",
+    "Pius", "Leo", "Gregory", "Ramses",
+))  # fmt: skip
 _WORDS_OF_ADDRESSES = frozenset(
     {"com", "org", "net", "edu", "gov", "info", "biz", "app", "dev", "mil"}
 )
@@ -145,6 +155,26 @@ def _say_ending(match: re.Match[str]) -> str:
     return ENDINGS[match["short"]]
 
 
+def _say_street(match: re.Match[str]) -> str | None:
+    before = match.string[max(0, match.start() - 64) : match.start()].split()
+    named = before and (before[-1][0].isupper() or before[-1][0].isdigit())
+    # Only behind a house's number is "Dr" no doctor.
+    housed = any(word[0].isdigit() for word in before[-4:-1])
+    said = {**ENDINGS, "Dr": "drive", "St": "street"}[match["short"]]
+    return said if named and (housed or said != "drive") else None
+
+
+def _say_roman(match: re.Match[str]) -> str | None:
+    before = match.string[max(0, match.start() - 64) : match.start()].split()[-1]
+    if not before[0].isupper() or before.lower() in _NO_NAMES:
+        return None
+    ones = {"I": 1, "V": 5, "X": 10}
+    values = [ones[letter] for letter in match.group()]
+    less = sum(2 * one for one, following in pairwise(values) if one < following)
+    number = sum(values) - less
+    return f"the {ordinal(number)}" if before in _MONARCHS else integer(number)
+
+
 def _say_drive_or_street(match: re.Match[str]) -> str:
     return {"Dr": "drive", "St": "street"}[match["short"]]
 
@@ -177,6 +207,9 @@ NAME_RULES: tuple[Rule, ...] = (
     (re.compile(r"w/o(?!\w)"), _say_alike),
     (re.compile(r"w/(?= )"), _say_alike),
     (re.compile(rf"(?<=[a-z] )(?P<short>Dr|St)(?:{_FOLLOWED}|(?=\.\s*$))"), _say_drive_or_street),
+    (re.compile(r"(?<=\w )(?P<short>St|Ave|Blvd|Rd|Ln)(?=,| [a-z]|\.?\s*$)"), _say_street),
+    (re.compile(r"(?<=\w )(?P<short>Dr)(?=,|\s*$)"), _say_street),
+    (re.compile(r"(?<=[a-z] )(?=[IVX]{2})X{0,2}(?:IX|IV|V?I{0,3})(?!\w|['-]\w|\.\w)"), _say_roman),
     (re.compile(rf"(?P<short>{_any_of(TITLES)})\.(?=\s*\S)"), _say_title),
     (re.compile(rf"(?P<short>{_any_of(ENDINGS)})(?:{_FOLLOWED}|(?=\.))"), _say_ending),
     (re.compile(r"No\.(?= ?\d)"), lambda match: "number"),

@@ -21,10 +21,18 @@ NUMBER = (
 )
 """A written number: thousands separated by commas or not at all, a decimal point."""
 
+FRACTION = r"(?:(?P<whole>\d{1,6})(?:-| {1,2}))?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"
+
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LONGEST_CARDINAL = 15
 _LONGEST_BARE_CARDINAL = 6
 _CODE_CUES = frozenset({"code", "pin", "extension", "ext", "zip", "flight", "call", "dial", "text"})
+_TOLD_CODE = re.compile(
+    r"(?:\b(?:code|pin|passcode|password|postcode)(?: number)? (?:is|was):?"
+    r"|\bend(?:ing|s) in|\btext \w+ to|(?-i:, [A-Z]{2}))\W{0,3}$",
+    re.I,
+)
+"""Before four to six digits that are said one by one: "your code is 483920", "Reno, NV 89501"."""
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 100})
 _LAST_WORD = re.compile(r"([^\W\d_]+)[^\w]*$")
 
@@ -94,8 +102,11 @@ def _say_number(match: re.Match[str]) -> str:
     text = match["number"]
     sign = "minus " if match["sign"] else ""
     bare = text.isdigit()
+    before = match.string[max(0, match.start() - 32) : match.start()]
     if bare and 1 < len(text) <= 6 and previous_word(match) in _CODE_CUES:
         return sign + digits(text)
+    if bare and 4 <= len(text) <= 6 and _TOLD_CODE.search(before):
+        return digits(text)
     if bare and len(text) > _LONGEST_BARE_CARDINAL and not text.endswith("000"):
         return sign + digits(text)
     return sign + cardinal(text)
@@ -105,7 +116,8 @@ def _say_ordinal(match: re.Match[str]) -> str:
     return ordinal(int(match["number"].replace(",", "")))
 
 
-def _say_fraction(match: re.Match[str]) -> str | None:
+def say_fraction(match: re.Match[str]) -> str | None:
+    """A match of `FRACTION`: "2 1/2" → "two and a half"; None where it is none."""
     above, below = int(match["above"]), int(match["below"])
     if below not in _DENOMINATORS or above >= below or above == 0:
         return None
@@ -139,7 +151,7 @@ def _say_groups(match: re.Match[str]) -> str | None:
 
 
 def _say_always(match: re.Match[str]) -> str:
-    return "twenty four seven"
+    return " ".join(integer(int(part)) for part in match.group().split("/"))
 
 
 def _say_times(match: re.Match[str]) -> str:
@@ -159,7 +171,7 @@ def _say_range(match: re.Match[str]) -> str:
 
 
 def _say_scaled(match: re.Match[str]) -> str:
-    scale = {"k": "thousand", "M": "million", "B": "billion", "bn": "billion"}[match["scale"]]
+    scale = {"k": "thousand", "M": "million", "bn": "billion", "B": "billion"}[match["scale"]]
     return f"{cardinal(match['number'])} {scale}"
 
 
@@ -168,6 +180,8 @@ _PHONES = (
     r"(?:1[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?![\w-])",
     r"(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}(?![\w-])",
     r"\d{3}-\d{4}(?![\w-])",
+    r"(?<!\d )\(?0\d{1,4}\)?(?: \d{3,6}){1,3}(?![\w-]|[.,:]\d)",
+    r"1-8\d\d(?=-[A-Z])",
     r"\d{4}(?:[ -]\d{4}){2,5}(?![\w-])",
     r"\d{1,12}(?:-\d{1,12}){2,8}(?![\w-])",
 )
@@ -175,10 +189,10 @@ _PHONES = (
 PHONE_RULES: tuple[Rule, ...] = tuple((re.compile(phone), _say_groups) for phone in _PHONES)
 
 FRACTION_RULES: tuple[Rule, ...] = (
-    (re.compile(r"24/7(?!\d)"), _say_always),
+    (re.compile(r"(?:24/7|50/50|20/20)(?!\d)"), _say_always),
     (
-        re.compile(r"(?:(?P<whole>\d{1,6})[ -])?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"),
-        _say_fraction,
+        re.compile(FRACTION),
+        say_fraction,
     ),
 )
 
@@ -190,7 +204,7 @@ NUMBER_RULES: tuple[Rule, ...] = (
         _say_ordinal,
     ),
     (re.compile(rf"(?P<number>{NUMBER})(?:-|–| – )(?=[$€£]?\d)"), _say_range),
-    (re.compile(rf"(?P<number>{NUMBER}) ?x(?= ?\d)"), _say_times),
-    (re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|B|bn)(?!\w)"), _say_scaled),
+    (re.compile(rf"(?P<number>{NUMBER})(?: ?x(?= ?\d)|x(?!\w))"), _say_times),
+    (re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|bn|(?<=\.\d)B)(?!\w)"), _say_scaled),
     (re.compile(rf"(?P<sign>(?<![\w)])-)?(?P<number>{NUMBER})"), _say_number),
 )

@@ -186,6 +186,7 @@ class Session:
         self._conversation.options = options
         self._ears.configure(self.options)
         if options.turn_detection != before.turn_detection:
+            # The ears have dropped the turn that was under way; nobody is to wait for its end.
             self._do(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:

@@ -22,6 +22,7 @@ class Reply:
             same.
         text: All text of the reply so far, as it is shown and kept.
         pending: Ids of calls that run here and have not answered.
+        asked_at: How long the text was when the model was asked last.
         results: What this reply's tools have answered.
         calls_made: Over all rounds of the tool loop.
         segments: How many have been spoken, those among them that are not part of the text.
@@ -41,6 +42,7 @@ class Reply:
     options: SessionOptions
     origin: str = ""
     text: str = ""
+    asked_at: int = 0
     pending: set[str] = field(default_factory=set)
     results: list[str] = field(default_factory=list)
     calls_made: int = 0
@@ -103,7 +105,12 @@ class Reply:
         )
 
     def segment(self, piece: str) -> Segment:
-        """Make a piece part of the reply; it carries the white space before it."""
+        """Make a piece part of the reply; it carries the white space before it.
+
+        The first of another answer, behind a tool's result, carries none of its own.
+        """
+        if len(self.text) == self.asked_at and not piece[:1].isspace():
+            piece = f" {piece}"
         shown = piece if self.text else piece.lstrip()
         self.text += shown
         return self._segment(shown, spoken(shown))

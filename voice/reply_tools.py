@@ -52,6 +52,11 @@ class ToolCalls:
         self._origin = ""
         self._joined: dict[str, str] = {}
 
+    @property
+    def owe(self) -> bool:
+        """Whether something was said to take longer, and its outcome is still to be told."""
+        return bool(self._unfinished)
+
     def origin(self) -> str | None:
         """The first of the user's messages since the user last heard the agent; None if none."""
         origin = None

@@ -114,8 +114,8 @@ class Replying:
                 return self.speech_failed(event)
             case AudioSent(reply_id):
                 return self.audio_sent(reply_id)
-            case AudioPlayed(reply_id):
-                return self.audio_played(reply_id)
+            case AudioPlayed():
+                return self.audio_played(event)
 
     def start(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Begin a reply by asking the model."""
@@ -159,9 +159,11 @@ class Replying:
             withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
         """
         reply, self.current = self.current, None
-        self._cut = reply or next(reversed(self._speaking.playing), None)
-        if withdraw and self._cut is not None:
-            self._speaking.withdraw(self._cut)
+        cut = reply or next(reversed(self._speaking.playing), None)
+        if withdraw and cut is not None:
+            self._speaking.withdraw(cut)
+        # A second cough over nothing leaves what the first has stopped to go on with.
+        self._cut = cut or self._cut
         out = self._speaking.stop()
         if reply is not None:
             out += [StopGenerating(reply.reply_id), *self._speaking.break_off(reply)]
@@ -178,7 +180,7 @@ class Replying:
         if not cut.closed:
             return self.start(turn_id, options)
         rest = self._speaking.unheard(cut)
-        return self.say(rest, turn_id, options) if rest.strip() else []
+        return self.say(rest, turn_id, options) if rest.strip() else self.hang_up()
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
@@ -214,7 +216,7 @@ class Replying:
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if calls:
             return out + self._call(reply, calls)
-        if not reply.text:
+        if len(reply.text) == reply.asked_at:
             message = "the model's answer is empty"
             return out + self.model_failed(ModelFailed(reply.reply_id, message, malformed=True))
         return out + self._close(reply)
@@ -291,9 +293,9 @@ class Replying:
         self._speaking.sounds_on(reply)
         return [self._ended(reply, status, reason), *self.hang_up()]
 
-    def audio_played(self, reply_id: str) -> list[Command]:
-        """The user has heard all of the reply."""
-        return self.hang_up() if self._speaking.played(reply_id) else []
+    def audio_played(self, event: AudioPlayed) -> list[Command]:
+        """The user has heard all of the reply that will sound."""
+        return self.hang_up() if self._speaking.played(event) else []
 
     def speaking_stopped(self, event: SpeakingStopped) -> None:
         """Keep of an interrupted reply what was heard."""
@@ -324,6 +326,7 @@ class Replying:
 
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
+        reply.asked_at = len(reply.text)
         options = reply.options
         choice = options.tool_choice
         if reply.calls_made:

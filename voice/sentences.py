@@ -40,6 +40,13 @@ _NO_BREAK_AFTER = frozenset((
 ))  # fmt: skip
 """Words with which a number or a date goes on: "one hundred and five", "Friday, November 27"."""
 
+_MONTH = re.compile("(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)")
+_DATED = frozenset((
+    "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec",
+    "Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun",
+))  # fmt: skip
+"""Months and days that a date goes on behind: "Nov. 30", "Fri. morning", "Tue. Nov. 24"."""
+
 _NO_CUT = 0
 _UNKNOWN_YET = -1
 
@@ -141,6 +148,8 @@ def _sentence_end(match: re.Match[str]) -> int:
     if match["full"] == ".":
         if stem in TITLES or _is_list_number(text, stem, match.start()):
             return _NO_CUT
+        if stem in _DATED:
+            return _date_end(text, end)
         if stem not in ENDINGS and stem != "No" and not _INITIALS.fullmatch(token):
             return end
     follows = _following(text, end)
@@ -151,6 +160,13 @@ def _sentence_end(match: re.Match[str]) -> int:
     # Initials before a capital are part of a name: "J. Smith", "the U.S. Army".
     initials = _INITIALS.fullmatch(token) and token.lower() not in ("a.m.", "p.m.", "i.")
     return end if follows.isupper() and not initials else _NO_CUT
+
+
+def _date_end(text: str, end: int) -> int:
+    rest = text[end:].lstrip()
+    if len(rest) < 3 and not rest[:1].isdigit():
+        return _UNKNOWN_YET
+    return _NO_CUT if rest[0].isdigit() or rest[0].islower() or _MONTH.match(rest) else end
 
 
 def _is_list_number(text: str, stem: str, end: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from voice.dialogue import Dialogue
 from voice.events import ReplyText
 from voice.reply import Reply
-from voice.turns import Command, Emit, Speak, SpeakingStopped, StopSpeaking
+from voice.turns import AudioPlayed, Command, Emit, Speak, SpeakingStopped, StopSpeaking
 
 KEPT_WITHDRAWN = 8
 
@@ -59,9 +59,12 @@ class Speaking:
         if reply.options.speak and reply.segments:
             self._playing[reply.reply_id] = reply
 
-    def played(self, reply_id: str) -> bool:
-        """The user has heard all of a reply; whether it was one that sounded."""
-        return self._playing.pop(reply_id, None) is not None
+    def played(self, event: AudioPlayed) -> bool:
+        """The user has heard all of a reply that will sound; whether it was one that sounded."""
+        reply = self._playing.pop(event.reply_id, None)
+        if reply is not None and reply.text and event.heard is not None:
+            self.heard(reply.item_id, event.heard)
+        return reply is not None
 
     def stop(self) -> list[Command]:
         """Stop all that sounds of complete replies; `stopped` follows for each."""

@@ -188,9 +188,10 @@ class AudioSent:
 
 @dataclass(frozen=True, slots=True)
 class AudioPlayed:
-    """All audio of a reply has been played."""
+    """All audio of a reply has been played; ``heard`` is what was, where that is not all of it."""
 
     reply_id: str
+    heard: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
