@@ -64,8 +64,11 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
 
     Args:
         model: What to write.
-        directory: Made when missing.
+        directory: Made when missing; weights that lie in it are replaced.
         dtype: Of the parameters on disk.
+
+    Raises:
+        OSError: A file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     model.config.save(directory)
@@ -76,7 +79,15 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
         for part, piece in zip(parts, pieces, strict=True):
             # Cloned, as safetensors writes no two tensors that share memory.
             tensors[part.name] = piece.clone()
-    save_file(tensors, str(directory / "model.safetensors"), metadata={"format": "pt"})
+    file = directory / "model.safetensors"
+    try:
+        save_file(tensors, str(file), metadata={"format": "pt"})
+    except SafetensorError as error:
+        raise OSError(f"{file}: {error}") from error
+    # An index would be read before the file, and the weights that it names are older.
+    for old in directory.glob("model*.safetensors*"):
+        if old != file:
+            old.unlink()
 
 
 class _Shards:
