@@ -41,7 +41,8 @@ def usable_device(name: torch.device | str) -> torch.device:
     """
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        # Bringing the number back needs a device that computes.
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         told = f"device: got {str(name)!r}, which cannot be used here: {reason}"

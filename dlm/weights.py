@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from dlm.families.family import QWEN, Part
 from dlm.families.registry import recognise
+from dlm.hub import placed
 from dlm.model import Transformer
 
 SCALE = "_scale"
@@ -133,12 +133,8 @@ class _Shards:
 
 @contextmanager
 def _opened(directory: Path) -> Iterator[_Shards]:
-    index = directory / "model.safetensors.index.json"
-    placed: dict[str, str] | None = None
-    files = ["model.safetensors"]
-    if index.is_file():
-        placed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        files = sorted(set(placed.values()))
+    place = placed(directory)
+    files = ["model.safetensors"] if place is None else sorted(set(place.values()))
     with ExitStack() as stack:
         where: dict[str, Any] = {}
         for file in files:
@@ -150,7 +146,7 @@ def _opened(directory: Path) -> Iterator[_Shards]:
             except SafetensorError as error:
                 raise ValueError(f"{path}: {error}") from error
             for name in shard.keys():  # noqa: SIM118
-                if name in where or (placed is not None and placed.get(name) != file):
+                if name in where or (place is not None and place.get(name) != file):
                     raise ValueError(f"{path}: got weight {name}, which the index puts elsewhere")
                 where[name] = shard
         yield _Shards(directory, where)

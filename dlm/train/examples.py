@@ -296,7 +296,8 @@ def _keys(where: str, message: Row, known: set[str]) -> None:
 
 def _content(where: str, raw: Any) -> str:
     if isinstance(raw, list):
-        raw = " ".join(
+        # As a server joins them.
+        raw = "\n".join(
             _text(f"{where}[{i}].text", _object(f"{where}[{i}]", part).get("text"))
             for i, part in enumerate(raw)
         )

@@ -30,8 +30,9 @@ def test_a_device_that_is_not_there_is_told() -> None:
     assert placement.usable_device("cpu") == CPU
     with pytest.raises(ValueError, match=r"device: got 'gpu', which cannot be used here: Expected"):
         placement.usable_device("gpu")
-    with pytest.raises(ValueError, match=r"device: got 'cuda:99', which cannot be used here: "):
-        placement.usable_device("cuda:99")
+    for name in ("cuda:99", "meta"):
+        with pytest.raises(ValueError, match=f"device: got '{name}', which cannot be used here: "):
+            placement.usable_device(name)
 
 
 @pytest.mark.parametrize(("fast", "dtype"), [(True, torch.int8), (False, torch.float32)])

@@ -31,6 +31,13 @@ def rewrite(checkpoint: Path, changed: dict[str, Tensor]) -> None:
     save_file(changed, checkpoint / "model.safetensors")
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"weight_map": {"a": 3}}'])
+def test_an_index_that_is_malformed_is_named(checkpoint: Path, text: str) -> None:
+    (checkpoint / "model.safetensors.index.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"model\.safetensors\.index\.json: "):
+        load_model(checkpoint)
+
+
 def test_weights_that_are_replaced_leave_no_shards(checkpoint: Path) -> None:
     write(tensors(checkpoint), checkpoint, 50_000)
     assert (checkpoint / "model.safetensors.index.json").is_file()

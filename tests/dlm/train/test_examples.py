@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from dlm.server.body import read as read_body
+from dlm.server.reading import chat_requests
+from dlm.server.requests import ChatRequest
 from dlm.train.batches import encode_row
 from dlm.train.examples import ExampleError, read, row_of
 from tests.dlm.tiny import template
@@ -105,6 +108,14 @@ def test_what_is_null_is_not_given() -> None:
         {"name": "stop", "description": "", "parameters": {"type": "object", "properties": {}}}
     ]
     assert row_of({"messages": hello, "tools": None})["tools"] == []
+
+
+def test_parts_of_a_text_are_joined_as_a_server_joins_them() -> None:
+    parts = [{"type": "text", "text": "two seats"}, {"type": "text", "text": "for hamlet"}]
+    made = edited(lambda m: m["messages"][1].update(content=parts))
+    body = json.dumps({"model": "m", "messages": made["messages"]}).encode()
+    (request,) = chat_requests(read_body(ChatRequest, body))
+    assert row_of(made)["messages"][0]["content"] == request.turns[1].content
 
 
 def test_an_argument_that_may_be_null_may_be_null() -> None:
