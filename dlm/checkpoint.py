@@ -14,7 +14,7 @@ from dlm.families.registry import recognise
 from dlm.hub import find
 from dlm.int8 import round_weights
 from dlm.model import Transformer
-from dlm.placement import best_device, best_dtype
+from dlm.placement import best_device, best_dtype, usable_device
 from dlm.template import Template
 from dlm.tokenizer import Tokenizer
 from dlm.weights import load_model
@@ -51,11 +51,11 @@ def load_checkpoint(
     Raises:
         FileNotFoundError: A file is missing, or a repository cannot be had.
         ValueError: The checkpoint is of no known family or malformed, or int8 is wanted on another
-            device than a CPU; the text says how.
+            device than a CPU, or there is no such device; the text says how.
     """
     directory = find(checkpoint)
     family, config = recognise(directory)
-    place = best_device() if device is None else torch.device(device)
+    place = best_device() if device is None else usable_device(device)
     dialect: Dialect
     if family.model_type == MODEL_TYPE:
         dialect = Template(Tokenizer.load(directory))

@@ -23,6 +23,7 @@ def find(checkpoint: str | Path) -> Path:
     Raises:
         FileNotFoundError: There is no such directory; or the repository is not in the cache and the
             hub cannot give it.
+        ValueError: The copy in the cache is malformed.
     """
     directory = Path(checkpoint).expanduser()
     if directory.is_dir():
@@ -45,14 +46,30 @@ def _cached(name: str) -> Path | None:
     return directory if _complete(directory) else None
 
 
+def placed(directory: Path) -> dict[str, str] | None:
+    """Which file of a checkpoint holds each weight; None where no index tells.
+
+    Raises:
+        ValueError: The index is malformed.
+    """
+    index = directory / "model.safetensors.index.json"
+    if not index.is_file():
+        return None
+    try:
+        told = json.loads(index.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{index}: {error}") from error
+    files = told.get("weight_map") if isinstance(told, dict) else None
+    if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
+        raise ValueError(f"{index}: got no weight_map, expected the file of each weight")
+    return files
+
+
 def _complete(directory: Path) -> bool:
     """Whether a snapshot, which may be of a download that broke off, has config and weights."""
-    index = directory / "model.safetensors.index.json"
-    files = {"config.json", "model.safetensors"}
-    if index.is_file():
-        placed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        files = {"config.json", *placed.values()}
-    return all((directory / file).is_file() for file in files)
+    where = placed(directory)
+    files = {"model.safetensors"} if where is None else set(where.values())
+    return all((directory / file).is_file() for file in {"config.json", *files})
 
 
 def _download(name: str) -> Path:

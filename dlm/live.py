@@ -245,7 +245,9 @@ class Live:
         else:
             # The cut may be inside a call, and half a call is none.
             text = self._text(self._dialect.words(tokens))
-            answer = Answer(text[: stopped(text, self.request.stop)].rstrip(), ())
+            cut = text[: stopped(text, self.request.stop)]
+            # As it was told so far: outer space that the format asks for is part of the answer.
+            answer = Answer(cut if self.request.format else cut.rstrip(), ())
         self._send(answer.content)
         self.emit(Finished(replace(answer, reasoning=self._reasoned or ""), reason, usage))
 

@@ -33,6 +33,23 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def usable_device(name: torch.device | str) -> torch.device:
+    """A device by its name.
+
+    Raises:
+        ValueError: There is no such device here.
+    """
+    try:
+        device = torch.device(name)
+        # Bringing the number back needs a device that computes.
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        told = f"device: got {str(name)!r}, which cannot be used here: {reason}"
+        raise ValueError(told) from error
+    return device
+
+
 def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
     """What is fast: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
 

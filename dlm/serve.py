@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m dlm.serve", description="Serve a checkpoint.")
     out.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
     out.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    out.add_argument("--port", type=int, default=8000, help="TCP port; 0 takes a free one")
+    out.add_argument("--port", type=_port, default=8000, help="TCP port; 0 takes a free one")
     out.add_argument(
         "--name",
         action="append",
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--device", help="such as cpu or cuda:0; by default a GPU if there is one")
     out.add_argument("--dtype", help="such as float32; by default what is fast on the device")
     out.add_argument(
-        "--threads", type=int, default=0, help="of torch on the CPU; 0 takes what is fast"
+        "--threads", type=_natural, default=0, help="of torch on the CPU; 0 takes what is fast"
     )
     out.add_argument(
         "--kernels",
@@ -69,10 +69,24 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"got {text}, expected at least 1")
+    return _number(text, 1)
+
+
+def _natural(text: str) -> int:
+    return _number(text, 0)
+
+
+def _port(text: str) -> int:
+    value = _number(text, 0)
+    if value > 65535:
+        raise argparse.ArgumentTypeError(f"got {text}, expected at most 65535")
     return value
+
+
+def _number(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"got {text}, expected at least {least}")
+    return int(text)
 
 
 def load(given: argparse.Namespace) -> Engine:

@@ -58,8 +58,13 @@ class Tool:
     @property
     def nulled(self) -> frozenset[str]:
         """Parameters that are null where an answer does not give them."""
+        return self._named & self.nullable
+
+    @property
+    def nullable(self) -> frozenset[str]:
+        """Parameters that may be null."""
         properties = self.parameters.get("properties", {})
-        return frozenset(name for name in self._named if admits_null(properties[name]))
+        return frozenset(name for name, schema in properties.items() if admits_null(schema))
 
     @property
     def _named(self) -> frozenset[str]:
@@ -240,8 +245,12 @@ class Template:
         for call in calls:
             tool = offered.get(call.name)
             keys = worded(tool.properties if tool else call.arguments)
+            # As an answer has it, which does not give what is null.
+            left_out = tool.nullable if tool else frozenset()
             ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
             for key, value in call.arguments.items():
+                if value is None and key in left_out:
+                    continue
                 ids += [Mark.KEY, *self.text(keys.get(key, key))]
                 ids += [Mark.VALUE, *self.text(written(value))]
         return ids

@@ -54,12 +54,16 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: There is none.
-            ValueError: Its marks are not where this package expects them.
+            ValueError: It is malformed, or its marks are not where this package expects them.
         """
         file = directory / "tokenizer.json"
         if not file.is_file():
             raise FileNotFoundError(f"{file}: no such tokenizer file")
-        return cls(BpeTokenizer.from_file(str(file)))
+        try:
+            return cls(BpeTokenizer.from_str(file.read_text(encoding="utf-8")))
+        except Exception as error:
+            # The library raises nothing more special.
+            raise ValueError(f"{file}: {error}") from error
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int) -> Tokenizer:
@@ -86,7 +90,8 @@ class Tokenizer:
     def save(self, directory: Path) -> None:
         """Write tokenizer.json into a directory, made when missing."""
         directory.mkdir(parents=True, exist_ok=True)
-        self.bpe.save(str(directory / "tokenizer.json"))
+        text = self.bpe.to_str(pretty=True)
+        (directory / "tokenizer.json").write_text(text, encoding="utf-8")
 
     @property
     def vocab_size(self) -> int:

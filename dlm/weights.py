@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from dlm.families.family import QWEN, Part
 from dlm.families.registry import recognise
+from dlm.hub import placed
 from dlm.model import Transformer
 
 SCALE = "_scale"
@@ -64,8 +64,11 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
 
     Args:
         model: What to write.
-        directory: Made when missing.
+        directory: Made when missing; weights that lie in it are replaced.
         dtype: Of the parameters on disk.
+
+    Raises:
+        OSError: A file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     model.config.save(directory)
@@ -76,7 +79,15 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
         for part, piece in zip(parts, pieces, strict=True):
             # Cloned, as safetensors writes no two tensors that share memory.
             tensors[part.name] = piece.clone()
-    save_file(tensors, str(directory / "model.safetensors"), metadata={"format": "pt"})
+    file = directory / "model.safetensors"
+    try:
+        save_file(tensors, str(file), metadata={"format": "pt"})
+    except SafetensorError as error:
+        raise OSError(f"{file}: {error}") from error
+    # An index would be read before the file, and the weights that it names are older.
+    for old in directory.glob("model*.safetensors*"):
+        if old != file:
+            old.unlink()
 
 
 class _Shards:
@@ -122,12 +133,8 @@ class _Shards:
 
 @contextmanager
 def _opened(directory: Path) -> Iterator[_Shards]:
-    index = directory / "model.safetensors.index.json"
-    placed: dict[str, str] | None = None
-    files = ["model.safetensors"]
-    if index.is_file():
-        placed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        files = sorted(set(placed.values()))
+    place = placed(directory)
+    files = ["model.safetensors"] if place is None else sorted(set(place.values()))
     with ExitStack() as stack:
         where: dict[str, Any] = {}
         for file in files:
@@ -139,7 +146,7 @@ def _opened(directory: Path) -> Iterator[_Shards]:
             except SafetensorError as error:
                 raise ValueError(f"{path}: {error}") from error
             for name in shard.keys():  # noqa: SIM118
-                if name in where or (placed is not None and placed.get(name) != file):
+                if name in where or (place is not None and place.get(name) != file):
                     raise ValueError(f"{path}: got weight {name}, which the index puts elsewhere")
                 where[name] = shard
         yield _Shards(directory, where)

@@ -18,8 +18,20 @@ from dlm.evaluate.sets import SEED, SETS
 
 
 def main() -> None:
-    """Read the command line, evaluate, print."""
-    arguments = _arguments()
+    """Read the command line, evaluate, print.
+
+    Raises:
+        SystemExit: What was asked for cannot be done, 2.
+    """
+    parser = _parser()
+    arguments = _arguments(parser)
+    try:
+        _run(arguments)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+
+
+def _run(arguments: argparse.Namespace) -> None:
     if arguments.plot:
         plot(arguments.files, arguments.plot)
         return
@@ -42,7 +54,7 @@ def main() -> None:
         arguments.failures.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def _arguments() -> argparse.Namespace:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dlm.evaluate", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
     parser.add_argument("--endpoint", help="base URL of an OpenAI-compatible API, with /v1")
@@ -59,7 +71,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")
     parser.add_argument("--plot", type=Path, help="draw the runs in FILES here")
     parser.add_argument("files", type=Path, nargs="*", help="JSON of earlier runs, to be drawn")
+    return parser
+
+
+def _arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     arguments = parser.parse_args()
+    # Hours of answers would be lost by a misspelt directory.
+    for file in (arguments.json, arguments.failures, arguments.plot):
+        if file is not None and not file.parent.is_dir():
+            parser.error(f"{file}: there is no directory {file.parent}")
     if bool(arguments.endpoint) != bool(arguments.model):
         parser.error("--endpoint and --model go together")
     return arguments

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from typing import Any
 
 from dlm.engine import Finished, Request
@@ -15,6 +15,8 @@ from dlm.template import Answer, Turn, turn_of
 
 TIMEOUT_S = 60.0
 KEY = "OPENAI_API_KEY"
+_SHOWN = 300
+"""Characters of what an endpoint says of an error."""
 
 
 class Endpoint:
@@ -25,18 +27,22 @@ class Endpoint:
         model: Its name there.
 
     The key is read from the environment variable ``OPENAI_API_KEY``, and may be missing.
+
+    Attributes:
+        timeout_s: Longest silence of the endpoint.
     """
 
     def __init__(self, url: str, model: str) -> None:
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"url must begin with http:// or https://, got {url!r}")
         self._url, self._model = f"{url.rstrip('/')}/chat/completions", model
+        self.timeout_s = TIMEOUT_S
 
     def __call__(self, request: Request) -> Finished | None:
         """Answer a request at temperature 0; None when the answer is malformed.
 
         Raises:
-            ConnectionError: The endpoint cannot be reached, or refuses.
+            ConnectionError: The endpoint cannot be reached, is silent, breaks off, or refuses.
         """
         body = json.dumps(_body(request, self._model)).encode()
         headers = {"content-type": "application/json"}
@@ -44,12 +50,26 @@ class Endpoint:
             headers["authorization"] = f"Bearer {key}"
         asked = urllib.request.Request(self._url, body, headers)
         try:
-            with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as reply:
-                told = json.load(reply)
+            with urllib.request.urlopen(asked, timeout=self.timeout_s) as reply:
+                text = reply.read()
         except urllib.error.HTTPError as error:
-            raise ConnectionError(f"{self._url}: status {error.code}") from error
-        except urllib.error.URLError as error:
-            raise ConnectionError(f"{self._url}: {error.reason}") from error
+            said = f"{self._url}: status {error.code}: {_reason(error)}"
+            raise ConnectionError(said.rstrip(": ")) from error
+        except TimeoutError as error:
+            raise ConnectionError(f"{self._url}: silent for {self.timeout_s:g} s") from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise ConnectionError(f"{self._url}: {reason}") from error
+        return self._finished(text)
+
+    def _finished(self, text: bytes) -> Finished | None:
+        try:
+            told = json.loads(text)
+        except ValueError:
+            return None
+        # Some gateways answer with status 200 that the model behind them refuses.
+        if isinstance(told, dict) and told.get("error"):
+            raise ConnectionError(f"{self._url}: {_said(told['error'])}")
         return _finished(told)
 
 
@@ -93,11 +113,25 @@ def _messages(turns: tuple[Turn, ...]) -> list[dict[str, Any]]:
     return messages
 
 
-def _finished(told: Mapping[str, Any]) -> Finished | None:
+def _reason(error: urllib.error.HTTPError) -> str:
+    """What a refusal says of itself; nothing where it cannot be read."""
+    try:
+        told = json.loads(error.read())
+    except (OSError, ValueError, http.client.HTTPException):
+        return ""
+    return _said(told.get("error", told)) if isinstance(told, dict) else ""
+
+
+def _said(error: Any) -> str:
+    message = error.get("message", error) if isinstance(error, dict) else error
+    return " ".join(str(message).split())[:_SHOWN]
+
+
+def _finished(told: Any) -> Finished | None:
     try:
         turn = turn_of(told["choices"][0]["message"])
-    except (KeyError, IndexError, ValueError):
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
         return None
     used = told.get("usage") or {}
-    usage = Usage(used.get("prompt_tokens", 0), 0, used.get("completion_tokens", 0), 0)
+    usage = Usage(used.get("prompt_tokens") or 0, 0, used.get("completion_tokens") or 0, 0)
     return Finished(Answer(turn.content, turn.calls), "stop", usage)

@@ -32,13 +32,13 @@ def plot(files: Sequence[Path], out: Path) -> None:
     """Exact calls of each set over several checkpoints' JSON files, in the order given.
 
     Raises:
-        ValueError: No file is given.
+        ValueError: No file is given, or one holds no figures of an evaluation.
     """
     if not files:
         raise ValueError("files: got none, expected at least 1")
     from matplotlib.figure import Figure
 
-    told = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    told = [_figures(file) for file in files]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     names = dict.fromkeys(name for one in told for name in one["sets"])
@@ -53,6 +53,16 @@ def plot(files: Sequence[Path], out: Path) -> None:
     axes.set_ylabel("tool and arguments exact, %")
     axes.legend(fontsize="small")
     figure.savefig(out)
+
+
+def _figures(file: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file}: not JSON: {error}") from error
+    if not isinstance(told, dict) or not isinstance(told.get("sets"), dict):
+        raise ValueError(f"{file}: got no sets, expected what --json wrote")
+    return told
 
 
 def _percent(value: float | None) -> str:

@@ -177,7 +177,11 @@ def plain(value: object) -> str:
 
 
 def _plain(calls: tuple[Call, ...]) -> list[tuple[str, dict[str, str]]]:
-    return [(c.name, _joined({k: plain(v) for k, v in c.arguments.items()})) for c in calls]
+    # An argument that is null is one that is not given.
+    return [
+        (c.name, _joined({k: plain(v) for k, v in c.arguments.items() if v is not None}))
+        for c in calls
+    ]
 
 
 def _joined(arguments: dict[str, str]) -> dict[str, str]:

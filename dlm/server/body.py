@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pydantic_core
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from dlm.server.errors import ApiError, invalid
 
@@ -90,23 +91,25 @@ def read(kind: type[Checked], body: bytes) -> Checked:
 
 def _first(error: ValidationError, raw: dict[str, Any]) -> ApiError:
     """The error that lies deepest: of a union's branches, the one that fits best."""
-    found = max(error.errors(include_url=False), key=lambda one: len(_path(one["loc"], raw)))
-    param = _written(_path(found["loc"], raw))
+    told = [(_path(one, raw), one) for one in error.errors(include_url=False)]
+    path, found = max(told, key=lambda one: len(one[0]))
+    param = _written(path)
     missing = found["type"] == "missing"
     code = "missing_required_parameter" if missing else "invalid_value"
     return invalid(param, found["msg"].lower() if missing else found["msg"], code)
 
 
-def _path(loc: Sequence[str | int], raw: Any) -> list[str | int]:
+def _path(error: ErrorDetails, raw: Any) -> list[str | int]:
     """Where in the body an error lies, without the names of a union's branches."""
     path: list[str | int] = []
     here = raw
+    loc = error["loc"]
     for step in loc:
         if isinstance(step, int) and isinstance(here, list) and step < len(here):  # noqa: SIM114
             here = here[step]
         elif isinstance(here, dict) and step in here:
             here = here[step]
-        elif step != loc[-1] or not isinstance(here, dict):
+        elif step != loc[-1] or not isinstance(here, dict) or error["type"] != "missing":
             continue
         else:
             here = None

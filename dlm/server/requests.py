@@ -184,7 +184,7 @@ class Generation(Body):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    stop: str | list[str] | None = Field(default=None, max_length=MAX_STOPS)
+    stop: Annotated[list[str], Field(max_length=MAX_STOPS)] | str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=MAX_CHOICES)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dlm.model import Transformer
+from dlm.placement import usable_device
 from dlm.template import Encoded, Template
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
@@ -60,15 +61,19 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{'resumed' if resumed else 'new'} run in {options.out}, step {run.step}", flush=True)
     told = {"config": asdict(run.config), "machine": machine(), "data": told}
     with Stopping(run) as stopping:
-        with Progress(config.total_minutes, options.minutes) as progress:
+        try:
+            with Progress(config.total_minutes, options.minutes) as progress:
 
-            def report(row: Report) -> None:
-                append_json(options.out / "log.jsonl", row)
-                progress(row)
+                def report(row: Report) -> None:
+                    append_json(options.out / "log.jsonl", row)
+                    progress(row)
 
-            run.train(data(run), options.minutes, report, heldout)
-        record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-        (options.out / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+                run.train(data(run), options.minutes, report, heldout)
+            record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+            text = json.dumps(record, indent=1) + "\n"
+            (options.out / RECORD).write_text(text, encoding="utf-8")
+        except OSError as error:
+            parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     print(_ending(run, words), flush=True)
     if stopping.exit_code:
         raise SystemExit(stopping.exit_code)
@@ -114,6 +119,9 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, A
     Raises:
         ValueError: The data are malformed, or the options contradict one another.
     """
+    usable_device(config.device)
+    if options.corpora is not None and not options.corpora.is_dir():
+        raise ValueError(f"--corpora: got {options.corpora}, expected a directory")
     file: Path | None = options.data
     is_packed = file is not None and file.suffix == ".npz"
     data = packed.read(file) if file is not None and is_packed else None
@@ -184,11 +192,15 @@ def write_tokenizer(
     """Put the run's tokenizer into its directory: the checkpoint's, the data's, or a new one.
 
     Raises:
-        ValueError: The data were packed with another tokenizer than the run has.
+        ValueError: The run has another tokenizer than its checkpoint, or than its data.
     """
     file = options.out / "tokenizer.json"
-    if options.init is not None and not file.is_file():
-        Tokenizer.load(options.init).save(options.out)
+    if options.init is not None:
+        own = Tokenizer.load(options.init)
+        if not file.is_file():
+            own.save(options.out)
+        elif Tokenizer.load(options.out).bpe.to_str() != own.bpe.to_str():
+            raise ValueError(f"{file}: not the tokenizer of {options.init}; expected another --out")
     if data is not None:
         if file.is_file() and file.read_text(encoding="utf-8") != data.tokenizer:
             raise ValueError(f"{options.data}: packed with another tokenizer than {file}")

@@ -22,6 +22,12 @@ _SIZES = (
     "head_dim",
     "block_size",
 )
+_KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "bool": ("true or false", (bool,)),
+    "str": ("a text", (str,)),
+}
 _PARTS = ("ar_share", "cooldown_share", "average", "initial_share", "replay", "reasons", "readings")
 
 
@@ -104,8 +110,11 @@ class TrainConfig:
         """Reject what no run can be made of.
 
         Raises:
-            ValueError: A value is outside its range.
+            ValueError: A value is of another type, or outside its range.
         """
+        for field in fields(self):
+            if field.type in _KINDS:
+                _check_kind(field.name, getattr(self, field.name), str(field.type))
         for name in _PARTS:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 to 1")
@@ -114,8 +123,9 @@ class TrainConfig:
         for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
-        if self.seed < 0:
-            raise ValueError(f"seed: got {self.seed}, expected >= 0")
+        for name in ("seed", "threads"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected >= 0")
         # A misspelling would train in float32 and tell nobody.
         listed = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
         for name, known in listed.items():
@@ -132,10 +142,12 @@ class TrainConfig:
             changes: Lines of TOML that go before those of the file: ``total_minutes = 3``.
 
         Raises:
-            ValueError: A key is unknown, or a value outside its range.
+            ValueError: It is no TOML, a key is unknown, or a value of another type or outside its
+                range.
         """
-        raw: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-        raw |= tomllib.loads("\n".join(changes))
+        raw = _parsed(file.read_text(encoding="utf-8"), str(file))
+        for change in changes:
+            raw |= _parsed(change, f"--set {change!r}")
         known = [field.name for field in fields(cls)]
         for key in raw.keys() - set(known):
             near = difflib.get_close_matches(key, known, n=1)
@@ -163,3 +175,17 @@ class TrainConfig:
         warm = min(1.0, (step + 1) / max(1, self.warmup_steps))
         left = (1.0 - share) / max(self.cooldown_share, 1e-9)
         return self.learning_rate * warm * max(0.01, min(1.0, left))
+
+
+def _parsed(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _check_kind(name: str, value: object, kind: str) -> None:
+    expected, kinds = _KINDS[kind]
+    # In Python a bool is an int, too.
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind != "bool"):
+        raise ValueError(f"{name}: got {value!r}, expected {expected}")

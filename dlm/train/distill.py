@@ -142,24 +142,23 @@ def main(arguments: list[str] | None = None) -> None:
     """Answer, train, and tell how many tokens a forward brings before and after.
 
     Raises:
-        SystemExit: A signal stopped it, 128 and its number.
+        SystemExit: What was asked for cannot be done, 2; or a signal stopped it, 128 and its
+            number.
     """
     words = sys.argv[1:] if arguments is None else arguments
     parser = _parser()
     options = parser.parse_args(words)
-    config = TrainConfig.load(options.config, options.set)
-    prepare(config.threads)
-    options.out.mkdir(parents=True, exist_ok=True)
-    Tokenizer.load(options.init).save(options.out)
-    file = options.out / ANSWERS
     try:
-        if not file.is_file():
-            packed.write(file, collect(options.init, options.answers, options.corpora, config))
-        data = packed.read(file)
+        config = TrainConfig.load(options.config, options.set)
+        prepare(config.threads)
+        data = own_answers(options, config)
+        told_of = f"{len(data.train)} answers, {len(data.train.ids)} tokens"
+        print(f"{options.out / ANSWERS}: {told_of}", flush=True)
+        run, stopped = distill(config, options.init, options.out, data, options.minutes)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped before the first step\n")
-    print(f"{file}: {len(data.train)} answers, {len(data.train.ids)} tokens", flush=True)
-    run, stopped = distill(config, options.init, options.out, data, options.minutes)
     print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}", flush=True)
     told: dict[str, Any] = {"config": asdict(run.config), "machine": machine(), "data": data.told}
     told |= {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
@@ -172,6 +171,24 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped while it measured; the run is saved\n")
     record(options.out, told)
+
+
+def own_answers(options: argparse.Namespace, config: TrainConfig) -> packed.PackedData:
+    """The checkpoint's answers, collected unless the run has them, with its tokenizer beside them.
+
+    Raises:
+        ValueError: The run's answers are of another tokenizer than the checkpoint's.
+    """
+    tokenizer = Tokenizer.load(options.init)
+    file: Path = options.out / ANSWERS
+    if not file.is_file():
+        options.out.mkdir(parents=True, exist_ok=True)
+        packed.write(file, collect(options.init, options.answers, options.corpora, config))
+    data = packed.read(file)
+    if data.tokenizer != tokenizer.bpe.to_str(pretty=True):
+        raise ValueError(f"{file}: not of the tokenizer of {options.init}; expected another --out")
+    tokenizer.save(options.out)
+    return data
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,12 +7,16 @@ names the call that it answers. What is wrong is said with its line, before any 
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlm.schema import plain, read_value, written
+from dlm.schema import read_value, written
+from dlm.server.errors import ApiError
+from dlm.server.tool_schemas import check_form
 from dlm.template import Tool
 
 Row = dict[str, Any]
@@ -26,6 +30,7 @@ _KNOWN = {
     "assistant": {"role", "content", "tool_calls", "name", "weight"},
     "tool": {"role", "content", "tool_call_id", "name"},
 }
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class ExampleError(ValueError):
@@ -66,10 +71,27 @@ def _parsed(line: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8: {error.reason} at byte {error.start + 1}") from error
     try:
-        return json.loads(text)
+        return _loaded(text)
     except json.JSONDecodeError as error:
         where = f"{error.msg} at character {error.pos + 1}"
         raise ValueError(f"not JSON: {where}; a line is a whole dialogue") from error
+
+
+def _loaded(text: str) -> Any:
+    """What a JSON text says.
+
+    Raises:
+        ValueError: It is none, or says what no text can hold.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("not JSON: objects and lists too deep in one another") from error
+    # A text cut inside an emoji keeps one half of it, for which there are no bytes.
+    if "\\ud" in text.lower() and (half := _HALF.search(json.dumps(value, ensure_ascii=False))):
+        code = f"\\u{ord(half[0]):04x}"
+        raise ValueError(f"got {code} alone, expected both halves of a character or neither")
+    return value
 
 
 def row_of(line: Any) -> Row:
@@ -82,21 +104,34 @@ def row_of(line: Any) -> Row:
         raise ValueError(f"got {_kind(line)}, expected an object with messages")
     for key in sorted(line.keys() - {"messages", "tools", "parallel_tool_calls"}):
         raise ValueError(f"got key {key!r}, expected messages, tools, parallel_tool_calls")
-    if not isinstance(line.get("parallel_tool_calls", True), bool):
+    parallel = line.get("parallel_tool_calls")
+    if not isinstance(parallel, bool | None):
         raise ValueError("parallel_tool_calls: expected true or false")
-    tools = _tools(line.get("tools", []))
+    tools = _tools([] if line.get("tools") is None else line["tools"])
     messages = line.get("messages")
     if not isinstance(messages, list) or not messages:
         raise ValueError(f"messages: got {_kind(messages)}, expected a list that is not empty")
-    reader = _Messages({t["name"]: t for t in tools}, line.get("parallel_tool_calls", True))
+    reader = _Messages({t["name"]: t for t in tools}, parallel is not False)
     read_messages = [reader.message(f"messages[{i}]", m) for i, m in enumerate(messages)]
     reader.finish()
+    read_messages = _in_order(read_messages)
     system = " ".join(m["content"] for m in read_messages if m["role"] == "system")
     return {
         "system": system,
         "tools": tools,
         "messages": [m for m in read_messages if m["role"] != "system"],
     }
+
+
+def _in_order(messages: Sequence[Row]) -> list[Row]:
+    """Results in the order of the calls that they answer, as the model is shown them."""
+    out: list[Row] = []
+    for results, group in itertools.groupby(messages, key=lambda m: m["role"] == "tool"):
+        some = list(group)
+        if results:
+            some.sort(key=lambda m: m.pop("call"))
+        out += some
+    return out
 
 
 def _tools(raw: Any) -> list[Row]:
@@ -111,23 +146,32 @@ def _tools(raw: Any) -> list[Row]:
         name = _text(f"{where}.function.name", function.get("name"))
         if any(t["name"] == name for t in tools):
             raise ValueError(f"{where}.function.name: {name!r} is there twice")
-        parameters = function.get("parameters", {"type": "object", "properties": {}})
-        if _object(f"{where}.function.parameters", parameters).get("type") != "object":
-            raise ValueError(f"{where}.function.parameters: expected a schema of type object")
-        properties = _object(f"{where}.function.parameters", parameters.get("properties", {}))
-        for key, schema in properties.items():
-            try:
-                kind = plain(schema, parameters.get("$defs", {})).get("type", "string")
-            except (ValueError, AttributeError, TypeError) as error:
-                raise ValueError(f"{where}.function.parameters.{key}: {error}") from error
-            if isinstance(kind, str) and kind not in _TYPES:
-                told = f"{where}.function.parameters.{key}.type: got {kind!r}"
-                raise ValueError(f"{told}, expected one of {', '.join(_TYPES)}")
-        description = function.get("description", "")
+        parameters = _parameters(f"{where}.function.parameters", function.get("parameters"))
+        description = function.get("description") or ""
         if not isinstance(description, str):
             raise ValueError(f"{where}.function.description: expected a text")
         tools.append({"name": name, "description": description, "parameters": parameters})
     return tools
+
+
+def _parameters(where: str, raw: Any) -> Row:
+    """A schema that a server of the model takes as well; a tool may have no parameters."""
+    if raw in (None, {}):
+        return {"type": "object", "properties": {}}
+    parameters = _object(where, raw)
+    if parameters.get("type") != "object":
+        raise ValueError(f"{where}: expected a schema of type object")
+    properties = _object(f"{where}.properties", parameters.get("properties", {}))
+    for key, schema in properties.items():
+        kind = schema.get("type") if isinstance(schema, dict) else None
+        if isinstance(kind, str) and kind not in _TYPES:
+            told = f"{where}.properties.{key}.type: got {kind!r}"
+            raise ValueError(f"{told}, expected one of {', '.join(_TYPES)}")
+    try:
+        check_form(parameters, where)
+    except ApiError as error:
+        raise ValueError(str(error)) from error
+    return parameters
 
 
 class _Messages:
@@ -137,6 +181,7 @@ class _Messages:
         self.tools = tools
         self.parallel = parallel
         self.waiting: list[str] = []
+        self.calls: list[str] = []
         self.before: str | None = None
         self.answers = 0
 
@@ -151,7 +196,7 @@ class _Messages:
         if role == "assistant":
             read_message = self._assistant(where, message)
         elif role == "tool":
-            read_message = {"role": "tool", "content": self._result(where, message)}
+            read_message = self._result(where, message)
         else:
             content = _content(f"{where}.content", message.get("content"))
             if role in ("system", "developer"):
@@ -165,19 +210,20 @@ class _Messages:
     def _assistant(self, where: str, message: Row) -> Row:
         if self.before == "assistant":
             raise ValueError(f"{where}: two assistant messages in a row")
-        if message.get("weight", 1) != 1:
+        if message.get("weight") not in (None, 1):
             told = f"{where}.weight: got {message['weight']!r}, expected 1"
             raise ValueError(f"{told}: all that the assistant says is learned")
         raw = message.get("tool_calls") or []
         if not isinstance(raw, list):
             raise ValueError(f"{where}.tool_calls: got {_kind(raw)}, expected a list")
         given = message.get("content")
-        content = "" if given is None and raw else _content(f"{where}.content", given)
-        if not content and not raw:
-            raise ValueError(f"{where}: expected content or tool_calls")
+        # Beside calls many programs write an empty text for none.
+        nothing = given in (None, []) or (isinstance(given, str) and not given.strip())
+        content = "" if nothing and raw else _content(f"{where}.content", given)
         if len(raw) > 1 and not self.parallel:
             raise ValueError(f"{where}: got {len(raw)} calls though parallel_tool_calls is false")
         calls = [self._call(f"{where}.tool_calls[{i}]", call) for i, call in enumerate(raw)]
+        self.calls = list(self.waiting)
         self.answers += 1
         return {"role": "assistant", "content": content, "tool_calls": calls}
 
@@ -198,12 +244,13 @@ class _Messages:
         self.waiting.append(identity)
         return {"name": name, "arguments": arguments}
 
-    def _result(self, where: str, message: Row) -> str:
+    def _result(self, where: str, message: Row) -> Row:
         identity = _text(f"{where}.tool_call_id", message.get("tool_call_id"))
         if identity not in self.waiting:
             raise ValueError(f"{where}.tool_call_id: {identity!r} answers no call before it")
         self.waiting.remove(identity)
-        return _content(f"{where}.content", message.get("content"))
+        content = _content(f"{where}.content", message.get("content"))
+        return {"role": "tool", "content": content, "call": self.calls.index(identity)}
 
     def finish(self) -> None:
         if not self.answers:
@@ -217,6 +264,8 @@ def _check(where: str, arguments: Row, tool: Row) -> None:
     for key in sorted(known.required - arguments.keys()):
         raise ValueError(f"{where}: {key!r} is missing")
     for key, value in arguments.items():
+        if value is None and key in known.nullable:
+            continue
         # Said to the model as text and read back, a value must be what it was.
         try:
             again = read_value(written(value), known.properties[key])
@@ -230,9 +279,11 @@ def _arguments(where: str, raw: Any) -> Row:
     if not isinstance(raw, str):
         raise ValueError(f"{where}: got {_kind(raw)}, expected the JSON text of an object")
     try:
-        value = json.loads(raw)
+        value = _loaded(raw)
     except json.JSONDecodeError as error:
         raise ValueError(f"{where}: not JSON: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
     return _object(where, value)
 
 
@@ -245,7 +296,8 @@ def _keys(where: str, message: Row, known: set[str]) -> None:
 
 def _content(where: str, raw: Any) -> str:
     if isinstance(raw, list):
-        raw = " ".join(
+        # As a server joins them.
+        raw = "\n".join(
             _text(f"{where}[{i}].text", _object(f"{where}[{i}]", part).get("text"))
             for i, part in enumerate(raw)
         )

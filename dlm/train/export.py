@@ -77,11 +77,15 @@ def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Pa
 
     Returns:
         The weights' files.
+
+    Raises:
+        ValueError: A tensor is too large for a file; nothing is replaced then.
     """
+    # What cannot be written replaces nothing.
+    groups = shards(tensors, limit)
     directory.mkdir(parents=True, exist_ok=True)
     for old in directory.glob("model*.safetensors*"):
         old.unlink()
-    groups = shards(tensors, limit)
     names = ["model.safetensors"]
     if len(groups) > 1:
         count = len(groups)
@@ -109,10 +113,12 @@ def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: flo
         share: Of theirs, in [0, 1].
 
     Raises:
-        ValueError: The names, or a shape, are not the same.
+        ValueError: The names, or a shape, are not the same, or the share is none.
 
     Source: model soups (arXiv 2203.05482).
     """
+    if not 0 <= share <= 1:
+        raise ValueError(f"share: got {share}, expected 0 to 1")
     if {n: t.shape for n, t in ours.items()} != {n: t.shape for n, t in theirs.items()}:
         raise ValueError("expected two checkpoints of one shape")
     return {n: torch.lerp(t.float(), theirs[n].float(), share).to(t.dtype) for n, t in ours.items()}
@@ -132,8 +138,11 @@ def export(
 
     Raises:
         FileNotFoundError: A run has saved nothing yet.
-        ValueError: A tensor is too large for a file, or the other run is of another shape.
+        ValueError: A tensor is too large for a file, the other run is of another shape, or the
+            checkpoint would be written over the run.
     """
+    if out.resolve() == run.resolve():
+        raise ValueError(f"{out}: got the run's own directory, expected another")
     tensors = load_file(str(run / "model.safetensors"))
     if blend:
         other, share = blend
@@ -145,7 +154,11 @@ def export(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, write, and say how large it became."""
+    """Read the command line, write, and say how large it became.
+
+    Raises:
+        SystemExit: What was asked for cannot be done, 2.
+    """
     parser = argparse.ArgumentParser(prog="dlm.train.export", description=__doc__)
     parser.add_argument("run", type=Path, help="directory of a run, or a checkpoint in one file")
     parser.add_argument("--out", type=Path, required=True)
@@ -156,7 +169,11 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     blend = (options.blend, options.blend_share) if options.blend else None
     limit = int(options.shard_mib * MIB)
-    for file in export(options.run, options.out, options.int8, limit, blend):
+    try:
+        files = export(options.run, options.out, options.int8, limit, blend)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    for file in files:
         print(f"{file} {file.stat().st_size / MIB:.1f} MiB")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -116,7 +118,11 @@ class Run:
             yield
 
     def save(self) -> None:
-        """Write what is needed to go on, and the weights alone as a checkpoint."""
+        """Write what is needed to go on, and the weights alone as a checkpoint.
+
+        Raises:
+            OSError: They cannot be written, as on a full disk; what was saved before stands.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         state = {
             "model": self.model.state_dict(),
@@ -130,7 +136,12 @@ class Run:
             "first": self.anchor.state() if self.anchor else None,
         }
         partial = self.directory / f"{STATE}.partial"
-        torch.save(state, partial)
+        try:
+            torch.save(state, partial)
+        except (OSError, RuntimeError) as error:
+            partial.unlink(missing_ok=True)
+            reason = str(error).partition("\n")[0]
+            raise OSError(f"{self.directory / STATE}: cannot be written: {reason}") from error
         partial.replace(self.directory / STATE)
         with self.shown():
             save_model(self.model, self.directory)
@@ -141,13 +152,21 @@ class Run:
         A state from before runs counted tokens and places begins new data, and a new average.
 
         Raises:
-            RuntimeError: The weights are of another shape than this run's.
+            ValueError: The file is damaged, or of a run of another shape than this one.
         """
         file = self.directory / STATE
         if not file.is_file():
             return False
-        state: dict[str, Any] = torch.load(file, map_location=self.config.device, weights_only=True)
-        self.model.load_state_dict(state["model"])
+        device = self.config.device
+        try:
+            state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
+        except (RuntimeError, EOFError, UnpicklingError, struct.error) as error:
+            raise ValueError(f"{file}: damaged; without it the run begins anew") from error
+        try:
+            self.model.load_state_dict(state["model"])
+        except RuntimeError as error:
+            told = f"{file}: of a run of another shape; expected another --out"
+            raise ValueError(told) from error
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
         self.elapsed_s = state["elapsed_s"]

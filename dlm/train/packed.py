@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -120,9 +121,14 @@ def read(file: Path) -> PackedData:
         FileNotFoundError: There is none.
         ValueError: It is no such file, or of another format.
     """
-    with np.load(file, allow_pickle=False) as arrays:
+    expected = f"{file}: expected packed dialogues of format {FORMAT}"
+    with file.open("rb") as stream:
+        try:
+            arrays = np.load(stream, allow_pickle=False)
+        except (ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(expected) from error
         if "format" not in arrays or int(arrays["format"]) != FORMAT:
-            raise ValueError(f"{file}: expected packed dialogues of format {FORMAT}")
+            raise ValueError(expected)
         train, heldout = (
             Dialogues(*(arrays[f"{name}_{key}"] for key in _ARRAYS))
             for name in ("train", "heldout")

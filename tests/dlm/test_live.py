@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from dlm.formats import Regex
 from dlm.live import (
     Event,
     Failed,
@@ -165,6 +166,16 @@ def test_what_only_looked_like_a_stop_string_is_told_after_all() -> None:
     one.close(*template().text("Set a timer"))
     assert one.told() == "Set a timer"
     assert one.finished().reason == "stop"
+
+
+@pytest.mark.parametrize("stop", [(), ("b",)])
+def test_space_that_a_format_asks_for_stays_where_the_answer_is_cut(stop: tuple[str, ...]) -> None:
+    one = Begun(format=Regex("[ab ]+"), tools=(), stop=stop)
+    one.close(*template().text("a"), *template().tokenizer.encode("   b"), complete=False)
+    assert one.told() == one.finished().answer.content == ("a   " if stop else "a   b")
+    one = Begun(format=Regex("[ab ]+"), tools=(), stop=stop)
+    one.close(*template().text("a"), *template().tokenizer.encode("   "), complete=False)
+    assert one.told() == one.finished().answer.content == "a   "
 
 
 def test_a_prefix_is_not_repeated() -> None:

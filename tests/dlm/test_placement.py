@@ -26,6 +26,15 @@ def test_matrix_entries_are_those_of_the_model(changes: dict[str, object]) -> No
     assert placement.matrix_entries(shape) == counted - routers
 
 
+def test_a_device_that_is_not_there_is_told() -> None:
+    assert placement.usable_device("cpu") == CPU
+    with pytest.raises(ValueError, match=r"device: got 'gpu', which cannot be used here: Expected"):
+        placement.usable_device("gpu")
+    for name in ("cuda:99", "meta"):
+        with pytest.raises(ValueError, match=f"device: got '{name}', which cannot be used here: "):
+            placement.usable_device(name)
+
+
 @pytest.mark.parametrize(("fast", "dtype"), [(True, torch.int8), (False, torch.float32)])
 def test_a_small_model_takes_8_bits_where_they_are_faster(
     monkeypatch: pytest.MonkeyPatch, fast: bool, dtype: torch.dtype

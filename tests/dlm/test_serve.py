@@ -69,6 +69,7 @@ async def test_the_command_line_reaches_the_server(
         (["--dtype", "int4"], "--dtype: got 'int4'"),
         (["--dtype", "nothing"], "--dtype: got 'nothing'"),
         (["--host", "0.0.0.0"], "QUICKSILVER_API_KEY"),
+        (["--device", "gpu"], "device: got 'gpu'"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -90,11 +91,24 @@ def test_a_mistake_is_one_line(
     assert shown.out == ""
 
 
-@pytest.mark.parametrize("option", ["--max-live", "--max-tokens", "--max-body"])
-def test_a_limit_of_nothing_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--max-live", "0", "got 0, expected at least 1"),
+        ("--max-tokens", "0", "got 0, expected at least 1"),
+        ("--max-body", "0", "got 0, expected at least 1"),
+        ("--max-live", "many", "got many, expected at least 1"),
+        ("--threads", "-1", "got -1, expected at least 0"),
+        ("--port", "-1", "got -1, expected at least 0"),
+        ("--port", "65536", "got 65536, expected at most 65535"),
+    ],
+)
+def test_a_number_out_of_bounds_is_refused(
+    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        parser().parse_args([option, "0"])
-    assert "expected at least 1" in capsys.readouterr().err
+        parser().parse_args([f"{option}={value}"])
+    assert f"argument {option}: {told}" in capsys.readouterr().err
 
 
 @pytest.mark.e2e

@@ -284,6 +284,16 @@ def test_a_required_value_that_may_be_null_is_null_where_it_is_not_given() -> No
     assert read.arguments == {"room": "office", "floor": 3}
 
 
+def test_a_null_that_stands_for_nothing_is_shown_as_nothing() -> None:
+    nullable = {"type": ["string", "null"]}
+    book = tool("book", ["room", "label"], room=WORDS, label=nullable)
+    ids = template().spell(Answer("", (Call("book", {"room": "office", "label": None}),)), [book])
+    assert ids == template().spell(Answer("", (Call("book", {"room": "office"}),)), [book])
+    # What may not be null is shown as it was given.
+    given = template().spell(Answer("", (Call("book", {"room": None}),)), [book])
+    assert given != template().spell(Answer("", (Call("book", {}),)), [book])
+
+
 def test_tools_of_a_row_keep_their_order_and_their_schemas() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     specs = [

@@ -28,6 +28,18 @@ def test_text_that_spells_a_mark_is_ordinary_text(text: str, tmp_path: Path) -> 
         assert one.encode_many([said]) == [ids]
 
 
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tokenizer\.json: EOF while parsing"):
+        Tokenizer.load(tmp_path)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").mkdir()
+    with pytest.raises(IsADirectoryError):
+        tokenizer().save(tmp_path)
+
+
 def test_digits_stand_alone() -> None:
     ids = tokenizer().encode(" 3:42 and 1234567890 and 12 degrees")
     pieces = [tokenizer().decode([i]) for i in ids]

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dlm.train.export import write
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import config, model
 
@@ -28,6 +29,26 @@ def tensors(checkpoint: Path) -> dict[str, Tensor]:
 
 def rewrite(checkpoint: Path, changed: dict[str, Tensor]) -> None:
     save_file(changed, checkpoint / "model.safetensors")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"weight_map": {"a": 3}}'])
+def test_an_index_that_is_malformed_is_named(checkpoint: Path, text: str) -> None:
+    (checkpoint / "model.safetensors.index.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"model\.safetensors\.index\.json: "):
+        load_model(checkpoint)
+
+
+def test_weights_that_are_replaced_leave_no_shards(checkpoint: Path) -> None:
+    write(tensors(checkpoint), checkpoint, 50_000)
+    assert (checkpoint / "model.safetensors.index.json").is_file()
+    save_model(model(seed=2), checkpoint, torch.float32)
+    expected = model(seed=2).state_dict()
+    loaded = load_model(checkpoint).state_dict()
+    assert all(torch.equal(loaded[name], expected[name]) for name in expected)
+    assert sorted(file.name for file in checkpoint.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+    ]
 
 
 def test_round_trip(checkpoint: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -14,13 +15,24 @@ CALL = {
 
 
 class Api(HTTPServer):
-    """A chat completions API that says what it is told to say."""
+    """A chat completions API that says what it is told to say.
+
+    Attributes:
+        says: Of the message.
+        text: The body in its place.
+        length: Of the body, where the header is to lie.
+        silent: Answers wait for it.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.says: dict[str, Any] = {"content": "Hello."}
         self.heard: list[tuple[dict[str, Any], str | None]] = []
         self.status = 200
+        self.text: bytes | None = None
+        self.length: int | None = None
+        self.silent = threading.Event()
+        self.silent.set()
 
     @property
     def url(self) -> str:
@@ -35,9 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.heard.append((body, self.headers["authorization"]))
         usage = {"prompt_tokens": 7, "completion_tokens": 3}
         told = {"choices": [{"message": {"role": "assistant", **self.server.says}}], "usage": usage}
-        text = json.dumps(told).encode()
+        text = json.dumps(told).encode() if self.server.text is None else self.server.text
+        self.server.silent.wait()
         self.send_response(self.server.status)
-        self.send_header("content-length", str(len(text)))
+        self.send_header("content-length", str(self.server.length or len(text)))
         self.end_headers()
         self.wfile.write(text)
 

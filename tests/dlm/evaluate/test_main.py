@@ -59,6 +59,36 @@ def test_an_endpoint_gets_the_same_table(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--checkpoint", "nowhere"], "nowhere: no such checkpoint directory"),
+        (["--endpoint", "localhost:1", "--model", "any"], "url must begin with http://"),
+        (["--endpoint", "http://127.0.0.1:1/v1", "--model", "any"], "127.0.0.1:1/v1"),
+        (["--data", "mine.jsonl"], "mine.jsonl:1: messages: "),
+        (["--data", "missing.jsonl"], "missing.jsonl"),
+        (["--sets", "own,mine"], "got 'mine'"),
+        (["--plot", "x.png"], "files: got none"),
+        (["--plot", "x.png", "mine.jsonl"], "mine.jsonl: got no sets"),
+        (["--json", "nowhere/figures.json"], "there is no directory nowhere"),
+    ],
+)
+def test_a_mistake_is_told_without_a_traceback(
+    options: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text('{"messages": []}\n', encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--quick", "--scale", "0.005", *options])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert told in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_an_endpoint_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--endpoint", "http://127.0.0.1:1/v1"])
     with pytest.raises(SystemExit):

@@ -43,6 +43,13 @@ def test_a_wrong_answer_misses_its_score(call: Answer, reply: str, hits: dict[st
     assert scores.failures
 
 
+def test_an_argument_that_is_null_is_one_that_is_not_given() -> None:
+    """The engine answers null where a strict tool's parameter was not said; the data may not."""
+    got = Answer("", (Call("set_timer", {"duration": "ten minutes", "label": None}),))
+    scores = score(list(cases([ROW]))[:1], lambda _: finished(got))
+    assert (scores.share("call"), scores.share("slots")) == (1.0, 1.0)
+
+
 def test_a_malformed_answer_counts_against_all() -> None:
     scores = score(cases([ROW]), lambda _: None)
     for name in ("well_formed", "call", "reply", "decision"):

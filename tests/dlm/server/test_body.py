@@ -70,6 +70,9 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
             "tools[0].function.name",
         ),
         ({"tool_choice": "always"}, "tool_choice"),
+        ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}, "tool_choice.type"),
+        ({"tool_choice": 3}, "tool_choice"),
+        ({"stop": 3}, "stop"),
         ({"tool_choice": {"type": "function", "function": {}}}, "tool_choice.function.name"),
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
@@ -85,6 +88,13 @@ def test_the_field_that_is_wrong_is_named(fields: dict[str, Any], param: str) ->
     error = refused(body(**fields))
     assert error.param == param
     assert str(error).startswith(f"{param}: ")
+
+
+def test_texts_that_end_an_answer_may_be_long_and_not_many() -> None:
+    long = "and so they all lived happily"
+    assert read(ChatRequest, body(stop=long)).stop == long
+    assert read(ChatRequest, body(stop=[long])).stop == [long]
+    assert "at most 16 items" in str(refused(body(stop=["a"] * 17)))
 
 
 def test_a_missing_field_is_told_from_a_wrong_one() -> None:

@@ -28,6 +28,10 @@ def test_changes_go_before_the_file(tmp_path: Path) -> None:
     file = written(tmp_path, "hidden_size = 32\nseed = 5\n")
     loaded = TrainConfig.load(file, ["seed = 7", "autocast = 'bfloat16'"])
     assert loaded == TrainConfig(hidden_size=32, seed=7, autocast="bfloat16")
+    # As on other command lines the last one counts.
+    assert TrainConfig.load(file, ["seed = 7", "seed = 8"]).seed == 8
+    with pytest.raises(ValueError, match="--set 'seed 7': Expected '='"):
+        TrainConfig.load(file, ["seed 7"])
     with pytest.raises(ValueError, match="unknown key 'sead', did you mean 'seed'"):
         TrainConfig.load(file, ["sead = 7"])
 
@@ -57,6 +61,14 @@ def test_a_run_takes_the_shape_of_a_model() -> None:
         ("replay = -1", "replay: got -1, expected 0 to 1"),
         ("reasons = 1.5", "reasons: got 1.5, expected 0 to 1"),
         ("pad_to = 0", "pad_to: got 0, expected > 0"),
+        ("learning_rate = '5'", "learning_rate: got '5', expected a number"),
+        ("total_minutes = '5'", "total_minutes: got '5', expected a number"),
+        ("seed = 1.5", "seed: got 1.5, expected a whole number"),
+        ("threads = true", "threads: got True, expected a whole number"),
+        ("compiled = 1", "compiled: got 1, expected true or false"),
+        ("device = 0", "device: got 0, expected a text"),
+        ("threads = -1", "threads: got -1, expected >= 0"),
+        ("replay 0.5", "run.toml: Expected '='"),
         ("seed = -1", "seed: got -1, expected >= 0"),
         ("attention = 'flash'", "attention: got 'flash', expected 'sdpa' or 'flex'"),
         ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off', 'bfloat16' or 'auto'"),

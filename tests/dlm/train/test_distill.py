@@ -217,3 +217,23 @@ def test_ctrl_c_before_the_first_step_leaves_no_answers(
     assert told.value.code == 130
     assert capsys.readouterr().err == "dlm.train.distill: stopped before the first step\n"
     assert not (tmp_path / "answers.npz").exists()
+
+
+def test_a_mistake_is_told_in_one_line(
+    init: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    nothing = packed.Dialogues.of([])
+    packed.write(out / "answers.npz", packed.PackedData(nothing, nothing, "{}", {}))
+    for words, told in (
+        (["--init", str(init), "--out", str(out)], "answers.npz: not of the tokenizer of "),
+        (["--init", "nowhere", "--out", str(out)], "nowhere/tokenizer.json: no such"),
+        (["--init", str(init), "--out", str(out), "--set", "seed = 1.5"], "seed: got 1.5"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        assert stopped.value.code == 2
+        error = capsys.readouterr().err
+        assert error.startswith("dlm.train.distill: ") and told in error
+    assert not (out / "tokenizer.json").exists()

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from dlm.server.body import read as read_body
+from dlm.server.reading import chat_requests
+from dlm.server.requests import ChatRequest
+from dlm.train.batches import encode_row
 from dlm.train.examples import ExampleError, read, row_of
+from tests.dlm.tiny import template
 
 SEATS = {
     "type": "function",
@@ -75,11 +80,58 @@ def test_calls_may_be_parallel_and_answered_in_any_order() -> None:
     row = row_of({"messages": messages, "tools": [SEATS], "parallel_tool_calls": True})
     assert row["system"] == "Be brief."
     assert len(row["messages"][1]["tool_calls"]) == 2
+    # The model is shown results in the order of the calls, whoever asks it.
+    results = [{"role": "tool", "content": "Two."}, {"role": "tool", "content": "One."}]
+    assert row["messages"][2:] == results
 
 
 def test_a_dialogue_may_have_no_tools_and_no_instructions() -> None:
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
     assert row_of({"messages": messages})["tools"] == []
+
+
+@pytest.mark.parametrize("nothing", [None, "", " \n", []])
+def test_beside_calls_there_may_be_no_text(nothing: Any) -> None:
+    made = edited(lambda m: m["messages"][2].update(content=nothing))
+    assert row_of(made) == row_of(line())
+
+
+def test_what_is_null_is_not_given() -> None:
+    function = {"name": "stop", "description": None, "parameters": None}
+    bare = {"type": "function", "function": function}
+    hello = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Hi.", "weight": None},
+    ]
+    row = row_of({"messages": hello, "tools": [bare], "parallel_tool_calls": None})
+    assert row["tools"] == [
+        {"name": "stop", "description": "", "parameters": {"type": "object", "properties": {}}}
+    ]
+    assert row_of({"messages": hello, "tools": None})["tools"] == []
+
+
+def test_parts_of_a_text_are_joined_as_a_server_joins_them() -> None:
+    parts = [{"type": "text", "text": "two seats"}, {"type": "text", "text": "for hamlet"}]
+    made = edited(lambda m: m["messages"][1].update(content=parts))
+    body = json.dumps({"model": "m", "messages": made["messages"]}).encode()
+    (request,) = chat_requests(read_body(ChatRequest, body))
+    assert row_of(made)["messages"][0]["content"] == request.turns[1].content
+
+
+def test_an_argument_that_may_be_null_may_be_null() -> None:
+    """Strict tools name every parameter as required, and give null for what was not said."""
+    made = edited(lambda m: function_of(m).update(arguments='{"show": "hamlet", "row": null}'))
+    parameters = made["tools"][0]["function"]["parameters"]
+    parameters["properties"]["row"] = {"type": ["string", "null"]}
+    parameters["required"] = ["show", "row"]
+    with_null = row_of(made)
+    assert with_null["messages"][1]["tool_calls"][0]["arguments"]["row"] is None
+    function_of(made)["arguments"] = '{"show": "hamlet"}'
+    encoded = [encode_row(template(), row) for row in (with_null, row_of(made))]
+    assert encoded[0] == encoded[1]
+    function_of(made)["arguments"] = '{"show": null}'
+    with pytest.raises(ValueError, match=r"show: got None, which does not fit its schema"):
+        row_of(made)
 
 
 def edited(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -113,7 +165,7 @@ WRONG: list[tuple[Any, str]] = [
     ),
     (
         edited(lambda m: m["tools"][0]["function"]["parameters"]["properties"].update(show=3)),
-        r"tools\[0\].function.parameters.show: ",
+        r"tools\[0\].function.parameters.properties.show: got no JSON schema",
     ),
     (
         edited(lambda m: m["tools"][0]["function"].update(description=3)),
@@ -216,7 +268,7 @@ WRONG: list[tuple[Any, str]] = [
                 type="strng"
             )
         ),
-        r"parameters.show.type: got 'strng', expected one of string, integer",
+        r"parameters.properties.show.type: got 'strng', expected one of string, integer",
     ),
     (
         edited(lambda m: m["messages"][2].update(weight=0)),
@@ -243,6 +295,28 @@ WRONG: list[tuple[Any, str]] = [
         r"messages\[3\]: expected the results of calls c1",
     ),
     (line(messages=[{"role": "user", "content": "hi"}]), r"at least one of role assistant"),
+    (
+        edited(lambda m: m["messages"][1].update(content="two \ud83d")),
+        r"got \\ud83d alone, expected both halves of a character",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments=r'{"show": "\uDE00"}')),
+        r"function.arguments: got \\ude00 alone, expected both halves of a character",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": ' + "[" * 99_999)),
+        r"function.arguments: not JSON: objects and lists too deep in one another",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"]["parameters"].update(required=None)),
+        r"tools\[0\].function.parameters.required: got None, expected names of properties",
+    ),
+    (
+        edited(
+            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["row"].update(enum=None)
+        ),
+        r"parameters.properties.row.enum: got None, expected a list of values",
+    ),
 ]
 
 

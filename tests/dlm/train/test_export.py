@@ -95,3 +95,36 @@ def test_old_weights_go(tmp_path: Path) -> None:
     assert len(write(tensors, tmp_path, 100)) == 3
     assert len(write(tensors, tmp_path, 200)) == 2
     assert len(list(tmp_path.glob("*.safetensors"))) == 2
+
+
+def test_what_cannot_be_written_replaces_nothing(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out", int8=False, limit=10**9)
+    with pytest.raises(ValueError, match="expected at most 300"):
+        export(run, tmp_path / "out", int8=False, limit=300)
+    load_model(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["nowhere", "--out", "out"], "nowhere/model.safetensors"),
+        (["RUN", "--out", "RUN", "--int8"], "got the run's own directory"),
+        (["RUN", "--out", "out", "--shard-mib", "0.0001"], "expected at most 104 for a file"),
+        (["RUN", "--out", "out", "--blend", "RUN", "--blend-share", "3"], "share: got 3.0"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(
+    run: Path,
+    options: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    with pytest.raises(SystemExit) as stopped:
+        main([word.replace("RUN", str(run)) for word in options])
+    assert stopped.value.code == 2
+    assert told in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == before

@@ -16,6 +16,7 @@ from dlm.train.config import TrainConfig
 from dlm.train.loop import LOG_STEPS, Run, append_json, initialised, optimizers
 from dlm.weights import load_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
+from tests.dlm.train.disk import full_disk
 
 
 def config(**changes: Any) -> TrainConfig:
@@ -206,8 +207,27 @@ def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path: Path) 
 
 def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:
     Run(config(), tmp_path).save()
-    with pytest.raises(RuntimeError, match="size mismatch"):
+    with pytest.raises(ValueError, match=r"state\.pt: of a run of another shape"):
         Run(config(hidden_size=16), tmp_path).resume()
+
+
+@pytest.mark.parametrize("kept", [0, 3, 1000])
+def test_a_damaged_state_is_told(tmp_path: Path, kept: int) -> None:
+    Run(config(), tmp_path).save()
+    file = tmp_path / "state.pt"
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"state\.pt: damaged; without it the run begins anew"):
+        Run(config(), tmp_path).resume()
+
+
+def test_on_a_full_disk_what_was_saved_before_stands(tmp_path: Path) -> None:
+    run = Run(config(), tmp_path)
+    run.save()
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    run.step = 5
+    with full_disk(10_000), pytest.raises(OSError, match=r"state\.pt: cannot be written: "):
+        run.save()
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_minutes_bound_an_invocation(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from dlm.train.pack import main as pack
 from dlm.train.packed import Dialogues, PackedData, write
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
+from tests.dlm.train.disk import full_disk
 
 CONFIG = """
 vocab_size = 600
@@ -213,6 +214,47 @@ def test_a_mistake_in_examples_is_told_before_anything_begins(
     assert "missing.jsonl" in refused([*command, "--data", str(tmp_path / "missing.jsonl")], capsys)
     told = refused([*command, "--set", "replays = 0.5"], capsys)
     assert "unknown key 'replays', did you mean 'replay'?" in told
+
+
+@pytest.mark.parametrize("step", [None, 0])
+def test_a_run_with_another_tokenizer_than_its_checkpoint_is_refused(
+    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: int | None
+) -> None:
+    """Else the checkpoint's weights would learn another's ids, in silence."""
+    out = tmp_path / "run"
+    Tokenizer.train([" words of quite another vocabulary"] * 3, 330).save(out)
+    if step is not None:
+        Run(TrainConfig().shaped(model().config), out, model()).save()
+    command = ["--init", str(shipped), "--out", str(out), "--minutes", "0"]
+    assert "tokenizer.json: not the tokenizer of " in refused(command, capsys)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--corpora", "nowhere"], "--corpora: got nowhere, expected a directory"),
+        (["--set", "device = 'gpu'"], "device: got 'gpu', which cannot be used here"),
+    ],
+)
+def test_what_is_not_there_is_told_before_anything_begins(
+    shipped: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    told: str,
+) -> None:
+    command = ["--init", str(shipped), "--out", str(tmp_path / "run"), "--minutes", "0"]
+    assert told in refused([*command, *options], capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_disk_that_fills_up_is_no_traceback(
+    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--init", str(shipped), "--out", str(tmp_path / "run"), "--minutes", "0"]
+    with full_disk(60_000):
+        told = refused(command, capsys)
+    assert told.rstrip().endswith("what was saved before stands")
 
 
 def test_dialogues_to_learn_need_a_checkpoint(

@@ -50,3 +50,12 @@ def test_another_archive_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", ids=np.zeros(3))
     with pytest.raises(ValueError, match="expected packed dialogues of format 1"):
         read(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("kept", [0, 4, 500])
+def test_a_file_that_broke_off_is_named(tmp_path: Path, kept: int) -> None:
+    file = tmp_path / "data.npz"
+    write(file, PackedData(Dialogues.of([]), Dialogues.of([]), "{}", {}))
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"data\.npz: expected packed dialogues of format"):
+        read(file)
