@@ -68,6 +68,8 @@ export class Call {
     this._items = new Set();
     /** @type {import("./requests.js").ClientEvent[]} Typed, and asked once no reply is under way. */
     this._typed = [];
+    /** Whether a reply has been asked for that has not begun. */
+    this._requested = false;
   }
 
   /** @returns {boolean} Whether the call is on, connected or not. */
@@ -146,6 +148,7 @@ export class Call {
     } else if (link.state !== "connecting") {
       this._stale.clear();
       this._items.clear();
+      this._requested = false;
       this._asked = null;
       this.sound.speaker?.drain();
       this.conversation.settle();
@@ -159,9 +162,10 @@ export class Call {
   }
 
   _advance() {
-    if (this._typed.length === 0 || !this._client.open || this.conversation.active) return;
+    if (this._typed.length === 0 || !this._client.open) return;
+    if (this._requested || this.conversation.active) return;
     for (const message of this._typed.splice(0)) this._client.send(message);
-    this._client.send({ type: "response.create" });
+    this._requested = this._client.send({ type: "response.create" });
   }
 
   /** @param {ServerEvent} event */
@@ -172,7 +176,10 @@ export class Call {
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
     if (event.type === "response.output_audio.delta") this._hear(event);
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
-    if (event.type === "response.done") this._advance();
+    if (event.type === "response.created" || event.type === "error") this._requested = false;
+    // More was typed before this reply had begun.
+    if (event.type === "response.created" && this._typed.length > 0) this.interrupt();
+    if (event.type === "response.done" || event.type === "error") this._advance();
     this._listener.onChange();
   }
 

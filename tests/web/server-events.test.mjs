@@ -245,6 +245,11 @@ test("errors are passed on", () => {
   ]);
 });
 
+test("that a reply to be stopped is over already is no error to the user", () => {
+  const error = { code: "response_cancel_not_active", message: "no reply is in progress" };
+  assert.deepEqual(after({ type: "error", error }).errors, []);
+});
+
 test("no event, however deformed, throws or invents anything", () => {
   const types = [
     ...new Set([...answering, done].map((event) => event.type)),
