@@ -187,6 +187,17 @@ async def test_everything_that_is_typed_is_asked_in_its_order(server: ScriptedSe
         assert [e["type"] for e in server.received].count("response.cancel") == 1
 
 
+async def test_the_time_of_a_typed_turn_is_not_called_voice_to_voice(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.type("#words", "hello")
+        await server.connected()
+        await begin_long_reply(page, server)
+        await page.until("document.querySelector('.latency')")
+        assert "ms to the first sound" in await page.text(".latency")
+
+
 async def test_what_is_typed_before_the_reply_begins_waits_for_it(server: ScriptedServer) -> None:
     async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
         await page.type("#words", "one")
