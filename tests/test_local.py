@@ -113,6 +113,14 @@ async def test_the_last_words_are_played_out():
     assert asyncio.get_running_loop().time() - begun_s >= 0.2
 
 
+async def test_a_lost_device_ends_the_conversation():
+    local = Local()
+    local.conversation.lost()
+    with pytest.raises(ExceptionGroup) as failed:
+        await local.conversation.run()
+    assert [type(error) for error in failed.value.exceptions] == [DeviceError]
+
+
 async def test_an_interruption_drops_the_sound_and_tells_how_much_was_heard():
     local = Local()
     local.queue.push("r1", np.full(300, 9, np.int16))

@@ -95,6 +95,27 @@ def test_a_machine_without_devices_is_told_what_is_missing(monkeypatch, action, 
         action()
 
 
+class TwoAlike(NoDevices):
+    """Two devices of one name, of which sounddevice then wants a number."""
+
+    def query_devices(self, device=None, kind=None):
+        lines = (f"Multiple {kind} devices found for 'usb':", "[4] USB Audio, ALSA", "[6] USB Mic")
+        raise ValueError("\n".join(lines))
+
+
+def test_a_name_of_several_devices_is_told_which(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sounddevice", TwoAlike())
+    told = r"'usb' matches more than one microphone: \[4\] USB Audio, ALSA; \[6\] USB Mic; --list"
+    with pytest.raises(DeviceError, match=told):
+        SoundCard("usb", "")
+
+
+@pytest.mark.parametrize("device", ["²", "100000000000000"])
+def test_what_looks_like_a_number_and_is_no_device_is_told(device):
+    with pytest.raises(DeviceError, match=f"no microphone matches '{device}'"):
+        SoundCard(device, "")
+
+
 class StereoOnlyPortAudio:
     """A sound card that does 48 kHz stereo and nothing else."""
 
@@ -208,6 +229,19 @@ def test_a_device_that_fails_while_it_runs_is_a_device_error(monkeypatch):
     with pytest.raises(DeviceError, match="unplugged"), card.running(lambda _: None):
         pass
     assert not portaudio.streams[1].running
+
+
+def test_a_device_that_stops_by_itself_is_told_and_one_that_is_closed_is_not(monkeypatch):
+    portaudio = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+    card = SoundCard("", "")
+    lost = []
+    microphone, loudspeaker = portaudio.streams
+    with card.running(lambda *_: None, lost=lambda: lost.append("lost")):
+        loudspeaker.settings["finished_callback"]()
+        assert lost == ["lost"]
+    microphone.settings["finished_callback"]()
+    assert lost == ["lost"]
 
 
 def _unplugged():

@@ -52,20 +52,27 @@ class LocalConversation:
         self._clock = clock
         self._screen = screen
         self._listening = False
+        self._gone = asyncio.Event()
         self._items: dict[str, str] = {}
         self._calls: dict[str, ToolCall] = {}
         self._text = ""
         self._heard_chars = 0
 
     async def run(self) -> None:
-        """Converse until the session has ended and its last words have sounded."""
+        """Converse until the session has ended and its last words have sounded.
+
+        Raises:
+            DeviceError: A device was lost; in a group of exceptions.
+        """
         async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watch())
             reporting = group.create_task(self._report_played())
             group.create_task(self._session.run())
             async for event in self._session.events():
                 self._on(event)
             await asyncio.sleep(self._queue.silent_from_s(self._clock()) - self._clock())
             reporting.cancel()
+            watching.cancel()
 
     def hear(self, samples: Samples, rate_hz: int, captured_s: float, echo: bool) -> None:
         """Take a block of the microphone; call it on the event loop, however late.
@@ -84,6 +91,14 @@ class LocalConversation:
         if echo and captured_s < self._queue.silent_from_s(captured_s) + ECHO_TAIL_S:
             samples = np.zeros_like(samples)
         self._session.append_audio(samples, rate_hz)
+
+    def lost(self) -> None:
+        """A device has stopped by itself; call it on the event loop. The conversation is over."""
+        self._gone.set()
+
+    async def _watch(self) -> None:
+        await self._gone.wait()
+        raise DeviceError("the sound device has stopped: unplugged, or its sound server has ended")
 
     async def _report_played(self) -> None:
         while True:
@@ -164,8 +179,11 @@ async def converse(config: Config, console: Console) -> None:
             def hear(samples: Samples, rate_hz: int, captured_s: float, echo: bool) -> None:
                 loop.call_soon_threadsafe(conversation.hear, samples, rate_hz, captured_s, echo)
 
+            def lost() -> None:
+                loop.call_soon_threadsafe(conversation.lost)
+
             cleaned = cleaning(hear, card, canceller, config.local.echo == "headset")
-            with card.running(cleaned, canceller.played if canceller else None):
+            with card.running(cleaned, canceller.played if canceller else None, lost):
                 await conversation.run()
     finally:
         await parts.close()

@@ -61,6 +61,7 @@ class SoundCard:
         self._failure: type[Exception] = sounddevice.PortAudioError
         self._hear: Hear = _ignore
         self._played: Callable[[Samples], None] = _ignore
+        self._lost: Callable[[], None] = _ignore
         self.dropout_s = -math.inf
         microphone = _settings(sounddevice, "input", input_device, SAMPLE_RATE_HZ)
         loudspeaker = _settings(sounddevice, "output", output_device, OUTPUT_RATE_HZ)
@@ -69,9 +70,11 @@ class SoundCard:
         block = self.input_rate_hz * BLOCK_MS // 1000
         try:
             self._input = sounddevice.InputStream(
-                **microphone, blocksize=block, callback=self._take
+                **microphone, blocksize=block, callback=self._take, finished_callback=self._stop
             )
-            self._output = sounddevice.OutputStream(**loudspeaker, callback=self._give)
+            self._output = sounddevice.OutputStream(
+                **loudspeaker, callback=self._give, finished_callback=self._stop
+            )
         except self._failure as error:
             raise DeviceError(f"the sound device cannot be opened: {error}") from error
 
@@ -82,18 +85,22 @@ class SoundCard:
 
     @contextmanager
     def running(
-        self, hear: Hear, played: Callable[[Samples], None] | None = None
+        self,
+        hear: Hear,
+        played: Callable[[Samples], None] | None = None,
+        lost: Callable[[], None] | None = None,
     ) -> Generator[None, None, None]:
         """Run both for the length of a ``with``, then close them; what has not sounded is dropped.
 
         Args:
             hear: Called on PortAudio's thread with each block of the microphone.
             played: Called on another of its threads with each block given to the loudspeaker.
+            lost: Called on one of them when a device stops by itself, once for each.
 
         Raises:
             DeviceError: A device does not start.
         """
-        self._hear, self._played = hear, played or _ignore
+        self._hear, self._played, self._lost = hear, played or _ignore, lost or _ignore
         try:
             self._output.start()
             self._input.start()
@@ -101,6 +108,8 @@ class SoundCard:
         except self._failure as error:
             raise DeviceError(f"the sound device failed: {error}") from error
         finally:
+            # What is closed stops as well.
+            self._lost = _ignore
             self._input.close()
             self._output.close()
 
@@ -108,6 +117,9 @@ class SoundCard:
     def now_s(self) -> float:
         """The card's clock, as `PlaybackQueue` wants it."""
         return float(self._output.time)
+
+    def _stop(self) -> None:
+        self._lost()
 
     def _take(self, block: Any, count: int, times: Any, status: Any) -> None:
         del count
@@ -134,13 +146,17 @@ def _ignore(*told: object) -> None:
 
 
 def _settings(sounddevice: Any, kind: Kind, device: str, wanted_hz: int) -> dict[str, Any]:
-    name = int(device) if device.isdigit() else device or None
+    name = int(device) if device.isdecimal() else device or None
     role = "microphone" if kind == "input" else "loudspeaker"
     try:
         with _silenced():
             found = sounddevice.query_devices(name, kind)
-    except (sounddevice.PortAudioError, ValueError) as error:
-        asked = f"no {role} matches {device!r}" if device else f"there is no {role}"
+    except (sounddevice.PortAudioError, ValueError, OverflowError) as error:
+        # Where several match, the first line says so, and each other names one.
+        if matches := str(error).splitlines()[1:]:
+            asked = f"{device!r} matches more than one {role}: {'; '.join(matches)}"
+        else:
+            asked = f"no {role} matches {device!r}" if device else f"there is no {role}"
         raise DeviceError(f"{asked}; --list-devices shows what there is") from error
     check = getattr(sounddevice, f"check_{kind}_settings")
     for rate_hz in (wanted_hz, int(found["default_samplerate"])):

@@ -44,8 +44,12 @@ const settings = new SettingsDialog({
   onSpeaker: (deviceId) => attempt(() => call.sound.changeSpeaker(deviceId)),
 });
 
+/** @type {WeakMap<Turn, string>} */
+const announced = new WeakMap();
+
 let call = newCall();
-let starting = false;
+/** @type {Promise<void> | null} */
+let starting = null;
 
 /** @returns {Call} */
 function newCall() {
@@ -53,7 +57,10 @@ function newCall() {
     onTurn: (turn) => {
       byId("welcome").hidden = true;
       transcript.show(turn);
-      tell(announcement(turn, call.sound.speaker !== null));
+      const words = announcement(turn, call.sound.speaker !== null);
+      // A change to an earlier turn, as its latency, does not have it read out again.
+      if (announced.get(turn) !== words) tell(words);
+      announced.set(turn, words);
     },
     onChange: () => show(),
     onNotice: (message) => notice.show(message),
@@ -69,7 +76,7 @@ function state() {
   if (!call.on) return "idle";
   const activity = call.conversation.activity;
   if (activity !== "listening") return activity;
-  if (!call.sound.microphone) return "writing";
+  if (!call.sound.microphone?.live) return "writing";
   return call.sound.microphone.muted ? "muted" : "listening";
 }
 
@@ -84,10 +91,11 @@ function show() {
     if (OF_THE_CALL.has(now) || OF_THE_CALL.has(before)) tell(STATES[now]);
     surface.follow(() => ({ activity: voice(), analyser: analyser() }));
   }
-  byId("talk").hidden = call.sound.microphone !== null || obstacle() !== "";
-  byId("talk").disabled = starting;
+  const listens = call.sound.microphone?.live === true;
+  byId("talk").hidden = listens || obstacle() !== "";
+  byId("talk").disabled = starting !== null;
   byId("hang-up").hidden = !call.on;
-  byId("mute").hidden = call.sound.microphone === null;
+  byId("mute").hidden = !listens;
   byId("mute").setAttribute("aria-pressed", String(call.sound.microphone?.muted === true));
   if (shownLink !== call.link.state) {
     shownLink = call.link.state;
@@ -149,19 +157,32 @@ async function attempt(action) {
   }
 }
 
+/**
+ * @param {boolean} listen
+ * @returns {Promise<void>} Of the start that is under way, if there is one.
+ */
+function start(listen) {
+  if (!starting) {
+    starting = begin(listen).finally(() => {
+      starting = null;
+      show();
+    });
+    show();
+  }
+  return starting;
+}
+
 /** @param {boolean} listen */
-async function start(listen) {
-  if (starting) return;
-  starting = true;
+async function begin(listen) {
   notice.hide();
-  if (!call.on && call.conversation.turns.length > 0) {
+  if (call.link.state === "closed") {
+    // A farewell may still be playing.
+    call.hangUp();
     call = newCall();
     transcript.clear();
+    byId("welcome").hidden = false;
   }
-  show();
   await attempt(() => call.start(settings.chosen, listen));
-  starting = false;
-  show();
 }
 
 byId("talk").addEventListener("click", async () => {
@@ -182,8 +203,10 @@ byId("composer").addEventListener("submit", async (/** @type {SubmitEvent} */ ev
   const words = field.value.trim();
   if (!words) return;
   field.value = "";
-  if (!call.on) await start(false);
-  call.say(words);
+  await starting;
+  if (call.link.state === "closed") await start(false);
+  if (call.on) call.say(words);
+  else field.value ||= words;
 });
 
 document.addEventListener("keydown", (event) => {
@@ -191,6 +214,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 addEventListener("online", () => call.retry());
+
+document.addEventListener("visibilitychange", () => call.sound.wake());
 
 if (obstacle()) notice.show(obstacle());
 show();

@@ -27,7 +27,8 @@ import { decode, encode } from "./pcm.js";
 
 /** @typedef {{microphone: string, speaker: string, key: string}} Settings */
 
-const LOST = "The microphone was unplugged. Choose another in the settings, or type below.";
+const LOST =
+  "The microphone was unplugged. Choose another in the settings, press Talk for the same one, or type below.";
 
 export class Call {
   /**
@@ -47,7 +48,10 @@ export class Call {
     });
     this.sound = new Sound({
       onPacket: (packet) => this._send(packet),
-      onLost: () => listener.onNotice(LOST),
+      onLost: () => {
+        listener.onNotice(LOST);
+        listener.onChange();
+      },
       onReport: (report) => this._played(report),
       onTap: listener.onTap,
     });
@@ -60,8 +64,12 @@ export class Call {
     this._stale = new Set();
     /** @type {{turn: Turn, frame: number} | null} Where the speech ended that is being answered. */
     this._asked = null;
-    /** @type {(() => void) | null} What to do as soon as no reply is under way. */
-    this._next = null;
+    /** @type {Set<string>} Items of replies whose sound came over this connection. */
+    this._items = new Set();
+    /** @type {import("./requests.js").ClientEvent[]} Typed, and asked once no reply is under way. */
+    this._typed = [];
+    /** Whether a reply has been asked for that has not begun. */
+    this._requested = false;
   }
 
   /** @returns {boolean} Whether the call is on, connected or not. */
@@ -75,10 +83,10 @@ export class Call {
    *
    * @param {Settings} settings
    * @param {boolean} listen Whether to open the microphone.
-   * @throws {import("./microphone.js").MicrophoneError}
+   * @throws {Error} A device cannot be had; the message tells the user why.
    */
   async start(settings, listen) {
-    await this.sound.open(settings, listen);
+    if (!(await this.sound.open(settings, listen))) return;
     if (this.link.state === "closed") {
       this._timeline = new Timeline(this.sound.rateHz);
       this._client.connect(settings.key);
@@ -98,18 +106,15 @@ export class Call {
     this.interrupt();
     const turn = this.conversation.typed(words, itemId);
     this._asked = { turn, frame: this.sound.frame };
-    const ask = () => {
-      this._client.send(userMessage(itemId, words));
-      this._client.send({ type: "response.create" });
-    };
-    if (this._client.open && !this.conversation.active) ask();
-    else this._next = ask;
+    this._typed.push(userMessage(itemId, words));
+    this._advance();
     this._listener.onChange();
   }
 
   /** Stop the agent: its sound now, its reply as soon as the server hears of it. */
   interrupt() {
-    if (this.conversation.active) this._client.send({ type: "response.cancel" });
+    const { active } = this.conversation;
+    if (active && !this._stale.has(active.id)) this._client.send({ type: "response.cancel" });
     this._silence();
   }
 
@@ -142,7 +147,10 @@ export class Call {
       this._advance();
     } else if (link.state !== "connecting") {
       this._stale.clear();
+      this._items.clear();
+      this._requested = false;
       this._asked = null;
+      this.sound.speaker?.drain();
       this.conversation.settle();
     }
     if (link.state === "closed") {
@@ -154,10 +162,10 @@ export class Call {
   }
 
   _advance() {
-    const next = this._next;
-    if (!next || this.conversation.active) return;
-    this._next = null;
-    next();
+    if (this._typed.length === 0 || !this._client.open) return;
+    if (this._requested || this.conversation.active) return;
+    for (const message of this._typed.splice(0)) this._client.send(message);
+    this._requested = this._client.send({ type: "response.create" });
   }
 
   /** @param {ServerEvent} event */
@@ -168,7 +176,10 @@ export class Call {
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
     if (event.type === "response.output_audio.delta") this._hear(event);
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
-    if (event.type === "response.done") this._advance();
+    if (event.type === "response.created" || event.type === "error") this._requested = false;
+    // More was typed before this reply had begun.
+    if (event.type === "response.created" && this._typed.length > 0) this.interrupt();
+    if (event.type === "response.done" || event.type === "error") this._advance();
     this._listener.onChange();
   }
 
@@ -177,6 +188,7 @@ export class Call {
     if (this._stale.has(event.response_id)) return;
     try {
       this.sound.speaker?.play(String(event.item_id), decode(event.delta));
+      this._items.add(String(event.item_id));
       this.conversation.playing = this.sound.busy;
     } catch (error) {
       this._listener.onNotice(`The server sent sound that cannot be decoded (${error}).`);
@@ -197,6 +209,8 @@ export class Call {
     this.conversation.playing = false;
     for (const { id, playedMs } of await this.sound.speaker.flush()) {
       this.conversation.interrupted(id);
+      // A server that has been restarted knows nothing of what it said before.
+      if (!this._items.has(id)) continue;
       const audio_end_ms = Math.floor(playedMs);
       this._client.send({
         type: "conversation.item.truncate",
@@ -205,6 +219,7 @@ export class Call {
         audio_end_ms,
       });
     }
+    if (this.link.state === "closed") this._release();
     this._listener.onChange();
   }
 
@@ -232,6 +247,7 @@ export class Call {
 
   /** @param {string} id @param {number} playedMs */
   _progress(id, playedMs) {
+    if (!this._items.has(id)) return;
     this._client.send({
       type: "quicksilver.played",
       item_id: id,

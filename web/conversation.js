@@ -98,11 +98,11 @@ export class Conversation {
     );
   }
 
-  /** @param {string} itemId All audio of this reply has been played. */
+  /** @param {string} itemId All audio of this reply that came has been played. */
   finished(itemId) {
     this.withReply(
       (reply) => reply.itemId === itemId,
-      (reply) => (reply.heard = reply.text.length),
+      (reply) => reply.interrupted || (reply.heard = reply.text.length),
     );
   }
 
@@ -153,12 +153,11 @@ export class Conversation {
 
   /** @param {(reply: Reply) => boolean} match @param {(reply: Reply) => void} change */
   withReply(match, change) {
-    for (const turn of this.turns.slice(-4)) {
-      const reply = turn.replies.find(match);
-      if (!reply) continue;
-      change(reply);
-      this._listener.onTurn(turn);
-    }
+    const turn = this.turns.findLast((each) => each.replies.some(match));
+    const reply = turn?.replies.find(match);
+    if (!turn || !reply) return;
+    change(reply);
+    this._listener.onTurn(turn);
   }
 
   /** @param {Reply} reply @param {boolean} cutOff @param {string} [failure] */

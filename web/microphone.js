@@ -97,6 +97,11 @@ export class Microphone {
     this.change(stream);
   }
 
+  /** @returns {boolean} False once the device is gone, until another takes over. */
+  get live() {
+    return this._tracks().some((track) => track.readyState === "live");
+  }
+
   /** @returns {boolean} */
   get muted() {
     return this._muted;

@@ -27,6 +27,9 @@ const STABLE_MS = 5000;
 /** Waiting to be sent, at most: a link that is this far behind is not live any more. */
 const LARGEST_BACKLOG_BYTES = 1_000_000;
 
+/** What a subprotocol, and so a key, may consist of. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]*$/;
+
 /** Close codes after which trying again would not help, and what to tell the user. */
 const FINAL = new Map([
   [1000, ""],
@@ -84,6 +87,12 @@ export class RealtimeClient {
 
   /** @param {string} [key] Sent as a subprotocol, the one place where a browser can put it. */
   connect(key = "") {
+    if (!TOKEN.test(key)) {
+      const reason =
+        "A browser cannot send this access key: there may be letters, digits and !#$%&'*+-.^_`|~ in it, and nothing else.";
+      this._listener.onLink({ state: "closed", reason });
+      return;
+    }
     this._key = key;
     this._wanted = true;
     this._attempt = 0;

@@ -122,6 +122,10 @@ const EVENTS = new Map(
     "quicksilver.state"(it, event) {
       if (event.state === "listening") it.thinking = false;
     },
-    error: (it, event) => it.failed(text(object(event.error).message)),
+    error(it, event) {
+      const { code, message } = object(event.error);
+      // Who stops a reply that has just ended by itself has what they wanted.
+      if (code !== "response_cancel_not_active") it.failed(text(message));
+    },
   }),
 );

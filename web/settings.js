@@ -1,7 +1,12 @@
 // @ts-check
 /** The settings dialog: microphone, loudspeaker, access key. Devices are remembered; the key is not. */
 
+import { Memory } from "./memory.js";
+
 /** @typedef {import("./call.js").Settings} Settings */
+
+const devices = new Memory("device");
+const tab = new Memory("tab");
 
 /**
  * @param {string} id
@@ -20,8 +25,8 @@ export class SettingsDialog {
     this._speaker = byId("speaker");
     /** @type {HTMLInputElement} */
     this._key = byId("key");
-    this._key.value = sessionStorage.getItem("key") ?? "";
-    this._key.addEventListener("input", () => sessionStorage.setItem("key", this._key.value));
+    this._key.value = tab.get("key");
+    this._key.addEventListener("input", () => tab.set("key", this._key.value));
     // Choosing where sound goes is not for all browsers.
     byId("speaker-field").hidden = !("setSinkId" in AudioContext.prototype);
     for (const [select, told] of /** @type {const} */ ([
@@ -29,7 +34,7 @@ export class SettingsDialog {
       [this._speaker, listener.onSpeaker],
     ])) {
       select.addEventListener("change", () => {
-        localStorage.setItem(select.id, select.value);
+        devices.set(select.id, select.value);
         told(select.value);
       });
     }
@@ -39,10 +44,9 @@ export class SettingsDialog {
 
   /** @returns {Settings} */
   get chosen() {
-    const stored = (/** @type {string} */ id) => localStorage.getItem(id) ?? "";
     return {
-      microphone: stored("microphone"),
-      speaker: stored("speaker"),
+      microphone: devices.get("microphone"),
+      speaker: devices.get("speaker"),
       key: this._key.value.trim(),
     };
   }
@@ -56,15 +60,15 @@ export class SettingsDialog {
 
   /** Read the devices anew; their names are known only once the microphone has been allowed. */
   async refresh() {
-    const devices = (await navigator.mediaDevices?.enumerateDevices()) ?? [];
+    const found = (await navigator.mediaDevices?.enumerateDevices()) ?? [];
     fill(
       this._microphone,
-      devices.filter((device) => device.kind === "audioinput"),
+      found.filter((device) => device.kind === "audioinput"),
       "Microphone",
     );
     fill(
       this._speaker,
-      devices.filter((device) => device.kind === "audiooutput"),
+      found.filter((device) => device.kind === "audiooutput"),
       "Loudspeaker",
     );
   }
@@ -72,15 +76,20 @@ export class SettingsDialog {
 
 /**
  * @param {HTMLSelectElement} select
- * @param {MediaDeviceInfo[]} devices
+ * @param {MediaDeviceInfo[]} found
  * @param {string} noun
  */
-function fill(select, devices, noun) {
-  const named = devices.filter(({ deviceId }) => deviceId && deviceId !== "default");
+function fill(select, found, noun) {
+  const named = found.filter(({ deviceId }) => deviceId && deviceId !== "default");
   const options = named.map(
     ({ deviceId, label }, i) => new Option(label || `${noun} ${i + 1}`, deviceId),
   );
   select.replaceChildren(new Option("System default", ""), ...options);
-  const wanted = localStorage.getItem(select.id) ?? "";
-  select.value = named.some(({ deviceId }) => deviceId === wanted) ? wanted : "";
+  const wanted = devices.get(select.id);
+  if (wanted && !named.some(({ deviceId }) => deviceId === wanted)) {
+    // Left out, it would still be what is asked for, and nobody could choose the default instead.
+    const known = found.some(({ deviceId }) => deviceId);
+    select.append(new Option(known ? "As before (not connected)" : "As before", wanted));
+  }
+  select.value = wanted;
 }

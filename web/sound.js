@@ -22,6 +22,11 @@ import { Speaker } from "./speaker.js";
 /** What is flushed takes a few milliseconds to fade. */
 const FADE_MS = 50;
 
+/** @param {MediaStream | null} stream */
+function stop(stream) {
+  stream?.getTracks().forEach((track) => track.stop());
+}
+
 export class Sound {
   /** @param {SoundListener} listener */
   constructor(listener) {
@@ -32,6 +37,7 @@ export class Sound {
     this.microphone = null;
     /** @type {Speaker | null} */
     this.speaker = null;
+    this._closings = 0;
   }
 
   /** @returns {number} Frames a second of the clock; 1 while there is none. */
@@ -54,48 +60,76 @@ export class Sound {
    *
    * @param {{microphone: string, speaker: string}} devices Ids; empty for the system's default.
    * @param {boolean} listen Whether to open the microphone as well.
-   * @throws {import("./microphone.js").MicrophoneError}
+   * @returns {Promise<boolean>} False if `close` came before it was done: nothing is open then.
+   * @throws {Error} Something cannot be had; the message tells the user why.
    */
   async open(devices, listen) {
+    const closings = this._closings;
     const stream = listen ? await askForMicrophone(devices.microphone) : null;
     try {
-      if (!obstacle()) await this._openSpeaker(devices.speaker);
-      if (stream) await this._openMicrophone(stream);
+      if (closings === this._closings && !obstacle()) await this._openSpeaker(devices.speaker);
+      if (closings === this._closings && stream) await this._openMicrophone(stream);
+      if (closings === this._closings) return true;
     } catch (error) {
-      stream?.getTracks().forEach((track) => track.stop());
-      this.close();
-      throw error;
+      if (closings === this._closings) {
+        stop(stream);
+        this.close();
+        throw error;
+      }
     }
+    stop(stream);
+    this.close();
+    return false;
   }
 
   /** @param {string} deviceId @throws {import("./microphone.js").MicrophoneError} */
   async changeMicrophone(deviceId) {
-    if (this.microphone) this.microphone.change(await askForMicrophone(deviceId));
+    if (!this.microphone) return;
+    const stream = await askForMicrophone(deviceId);
+    // The user may have hung up while the browser asked.
+    if (this.microphone) this.microphone.change(stream);
+    else stop(stream);
   }
 
   /** @param {string} deviceId */
   async changeSpeaker(deviceId) {
     const context = /** @type {any} */ (this._context);
-    if (context?.setSinkId) await context.setSinkId(deviceId);
+    if (!context?.setSinkId) return;
+    try {
+      await context.setSinkId(deviceId);
+    } catch {
+      throw new Error("The chosen loudspeaker is gone. Choose another in the settings.");
+    }
+  }
+
+  /** Go on if the browser has suspended the sound, as it does for a telephone call. */
+  wake() {
+    if (!this._context || this._context.state === "running") return;
+    // Refused while the telephone call lasts; the next change of state or look at the page asks again.
+    this._context.resume().catch(() => {});
   }
 
   close() {
+    this._closings += 1;
     this.microphone?.stop();
     this.microphone = null;
     this.speaker?.flush();
     this.speaker = null;
     const context = this._context;
     this._context = null;
+    if (context) context.onstatechange = null;
     setTimeout(() => context?.close(), FADE_MS);
   }
 
   /** @param {string} deviceId */
   async _openSpeaker(deviceId) {
     if (this.speaker) return;
-    this._context = new AudioContext({ latencyHint: "interactive" });
+    const context = new AudioContext({ latencyHint: "interactive" });
+    this._context = context;
     if (deviceId) await this.changeSpeaker(deviceId);
-    this.speaker = await Speaker.open(this._context, this._listener);
-    await this._context.resume();
+    this.speaker = await Speaker.open(context, this._listener);
+    await context.resume();
+    context.onstatechange = () => this.wake();
   }
 
   /** @param {MediaStream} stream */

@@ -66,6 +66,12 @@ export class Speaker {
     if (id === this._current) this._finish();
   }
 
+  /** Nothing more will come: what has arrived is heard out, held or not. */
+  drain() {
+    this.hold(false);
+    this._finish();
+  }
+
   /** @param {boolean} held Silent at once with the place kept, or on from there. */
   hold(held) {
     this._node.port.postMessage({ hold: held });

@@ -69,7 +69,8 @@ export function inMs(ms) {
 export function latencyView(turn) {
   const parts = waterfall(turn.marksMs, turn.voiceToVoiceMs);
   if (!parts) return null;
-  const label = parts.measured ? "voice to voice" : "to the first sound";
+  const spoken = parts.measured && !turn.user?.typed;
+  const label = spoken ? "voice to voice" : "to the first sound";
   const bar = element("div", "bar");
   bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);
   bar.setAttribute("aria-hidden", "true");

@@ -52,7 +52,14 @@ async def running(
 
 @asynccontextmanager
 async def pulseaudio(home: Path, echo: bool = False) -> AsyncGenerator[dict[str, str], None]:
-    """A daemon of our own with the sinks "mic" and "speaker"; gives its clients' environment.
+    """As `daemon`; gives its clients' environment."""
+    async with daemon(home, echo) as (env, _):
+        yield env
+
+
+@asynccontextmanager
+async def daemon(home: Path, echo: bool) -> AsyncGenerator[tuple[dict[str, str], Process], None]:
+    """A daemon of our own with the sinks "mic" and "speaker", and its clients' environment.
 
     With ``echo`` the microphone hears the loudspeaker.
     """
@@ -68,7 +75,7 @@ async def pulseaudio(home: Path, echo: bool = False) -> AsyncGenerator[dict[str,
         "PYTHONUNBUFFERED": "1",
         "COLUMNS": "200",
     }
-    daemon = "pulseaudio -n --daemonize=no --exit-idle-time=-1 --use-pid-file=no --disable-shm=yes"
+    program = "pulseaudio -n --daemonize=no --exit-idle-time=-1 --use-pid-file=no --disable-shm=yes"
     modules = [
         "module-null-sink sink_name=mic rate=16000",
         "module-null-sink sink_name=speaker",
@@ -77,12 +84,12 @@ async def pulseaudio(home: Path, echo: bool = False) -> AsyncGenerator[dict[str,
         f"module-native-protocol-unix socket={socket} auth-anonymous=1",
     ]
     loads = [part for module in modules for part in ("-L", module)]
-    async with running(*daemon.split(), *loads, env=env, stderr=PIPE) as process:
+    async with running(*program.split(), *loads, env=env, stderr=PIPE) as process:
         async with asyncio.timeout(10):
             while not socket.exists():
                 assert process.returncode is None, await process.stderr.read()
                 await asyncio.sleep(0.02)
-        yield env
+        yield env, process
 
 
 class Agent:
@@ -230,6 +237,23 @@ async def test_an_agent_that_hears_itself_talks_on_until_the_user_interrupts(tmp
         await ask_for_a_timer(agent, spoken_wav(tmp_path), env, dropouts)
     # What both say at once costs the first words, not the request.
     assert agent.said_by_user[-1].endswith("ten minutes"), str(agent)
+
+
+async def test_a_sound_server_that_ends_is_told_and_ends_the_program(tmp_path):
+    command = [sys.executable, "-m", "voice.local", *as_arguments(EMBEDDED)]
+    async with (
+        daemon(tmp_path, echo=False) as (env, server),
+        running(*command, env=env, stdout=PIPE, stderr=PIPE) as local,
+        asyncio.timeout(LOADED_WITHIN_S),
+    ):
+        async for line in local.stdout:
+            if b"Listening" in line:
+                server.kill()
+                break
+        _, complaints = await local.communicate()
+    assert local.returncode == 1
+    told = b"error: the sound device has stopped: unplugged, or its sound server has ended"
+    assert complaints.splitlines()[-1] == told
 
 
 async def test_the_devices_are_listed(tmp_path):

@@ -57,6 +57,20 @@ function setup() {
 
 const socket = () => Socket.all.at(-1);
 
+test("a key that no subprotocol can carry is refused in words that do not repeat it", () => {
+  for (const key of ["ab/cd+ef==", "two words", "schlüssel"]) {
+    const { client, told } = setup();
+    client.connect(key);
+    assert.equal(Socket.all.length, 0);
+    assert.equal(told.links.at(-1).state, "closed");
+    assert.match(told.links.at(-1).reason, /cannot send this access key/);
+    assert.ok(!told.links.at(-1).reason.includes(key));
+  }
+  const { client } = setup();
+  client.connect("sk_A1-.~!#$%&'*+^`|");
+  assert.equal(Socket.all.length, 1);
+});
+
 test("waits longer each time, up to a limit, and not all clients alike", () => {
   assert.deepEqual(
     [0, 1, 2, 3, 4, 5, 9].map((n) => backoffMs(n, 1)),

@@ -125,10 +125,31 @@ test("a reply has its tools, its text and what was heard of it", () => {
 
 test("what has all been played has all been heard; what was cut off has not", () => {
   const { conversation, reply } = after(...answering, done);
-  conversation.interrupted("m1");
-  assert.deepEqual([reply.heard, reply.interrupted], [0, true]);
   conversation.finished("m1");
   assert.equal(reply.heard, reply.text.length);
+  const cut = after(...answering, done);
+  cut.conversation.interrupted("m1");
+  assert.deepEqual([cut.reply.heard, cut.reply.interrupted], [0, true]);
+});
+
+test("of a reply that broke off with the connection, what came is not all of it", () => {
+  const { conversation, reply } = after(...answering);
+  conversation.settle();
+  conversation.finished("m1");
+  assert.deepEqual([reply.heard, reply.interrupted], [0, true]);
+});
+
+test("a reply is followed to its end however much is said meanwhile", () => {
+  const { conversation } = after(...answering.slice(0, 5));
+  for (let i = 2; i < 8; i += 1) {
+    apply(conversation, { type: "input_audio_buffer.speech_started", item_id: `u${i}` });
+  }
+  for (const event of [...answering.slice(5), done]) apply(conversation, event);
+  const [reply] = conversation.turns[0].replies;
+  assert.deepEqual(
+    [reply.tools[0].name, reply.text, reply.done],
+    ["set_timer", "Timer set for ten minutes.", true],
+  );
 });
 
 test("a written reply is heard as it comes", () => {
@@ -222,6 +243,11 @@ test("errors are passed on", () => {
     "no",
     "",
   ]);
+});
+
+test("that a reply to be stopped is over already is no error to the user", () => {
+  const error = { code: "response_cancel_not_active", message: "no reply is in progress" };
+  assert.deepEqual(after({ type: "error", error }).errors, []);
 });
 
 test("no event, however deformed, throws or invents anything", () => {

@@ -1,0 +1,348 @@
+"""The page in a real browser when things go wrong: devices, the server, and hasty users."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.e2e.chromium import FAKE_MICROPHONE, PROGRAM, Page, chromium_page
+from tests.e2e.scripted_server import (
+    ScriptedServer,
+    reply_begins,
+    reply_ends,
+    reply_goes_on,
+    scripted_server,
+    speech_events,
+    tone,
+)
+from tests.e2e.test_page_scripted import start_talking, tool_events
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+]
+
+# Keeps what the page opens in sight, and lets a test answer the browser's question when it likes.
+WATCHED = """(() => {
+    const media = navigator.mediaDevices, ask = media.getUserMedia.bind(media);
+    const Context = AudioContext;
+    window.streams = [];
+    window.contexts = [];
+    window.question = Promise.resolve();
+    media.getUserMedia = async (wanted) => {
+        await question;
+        streams.push(await ask(wanted));
+        return streams.at(-1);
+    };
+    window.AudioContext = class extends Context {
+        constructor(options) { super(options); contexts.push(this); }
+    };
+})()"""
+KEEP_ASKING = "void (window.question = new Promise((answer) => (window.allow = answer)))"
+LIVE = "streams.flatMap((s) => s.getTracks()).filter((t) => t.readyState === 'live').length"
+ESCAPE = "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with scripted_server() as opened:
+        yield opened
+
+
+def shows(selector: str) -> str:
+    return f"!document.querySelector('{selector}').hidden"
+
+
+def typed(server: ScriptedServer, since: int = 0) -> list[str]:
+    """What the page has asked for, in order: the words of messages, and replies."""
+    asked = []
+    for event in server.received[since:]:
+        if event["type"] == "conversation.item.create":
+            asked.append(event["item"]["content"][0]["text"])
+        elif event["type"] == "response.create":
+            asked.append("?")
+    return asked
+
+
+async def begin_long_reply(page: Page, server: ScriptedServer) -> None:
+    await server.send(*reply_begins("r1", "m1"), *reply_goes_on("r1", "m1", "A story.", tone(8)))
+    await page.until("quicksilver.state === 'speaking'")
+
+
+async def test_who_interrupts_a_farewell_is_not_listened_to_any_more(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await start_talking(page, server)
+        await begin_long_reply(page, server)
+        await server.send(*reply_ends("r1", "m1"))
+        await server.hang_up(1000)
+        await page.evaluate(ESCAPE)
+        await page.until("quicksilver.state === 'idle'")
+        await page.until(f"{LIVE} === 0")
+        assert await page.evaluate(shows("#talk"))
+
+
+async def test_what_is_typed_into_a_farewell_begins_a_new_call(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await begin_long_reply(page, server)
+        await server.send(*reply_ends("r1", "m1"))
+        await server.hang_up(1000)
+        await page.type("#words", "one more thing")
+        await server.connected(2)
+        await server.expect("response.create")
+        assert typed(server) == ["one more thing", "?"]
+
+
+async def test_after_hanging_up_no_microphone_is_opened(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await page.type("#words", "hello")
+        await server.connected()
+        await page.evaluate(KEEP_ASKING)
+        await page.click("#talk")
+        await page.click("#hang-up")
+        await page.evaluate("allow()")
+        await page.until(f"streams.length === 1 && {LIVE} === 0")
+        await page.until("!document.querySelector('#talk').disabled")
+        assert await page.evaluate("quicksilver.state") == "idle"
+        assert server.connections == 1
+        assert page.problems == []
+
+
+async def test_a_microphone_chosen_before_hanging_up_is_not_opened_after(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await start_talking(page, server)
+        await page.evaluate(KEEP_ASKING)
+        await page.evaluate(
+            "void document.querySelector('#microphone').dispatchEvent(new Event('change'))"
+        )
+        await page.click("#hang-up")
+        await page.evaluate("allow()")
+        await page.until(f"streams.length === 2 && {LIVE} === 0")
+
+
+async def test_a_server_that_dies_in_mid_sentence_leaves_nothing_behind(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await server.send(*speech_events("u1", "tell me a story", start_ms=0, end_ms=20))
+        story = reply_goes_on("r1", "m1", "Once upon a time", tone(1))
+        held = {"type": "quicksilver.hold", "response_id": "r1", "held": True}
+        await server.send(*reply_begins("r1", "m1"), *story, held)
+        await page.until("quicksilver.state === 'speaking'")
+        await server.close()
+        await page.until("quicksilver.state === 'reconnecting'")
+        await server.open()
+        await page.click("#notice-action")
+        await server.connected(2)
+        await page.until("quicksilver.state === 'listening'")
+        # Neither held back by the old conversation nor told to a server that knows nothing of it.
+        await server.send(*reply_begins("r2", "m2"), *reply_goes_on("r2", "m2", "Hi.", tone(0.2)))
+        await server.send(*reply_ends("r2", "m2"))
+        assert (await server.expect("quicksilver.played"))["item_id"] == "m2"
+        await page.until("quicksilver.turns.at(-1).replies.at(-1).heard === 3")
+        assert page.problems[1:] == []
+
+
+async def test_a_new_server_is_told_nothing_of_the_old_ones_items(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await begin_long_reply(page, server)
+        await server.send(*reply_ends("r1", "m1"))
+        await server.hang_up(1012)
+        await server.connected(2)
+        await page.until("quicksilver.state === 'speaking'")
+        await server.send(*speech_events("u2", "stop", start_ms=0, end_ms=20))
+        await server.send(*reply_begins("r2", "m2"), *reply_goes_on("r2", "m2", "Yes.", tone(0.2)))
+        await server.expect("quicksilver.played")
+        told = {e["item_id"] for e in server.received if "item_id" in e}
+        assert told == {"m2"}
+
+
+async def test_everything_that_is_typed_is_asked_in_its_order(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.type("#words", "one")
+        await page.type("#words", "two")
+        await server.connected()
+        await server.expect("response.create")
+        assert typed(server) == ["one", "two", "?"]
+        await begin_long_reply(page, server)
+
+        since = len(server.received)
+        await page.type("#words", "three")
+        await page.type("#words", "four")
+        await server.expect("conversation.item.truncate", since)
+        cancelled = {"id": "r1", "status": "cancelled"}
+        await server.send({"type": "response.done", "response": cancelled})
+        await server.expect("response.create", since)
+        assert typed(server, since) == ["three", "four", "?"]
+        assert [e["type"] for e in server.received].count("response.cancel") == 1
+
+
+async def test_the_time_of_a_typed_turn_is_not_called_voice_to_voice(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.type("#words", "hello")
+        await server.connected()
+        await begin_long_reply(page, server)
+        await page.until("document.querySelector('.latency')")
+        assert "ms to the first sound" in await page.text(".latency")
+
+
+async def test_what_is_typed_before_the_reply_begins_waits_for_it(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.type("#words", "one")
+        await server.connected()
+        await server.expect("response.create")
+        await page.type("#words", "two")
+        await page.until("quicksilver.turns.length === 2")
+        assert typed(server) == ["one", "?"]
+        await server.send(*reply_begins("r1", "m1"))
+        await server.expect("response.cancel")
+        cancelled = {"id": "r1", "status": "cancelled"}
+        since = len(server.received)
+        await server.send({"type": "response.done", "response": cancelled})
+        await server.expect("response.create", since)
+        assert typed(server) == ["one", "?", "two", "?"]
+
+
+async def test_what_is_typed_while_the_microphone_is_refused_is_asked(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url) as page:
+        refusal = "new DOMException('no', 'NotAllowedError')"
+        await page.evaluate(f"""navigator.mediaDevices.getUserMedia =
+            () => new Promise((_, reject) => (window.refuse = () => reject({refusal})))""")
+        await page.click("#talk")
+        await page.type("#words", "hello")
+        await page.evaluate("refuse()")
+        await server.connected()
+        await server.expect("response.create")
+        assert typed(server) == ["hello", "?"]
+
+
+async def test_an_unplugged_microphone_is_not_said_to_listen(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await start_talking(page, server)
+        unplug = "const [t] = streams[0].getTracks(); t.stop(); t.dispatchEvent(new Event('ended'))"
+        await page.evaluate(f"(() => {{ {unplug} }})()")
+        await page.until("quicksilver.state === 'writing'")
+        assert "unplugged" in await page.text("#notice-text")
+        await page.click("#talk")
+        await page.until("quicksilver.state === 'listening'")
+        assert await page.evaluate(LIVE) == 1
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize("device", ["microphone", "speaker"])
+async def test_a_device_that_is_gone_can_be_given_up(server: ScriptedServer, device: str) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(f"localStorage.setItem('{device}', 'gone')")
+        await page.click("#talk")
+        await page.until(shows("#notice"))
+        assert "is gone. Choose another in the settings" in await page.text("#notice-text")
+        if device == "speaker":
+            await page.type("#words", "hello")
+            await page.until("document.querySelector('#words').value === 'hello'")
+        await page.click("#settings-open")
+        await page.until("document.querySelector('#settings').open")
+        choice = f"document.querySelector('#{device}')"
+        assert "not connected" in await page.evaluate(f"{choice}.selectedOptions[0].text")
+        # What a person can do: choose another entry than the one that is chosen.
+        await page.evaluate(
+            f"{choice}.value = '', void {choice}.dispatchEvent(new Event('change'))"
+        )
+        await page.evaluate("document.querySelector('#settings').close()")
+        await start_talking(page, server)
+
+
+async def test_a_key_that_a_browser_cannot_send_is_explained(server: ScriptedServer) -> None:
+    server.key = "ab/cd+ef=="
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await page.evaluate(f"document.querySelector('#key').value = '{server.key}'")
+        await page.click("#talk")
+        await page.until(shows("#notice"))
+        told = await page.text("#notice-text")
+        assert "cannot send this access key" in told
+        assert server.key not in told
+        await page.until(f"quicksilver.state === 'idle' && {LIVE} === 0")
+        assert await page.evaluate(shows("#talk"))
+
+
+async def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="""for (const name of ["localStorage", "sessionStorage"]) {
+                const get = () => { throw new DOMException("no", "SecurityError"); };
+                Object.defineProperty(window, name, { get });
+            }""",
+        )
+        await page.evaluate("window.old = true")
+        await page.call("Page.reload")
+        await page.until("!window.old && window.quicksilver")
+        await start_talking(page, server)
+        assert page.problems == []
+
+
+async def test_sound_that_the_browser_suspended_goes_on(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await start_talking(page, server)
+        await page.evaluate("contexts[0].suspend()")
+        await page.until("contexts[0].state === 'running'")
+        await server.expect("input_audio_buffer.append", len(server.received))
+
+
+@pytest.mark.parametrize("width", [320, 360])
+async def test_nothing_overlaps_on_a_phone_whose_user_types(
+    server: ScriptedServer, width: int
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        size = {"width": width, "height": 640, "deviceScaleFactor": 2, "mobile": True}
+        await page.call("Emulation.setDeviceMetricsOverride", **size)
+        await page.type("#words", "hello")
+        await server.connected()
+        await server.send(*reply_begins("r1", "m1"), *reply_ends("r1", "m1"))
+        await page.until("quicksilver.state === 'writing'")
+        await server.send({"type": "error", "error": {"message": "x" * 120}})
+        await page.until(shows("#notice"))
+        state_right = "document.querySelector('#state-text').getBoundingClientRect().right"
+        controls_left = "document.querySelector('.controls').getBoundingClientRect().left"
+        assert await page.evaluate(f"{state_right} <= {controls_left}")
+        assert await page.evaluate("document.documentElement.scrollWidth") == width
+
+
+async def test_a_screen_reader_is_told_each_thing_once(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate("""(() => {
+            const place = document.querySelector("#announcer");
+            const note = () => told.push(place.textContent);
+            window.told = [];
+            new MutationObserver(note).observe(place, { childList: true });
+        })()""")
+        await start_talking(page, server)
+        await server.send(*speech_events("u1", "set a timer", start_ms=0, end_ms=20))
+        await server.send(*reply_begins("r1", "m1"), *tool_events("r1"))
+        await server.send(*reply_goes_on("r1", "m1", "Set.", tone(0.1)), *reply_ends("r1", "m1"))
+        await page.until("told.at(-1).includes('set_timer')")
+        await server.send(*speech_events("u2", "thank you", start_ms=30, end_ms=60))
+        await page.until("told.at(-1).includes('thank you')")
+        marks = {"asr_final": 5, "end_of_turn": 10}
+        await server.send({"type": "quicksilver.latency", "turn_id": 1, "marks_ms": marks})
+        await page.until("document.querySelector('.latency')?.innerText.includes('10 ms')")
+        told = await page.evaluate("told")
+        assert told[-2:] == ["set_timer: Timer set for 10 minutes.", "You said: thank you"]

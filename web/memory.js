@@ -1,0 +1,38 @@
+// @ts-check
+/** What the page remembers: by the browser, or until it is left where the browser forbids that. */
+
+/** Where the user blocks site data, merely naming a storage throws. */
+const STORES = {
+  device: () => localStorage,
+  tab: () => sessionStorage,
+};
+
+export class Memory {
+  /** @param {"device" | "tab"} span Kept on this device, or until the tab is closed. */
+  constructor(span) {
+    this._store = STORES[span];
+    /** @type {Map<string, string>} */
+    this._here = new Map();
+  }
+
+  /** @param {string} name @returns {string} Empty where nothing is known. */
+  get(name) {
+    const here = this._here.get(name);
+    if (here !== undefined) return here;
+    try {
+      return this._store().getItem(name) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  /** @param {string} name @param {string} value */
+  set(name, value) {
+    this._here.set(name, value);
+    try {
+      this._store().setItem(name, value);
+    } catch {
+      // It is kept here, for as long as the page is open.
+    }
+  }
+}
