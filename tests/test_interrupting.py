@@ -9,6 +9,7 @@ from voice.drafting import Wording
 from voice.interrupting import Interrupting
 from voice.replying import Replying
 from voice.turns import (
+    AudioPlayed,
     Emit,
     HangUp,
     HoldSpeaking,
@@ -100,6 +101,6 @@ def test_what_waits_goes_on_once_all_has_stopped() -> None:
     interrupting = Interrupting(says)
     assert interrupting.stopped(lambda: [HangUp("first")]) == []
     assert interrupting.stopped(lambda: [HangUp("second")]) == []
-    says.audio_played("resp1")
+    says.audio_played(AudioPlayed("resp1"))
     assert interrupting.stopped() == [HangUp("first"), HangUp("second")]
     assert interrupting.stopped() == []
