@@ -58,6 +58,18 @@ def test_names() -> None:
         repository_of("bass")
 
 
+@pytest.mark.parametrize("name", ["", "/no/such/folder", "~/models/x", "a/b/c", "./x", "a b/c"])
+def test_what_is_neither_a_folder_nor_a_name_is_told(name: str) -> None:
+    with pytest.raises(ModelError, match="expected a folder, owner/repository, or one of base"):
+        find_model(name, 1)
+
+
+def test_a_folder_at_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "whisper").mkdir()
+    assert find_model("~/whisper", 1).path == tmp_path / "whisper"
+
+
 def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
     assert find_model(str(tmp_path), 1).path == tmp_path
 

@@ -34,8 +34,9 @@ def find_model(name: str, hub_timeout_s: float) -> FoundModel:
     Raises:
         ModelError: ``name`` is neither a folder, nor a known size, nor a repository's name.
     """
-    if Path(name).is_dir():
-        return FoundModel(Path(name), "found in a local folder")
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return FoundModel(folder, "found in a local folder")
     repository = repository_of(name)
     cached = _cached(repository)
     if cached is not None:
@@ -53,18 +54,21 @@ def repository_of(name: str) -> str:
     """The hub repository of a model's name.
 
     Raises:
-        ModelError: faster-whisper knows no such size.
+        ModelError: It is neither a size that faster-whisper knows nor a name that the hub takes.
     """
-    if "/" in name:
-        return name
     from faster_whisper.utils import _MODELS
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
 
-    if name not in _MODELS:
+    try:
+        repository = name if "/" in name else str(_MODELS[name])
+        validate_repo_id(repository)
+    except (KeyError, HFValidationError) as error:
         raise ModelError(
             f"asr.whisper.model: got {name!r}; expected a folder, owner/repository, or one of "
             f"{', '.join(sorted(_MODELS))}"
-        )
-    return str(_MODELS[name])
+        ) from error
+    return repository
 
 
 def _cached(repository: str) -> Path | None:
