@@ -8,7 +8,7 @@ import pytest
 from openai.types.chat import ChatCompletionChunk
 
 from voice.llm import MalformedAnswer
-from voice.llm_remote_calls import Calls, without_surrogates
+from voice.llm_remote_calls import Calls
 from voice.types import ToolCall, ToolSpec
 
 TIMER = ToolSpec("set_timer", "Start a timer.", {"type": "object"})
@@ -129,8 +129,3 @@ def test_a_call_that_broke_off_before_its_arguments_is_not_made() -> None:
 def test_a_tool_that_does_not_exist_is_told_apart(name: str | None) -> None:
     with pytest.raises(MalformedAnswer, match=r"expected one of \['set_timer', 'get_time'\]"):
         _made(_fragment(0, "a", name, "{}"))
-
-
-def test_surrogates() -> None:
-    assert without_surrogates("a\ud83d\ude00b") == "a😀b"
-    assert without_surrogates("a\ud83db\udc00") == "a�b�"

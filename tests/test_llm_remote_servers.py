@@ -40,7 +40,8 @@ def _stream(*chunks: str) -> bytes:
 def _refusal(status: str, body: Any, *headers: str) -> bytes:
     text = body if isinstance(body, str) else json.dumps(body)
     kind = "text/html" if isinstance(body, str) else "application/json"
-    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", "Connection: close", *headers]
+    about = [f"Content-Type: {kind}", f"Content-Length: {len(text)}", "Connection: close"]
+    lines = [f"HTTP/1.1 {status}", *about, *headers]
     return "\r\n".join([*lines, "", text]).encode()
 
 
@@ -140,6 +141,11 @@ ODD_STREAMS = {
         STOP,
         _chunk(choices=[], usage={"prompt_tokens": None, "completion_tokens": "many"}),
     ],
+    "a thought in the content": [
+        _chunk({"content": "<think>Hm.</thi"}),
+        _chunk({"content": "nk>\n\nSchöner Tag 🌞"}),
+        STOP,
+    ],
     "a refusal": [_chunk({"refusal": "Schöner Tag 🌞"}), STOP],
 }
 
@@ -217,7 +223,13 @@ async def test_two_calls_at_once_both_learn_what_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     no = _refusal("400 Bad Request", {"error": {"message": "invalid reasoning value: 'instant'"}})
-    server = _Server(no, no, _stream(_chunk({"content": "Hello."}), STOP))
+    both_asked = asyncio.Barrier(2)
+
+    async def refuse(writer: asyncio.StreamWriter) -> None:
+        await both_asked.wait()
+        writer.write(no)
+
+    server = _Server(refuse, refuse, _stream(_chunk({"content": "Hello."}), STOP))
     async with _remote(monkeypatch, server) as model:
         both = await asyncio.gather(_answer(model), _answer(model))
     assert [text for text, _ in both] == ["Hello.", "Hello."]

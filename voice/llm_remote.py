@@ -12,7 +12,8 @@ from typing import Any
 from voice.config import LlmConfig, secret
 from voice.errors import ConfigError, ModelError
 from voice.llm import AnswerDone, ModelEvent, Prompt, TextPiece
-from voice.llm_remote_calls import Calls, without_surrogates
+from voice.llm_remote_calls import Calls
+from voice.llm_remote_text import AnswerText, without_surrogates
 from voice.types import Message, Role, ToolSpec
 
 _SHORTEST_KEY = 8
@@ -58,7 +59,7 @@ class RemoteModel:
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """See `ReplyModel.answer`."""
-        calls, text = Calls(), _Text()
+        calls, text = Calls(), AnswerText()
         finish, usage = None, (0, 0)
         async with aclosing(self._chunks(prompt)) as chunks:
             async for chunk in chunks:
@@ -192,34 +193,6 @@ class RemoteModel:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
-
-
-class _Text:
-    """An answer's text, whose pieces some servers cut inside a pair of surrogates.
-
-    Attributes:
-        any: Whether there has been any.
-    """
-
-    def __init__(self) -> None:
-        self.any = False
-        self._half = ""
-
-    def push(self, content: Any) -> str:
-        """The text that a chunk brings; servers that think aloud send it in parts."""
-        if isinstance(content, list):
-            parts = [part for part in content if isinstance(part, dict)]
-            content = "".join(part.get("text") or "" for part in parts)
-        self.any = self.any or bool(content)
-        text = self._half + (content or "")
-        at = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
-        text, self._half = text[:at], text[at:]
-        return without_surrogates(text)
-
-    def flush(self) -> str:
-        """The rest, at the end."""
-        half, self._half = self._half, ""
-        return without_surrogates(half)
 
 
 def _key(config: LlmConfig) -> str:

@@ -10,6 +10,7 @@ import json
 from typing import Any, NoReturn
 
 from voice.llm import MalformedAnswer, new_call_id
+from voice.llm_remote_text import without_surrogates
 from voice.types import ToolCall, ToolSpec
 
 
@@ -92,11 +93,6 @@ class _Partial:
             raise MalformedAnswer(f"{self._name}: arguments are not an object")
         # Some servers number the calls of each answer anew, which tools take for a repetition.
         return ToolCall(new_call_id(), self._name, arguments)
-
-
-def without_surrogates(text: str) -> str:
-    """The text in characters that can be encoded: halves of a pair joined, others replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _is_json(written: str) -> bool:
