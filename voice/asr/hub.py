@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,13 +90,23 @@ def _hub_problem(repository: str, timeout_s: float) -> str:
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     url = f"{constants.ENDPOINT}/api/models/{repository}"
-    try:
-        answer = httpx.get(url, timeout=timeout_s, follow_redirects=True)
-    except httpx.TimeoutException:
-        return f"the hub did not answer within {timeout_s:g} s"
-    except httpx.HTTPError:
-        return "the hub cannot be reached"
-    return "" if answer.is_success else f"the hub answered {answer.status_code}"
+    problems: list[str] = []
+
+    def ask() -> None:
+        try:
+            answer = httpx.get(url, timeout=timeout_s, follow_redirects=True)
+            problems.append("" if answer.is_success else f"the hub answered {answer.status_code}")
+        except httpx.TimeoutException:
+            problems.append(silent)
+        except (httpx.HTTPError, httpx.InvalidURL):
+            problems.append("the hub cannot be reached")
+
+    silent = f"the hub did not answer within {timeout_s:g} s"
+    # Looking up a host name heeds no timeout: it is left behind in a daemon thread.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(timeout_s)
+    return problems[0] if problems else silent
 
 
 def _download(repository: str) -> Path:
