@@ -35,11 +35,16 @@ def find_model(name: str, hub_timeout_s: float) -> FoundModel:
     Raises:
         ModelError: ``name`` is neither a folder, nor a known size, nor a repository's name.
     """
+    from huggingface_hub.errors import HFValidationError
+
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return FoundModel(folder, "found in a local folder")
     repository = repository_of(name)
-    cached = _cached(repository)
+    try:
+        cached = _cached(repository)
+    except HFValidationError as error:  # as a path has it where there is no folder
+        raise _no_name(name) from error
     if cached is not None:
         return FoundModel(cached, "found in the local cache")
     problem = _hub_problem(repository, hub_timeout_s)
@@ -55,21 +60,24 @@ def repository_of(name: str) -> str:
     """The hub repository of a model's name.
 
     Raises:
-        ModelError: It is neither a size that faster-whisper knows nor a name that the hub takes.
+        ModelError: faster-whisper knows no such size.
     """
+    if "/" in name:
+        return name
     from faster_whisper.utils import _MODELS
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
 
-    try:
-        repository = name if "/" in name else str(_MODELS[name])
-        validate_repo_id(repository)
-    except (KeyError, HFValidationError) as error:
-        raise ModelError(
-            f"asr.whisper.model: got {name!r}; expected a folder, owner/repository, or one of "
-            f"{', '.join(sorted(_MODELS))}"
-        ) from error
-    return repository
+    if name not in _MODELS:
+        raise _no_name(name)
+    return str(_MODELS[name])
+
+
+def _no_name(name: str) -> ModelError:
+    from faster_whisper.utils import _MODELS
+
+    return ModelError(
+        f"asr.whisper.model: got {name!r}; expected a folder, owner/repository, or one of "
+        f"{', '.join(sorted(_MODELS))}"
+    )
 
 
 def _cached(repository: str) -> Path | None:
