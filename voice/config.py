@@ -145,7 +145,7 @@ class RemoteConfig(Section):
     api_key_env: str = "INCEPTION_API_KEY"
     """Environment variable that holds the key."""
     timeout_s: float = Field(default=10.0, gt=0)
-    """Longest wait for a reply to begin."""
+    """Longest silence before a reply begins and within it; keep-alive lines are silence too."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Further fields sent with each request."""
 

@@ -27,6 +27,8 @@ class Reply:
         calls_made: Over all rounds of the tool loop.
         segments: How many have been spoken, those among them that are not part of the text.
         retries: Malformed answers so far in this round.
+        round_at: How long the text was before the first try of this round.
+        said: What malformed answers of this round have said, and the next need not say again.
         handed_over: Whether the last answer called tools of the client's.
         closed: Whether all that it will say has been said.
         failure: Why the reply failed; empty when it did not.
@@ -47,6 +49,8 @@ class Reply:
     results: list[str] = field(default_factory=list)
     calls_made: int = 0
     retries: int = 0
+    round_at: int = 0
+    said: str = ""
     handed_over: bool = False
     closed: bool = False
     failure: str = ""
@@ -68,6 +72,16 @@ class Reply:
         rest = self._cutter.flush()
         self._cutter = SegmentCutter()
         return rest
+
+    def unsaid(self, pieces: list[str]) -> list[str]:
+        """The pieces less those with which a malformed answer has begun in the same words."""
+        for index, piece in enumerate(pieces):
+            words, said = piece.strip(), self.said.lstrip()
+            if not words or not said.startswith(words):
+                self.said = ""
+                return pieces[index:]
+            self.said = said[len(words) :]
+        return []
 
     def drop_rest(self) -> None:
         """Forget text that is not a complete piece yet."""

@@ -199,7 +199,9 @@ class Replying:
     def model_said(self, event: ModelSaid) -> list[Command]:
         """Speak what is complete of the model's text."""
         reply = self._open(event.reply_id)
-        return self._speak_grounded(reply, reply.push(event.text)) if reply else []
+        if reply is None:
+            return []
+        return self._speak_grounded(reply, reply.unsaid(reply.push(event.text)))
 
     def model_answered(self, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or end the reply."""
@@ -209,7 +211,7 @@ class Replying:
         reply.input_tokens += event.input_tokens
         reply.output_tokens += event.output_tokens
         reply.cut = event.cut
-        out = self._speak_grounded(reply, reply.flush())
+        out = self._speak_grounded(reply, reply.unsaid(reply.flush()))
         if reply.closed:
             return out
         most = self._max_tool_calls - reply.calls_made
@@ -228,6 +230,7 @@ class Replying:
             return []
         reply.drop_rest()
         reply.retries += 1
+        reply.said = reply.text[reply.round_at :]
         if event.malformed and reply.retries <= MALFORMED_TRIES:
             return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
         reply.failure = event.message
@@ -327,6 +330,8 @@ class Replying:
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
         reply.asked_at = len(reply.text)
+        if not reply.retries:
+            reply.round_at, reply.said = reply.asked_at, ""
         options = reply.options
         choice = options.tool_choice
         if reply.calls_made:

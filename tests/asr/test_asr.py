@@ -49,6 +49,16 @@ def test_whisper_from_a_folder(offline: SphinxConfig, tiny_whisper: Path) -> Non
     assert line.endswith("found in a local folder")
 
 
+def test_auto_with_a_model_that_does_not_work_is_sphinx_and_says_why(
+    offline: SphinxConfig, tmp_path: Path
+) -> None:
+    whisper = WhisperConfig(model=str(tmp_path), device="cpu")
+    config = AsrConfig(engine="auto", sphinx=offline, whisper=whisper)
+    recognizer, line = make_recognizer(config, AGENT)
+    assert recognizer.name == "sphinx"
+    assert line.startswith(f"sphinx: whisper {tmp_path} cannot be loaded on cpu: ")
+
+
 def other(name: str, *phrases: str) -> AgentConfig:
     return AgentConfig(name=name, instructions="", phrases=phrases)
 

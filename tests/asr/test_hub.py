@@ -7,10 +7,12 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import constants
 
+from tests.patience import PATIENCE_S
 from voice.asr.hub import find_model, repository_of
 from voice.errors import ModelError
 
@@ -58,6 +60,18 @@ def test_names() -> None:
         repository_of("bass")
 
 
+@pytest.mark.parametrize("name", ["", "/no/such/folder", "~/models/x", "a/b/c", "./x", "a b/c"])
+def test_what_is_neither_a_folder_nor_a_name_is_told(name: str) -> None:
+    with pytest.raises(ModelError, match="expected a folder, owner/repository, or one of base"):
+        find_model(name, 1)
+
+
+def test_a_folder_at_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "whisper").mkdir()
+    assert find_model("~/whisper", 1).path == tmp_path / "whisper"
+
+
 def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
     assert find_model(str(tmp_path), 1).path == tmp_path
 
@@ -88,6 +102,26 @@ def test_a_hub_that_does_not_answer(cache: Path, monkeypatch: pytest.MonkeyPatch
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setattr(constants, "ENDPOINT", address)
         assert find_model("base.en", 0.1).reason.endswith("did not answer within 0.1 s")
+
+
+def test_a_name_that_is_looked_up_for_long_is_not_waited_for(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    looked_up = socket.getaddrinfo
+
+    def slow(*asked: Any, **how: Any) -> Any:
+        over.wait(PATIENCE_S)
+        return looked_up("127.0.0.1", *asked[1:], **how)
+
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://hub.invalid:{port}")
+    found = find_model("base.en", 0.1)
+    assert not over.is_set()
+    over.set()
+    assert found.reason.endswith("did not answer within 0.1 s")
 
 
 @pytest.mark.usefixtures("hub_404")

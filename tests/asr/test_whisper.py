@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.tiny_whisper import SENTENCE
+from tests.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.asr.whisper import Decoded, WhisperRecognizer, agreed, hotwords
 from voice.audio import Framer
 from voice.config import AgentConfig, WhisperConfig
@@ -74,6 +76,13 @@ def test_audio_beyond_the_short_context_is_kept(model: Path) -> None:
 def test_more_than_30_s_is_decoded_in_windows(model: Path) -> None:
     long = np.concatenate([NOISE] * 16)
     assert recognizer(model).decode(long, beam_size=1).text == f"{SENTENCE} {SENTENCE}"
+
+
+def test_a_rest_too_short_for_a_word_is_not_made_into_words(model: Path) -> None:
+    long = np.concatenate([NOISE] * 15)
+    assert recognizer(model).decode(np.append(long, NOISE[:1600]), 1).text == SENTENCE
+    assert recognizer(model).decode(np.append(long, NOISE[:1601]), 1).text != SENTENCE
+    assert recognizer(model).decode(NOISE[:1], 1).text == SENTENCE
 
 
 def test_beams(model: Path) -> None:
@@ -159,3 +168,23 @@ def test_hotwords_do_not_get_in_the_way(model: Path) -> None:
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded on cpu"):
         recognizer(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["model.bin", "tokenizer.json", "vocabulary.json"])
+def test_a_spoilt_file_is_told(model: Path, tmp_path: Path, file: str) -> None:
+    broken = shutil.copytree(model, tmp_path / "broken")
+    (broken / file).write_bytes(b"{oops")
+    with pytest.raises(ModelError, match="cannot be loaded on cpu"):
+        recognizer(broken)
+
+
+def test_what_cannot_decode_is_an_error_at_the_start(model: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(model, tmp_path / "broken")
+    (broken / "config.json").unlink()
+    with pytest.raises(ModelError, match="cannot be used: whisper failed"):
+        recognizer(broken)
+
+
+def test_weights_that_are_no_numbers_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="got words of the probability nan"):
+        recognizer(make_tiny_whisper(tmp_path, scale=math.nan))

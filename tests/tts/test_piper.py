@@ -101,3 +101,22 @@ def test_what_is_no_voice_is_an_error(tmp_path: Path) -> None:
     model.with_name("noise.onnx.json").write_text(json.dumps({}))
     with pytest.raises(ModelError, match=r"noise\.onnx is no Piper voice"):
         PiperSynthesizer(model)
+
+
+@pytest.mark.parametrize(
+    ("audio", "told"),
+    [
+        ({"sample_rate": 0}, "audio.sample_rate: got 0, expected more than 0"),
+        ({"sample_rate": -5}, "audio.sample_rate: got -5, expected more than 0"),
+        ({"sample_rate": "high"}, "no Piper voice: ValueError: .*'high'"),
+        ({}, "no Piper voice: KeyError: 'sample_rate'"),
+    ],
+)
+def test_settings_that_no_voice_has_are_told(
+    tmp_path: Path, audio: dict[str, object], told: str
+) -> None:
+    model = make_tiny_piper(tmp_path)
+    settings = Path(f"{model}.json")
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "audio": audio}))
+    with pytest.raises(ModelError, match=told):
+        PiperSynthesizer(model)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
+from voice.errors import ModelError
 from voice.types import AudioFrame, Transcript
 
 
@@ -78,7 +79,7 @@ def make_recognizer(
 
     Args:
         config: ``engine`` "auto" takes whisper when its model is on this machine, or can be had
-            from the hub within ``hub_timeout_s``; else sphinx.
+            from the hub within ``hub_timeout_s``, and works; else sphinx.
         agent: Its phrases and values tell the recogniser what to expect.
         loaded: Recognisers whose model may be taken over.
 
@@ -105,7 +106,10 @@ def _best(
     if found.path is None:
         return _sphinx(config, agent), f"sphinx: whisper {config.whisper.model} {found.reason}"
     local = config.whisper.model_copy(update={"model": str(found.path)})
-    whisper = _whisper(local, agent, loaded)
+    try:
+        whisper = _whisper(local, agent, loaded)
+    except ModelError as error:
+        return _sphinx(config, agent), f"sphinx: {error}"
     return whisper, f"whisper {config.whisper.model}: {found.reason}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +35,16 @@ def find_model(name: str, hub_timeout_s: float) -> FoundModel:
     Raises:
         ModelError: ``name`` is neither a folder, nor a known size, nor a repository's name.
     """
-    if Path(name).is_dir():
-        return FoundModel(Path(name), "found in a local folder")
+    from huggingface_hub.errors import HFValidationError
+
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return FoundModel(folder, "found in a local folder")
     repository = repository_of(name)
-    cached = _cached(repository)
+    try:
+        cached = _cached(repository)
+    except HFValidationError as error:  # as a path has it where there is no folder
+        raise _no_name(name) from error
     if cached is not None:
         return FoundModel(cached, "found in the local cache")
     problem = _hub_problem(repository, hub_timeout_s)
@@ -60,11 +67,17 @@ def repository_of(name: str) -> str:
     from faster_whisper.utils import _MODELS
 
     if name not in _MODELS:
-        raise ModelError(
-            f"asr.whisper.model: got {name!r}; expected a folder, owner/repository, or one of "
-            f"{', '.join(sorted(_MODELS))}"
-        )
+        raise _no_name(name)
     return str(_MODELS[name])
+
+
+def _no_name(name: str) -> ModelError:
+    from faster_whisper.utils import _MODELS
+
+    return ModelError(
+        f"asr.whisper.model: got {name!r}; expected a folder, owner/repository, or one of "
+        f"{', '.join(sorted(_MODELS))}"
+    )
 
 
 def _cached(repository: str) -> Path | None:
@@ -85,13 +98,23 @@ def _hub_problem(repository: str, timeout_s: float) -> str:
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     url = f"{constants.ENDPOINT}/api/models/{repository}"
-    try:
-        answer = httpx.get(url, timeout=timeout_s, follow_redirects=True)
-    except httpx.TimeoutException:
-        return f"the hub did not answer within {timeout_s:g} s"
-    except httpx.HTTPError:
-        return "the hub cannot be reached"
-    return "" if answer.is_success else f"the hub answered {answer.status_code}"
+    problems: list[str] = []
+
+    def ask() -> None:
+        try:
+            answer = httpx.get(url, timeout=timeout_s, follow_redirects=True)
+            problems.append("" if answer.is_success else f"the hub answered {answer.status_code}")
+        except httpx.TimeoutException:
+            problems.append(silent)
+        except (httpx.HTTPError, httpx.InvalidURL):
+            problems.append("the hub cannot be reached")
+
+    silent = f"the hub did not answer within {timeout_s:g} s"
+    # Looking up a host name heeds no timeout: it is left behind in a daemon thread.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(timeout_s)
+    return problems[0] if problems else silent
 
 
 def _download(repository: str) -> Path:

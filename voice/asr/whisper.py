@@ -31,6 +31,8 @@ from voice.errors import ModelError
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
+_SHORTEST_REST_S = 0.1
+"""What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
@@ -55,7 +57,7 @@ class WhisperRecognizer:
     """A loaded Whisper model, shared by all sessions.
 
     Raises:
-        ModelError: The model cannot be found or loaded.
+        ModelError: The model cannot be found, loaded or used.
     """
 
     name = "whisper"
@@ -64,6 +66,11 @@ class WhisperRecognizer:
         self.config = config
         self._hotwords = hotwords(agent)
         self._model = _load(config)
+        try:
+            # Some of what is missing, as a file or CUDA's libraries, is missed here first.
+            self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
+        except ModelError as error:
+            raise ModelError(f"whisper {config.model} cannot be used: {error}") from error
 
     def for_agent(self, agent: AgentConfig) -> WhisperRecognizer:
         """The same loaded model, told of another agent's words."""
@@ -79,10 +86,11 @@ class WhisperRecognizer:
         """Recognise (T,) int16 samples at 16 kHz, in windows of at most 30 s.
 
         Raises:
-            ModelError: CTranslate2 failed.
+            ModelError: CTranslate2 failed, or the model's weights are no numbers.
         """
         longest = round(_LONGEST_WINDOW_S * SAMPLE_RATE_HZ)
-        starts = range(0, len(audio), longest)
+        shortest = round(_SHORTEST_REST_S * SAMPLE_RATE_HZ)
+        starts = range(0, max(len(audio) - shortest, min(len(audio), 1)), longest)
         try:
             parts = [self._decode_window(audio[at : at + longest], beam_size) for at in starts]
         except RuntimeError as error:
@@ -112,6 +120,8 @@ class WhisperRecognizer:
             suppress_tokens=self._suppressed(tokenizer),
         )[0]
         tokens = result.sequences_ids[0]
+        if math.isnan(result.scores[0]):
+            raise ModelError("whisper failed: got words of the probability nan, expected a number")
         # The score is the mean over the tokens; the end token is one more.
         log_probability = result.scores[0] * len(tokens) / (len(tokens) + 1)
         text = tokenizer.decode(tokens).strip()
@@ -267,5 +277,5 @@ def _load(config: WhisperConfig) -> Any:
     path = str(found.path)
     try:
         return WhisperModel(path, device=device, compute_type=compute_type, cpu_threads=threads)
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {error}") from error

@@ -42,10 +42,14 @@ class PiperSynthesizer:
         patchable = importlib.util.find_spec("onnx") is not None
         try:
             self._voice = PiperVoice.load(model, include_alignments=patchable)
+            self.sample_rate_hz = int(self._voice.config.sample_rate)
         except Exception as error:  # onnxruntime raises classes of its own, piper KeyError
-            raise ModelError(f"{model} is no Piper voice: {error}") from error
+            told = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{model} is no Piper voice: {told}") from error
+        if self.sample_rate_hz <= 0:
+            got = self.sample_rate_hz
+            raise ModelError(f"{model}.json: audio.sample_rate: got {got}, expected more than 0")
         self.name = f"piper:{model.stem}"
-        self.sample_rate_hz = int(self._voice.config.sample_rate)
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """See `voice.tts.Synthesizer.synthesize`."""
