@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     out = argparse.ArgumentParser(prog="python -m dlm.serve", description="Serve a checkpoint.")
     out.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
-    out.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    out.add_argument("--port", type=_port, default=8000, help="TCP port; 0 takes a free one")
+    out.add_argument("--host", default="127.0.0.1", help="address to listen on; else 127.0.0.1")
+    out.add_argument("--port", type=_port, default=8000, help="TCP port, else 8000; 0 takes any")
     out.add_argument(
         "--name",
         action="append",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,17 @@ def test_a_module_has_its_test(module: str) -> None:
     # A package's own module is tested beside the package's modules, or beside the package.
     places = [folder / named] + ([folder.parent / named] if stem == "init" else [])
     assert any(file.is_file() for file in places), f"{path.relative_to(ROOT)}: no {places[0]}"
+
+
+def test_every_module_stands_in_the_architecture(repo_root: Path) -> None:
+    text = (repo_root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    parts = text.partition("\n## Modules\n")[2].split("\n`dlm/`:\n")
+    voice, (dlm, kernels) = parts[0], parts[1].split("\n`kernels/`:")
+    for package, part in (("voice", voice), ("dlm", dlm), ("kernels", kernels)):
+        told = re.findall(r"`([\w*]+)/?`", part)
+        paths = {p.stem for p in (repo_root / package).iterdir() if p.suffix == ".py" or p.is_dir()}
+        for name in sorted(path for path in paths if not path.startswith("_")):
+            assert any(fnmatch(name, one) for one in told), f"{package}/{name}: not in the table"
 
 
 def test_packages_of_tests_are_packages() -> None:

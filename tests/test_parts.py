@@ -71,3 +71,17 @@ def test_a_tool_that_the_model_cannot_call_is_named_at_the_start(
     agent.write_text('name = "gatherer"\ninstructions = "Gather."\ntools = ["gather"]\n')
     with pytest.raises(ConfigError, match=r"gather\.words: .*uniqueItems"):
         Parts.load(embedded_config(f"agent={agent}", 'tools.modules=["gathering"]'))
+
+
+async def test_the_tool_in_the_documentation_is_served(
+    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (repo_root / "docs" / "fine-tuning.md").read_text(encoding="utf-8")
+    for kind, name in (("python", "garden.py"), ("toml", "garden.toml")):
+        (tmp_path / name).write_text(text.split(f"```{kind}\n")[1].split("```")[0])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = tmp_path / "garden.toml"
+    parts = Parts.load(embedded_config(f"agent={agent}", 'tools.modules=["garden"]'))
+    (spec, _) = parts.toolbox.specs(parts.agent.tools)
+    assert (spec.name, spec.parameters["required"]) == ("water_garden", ["plants"])
+    await parts.close()

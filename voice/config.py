@@ -143,7 +143,7 @@ class RemoteConfig(Section):
     model: str = "mercury-2"
     """Model name sent with each request."""
     api_key_env: str = "INCEPTION_API_KEY"
-    """Environment variable that holds the key."""
+    """Environment variable that holds the key; any text where the server asks for none."""
     timeout_s: float = Field(default=10.0, gt=0)
     """Longest silence before a reply begins and within it; keep-alive lines are silence too."""
     extra_body: dict[str, Any] = Field(default_factory=dict)

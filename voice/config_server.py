@@ -35,7 +35,7 @@ class ServerConfig(Section):
     """Addresses or networks of reverse proxies: of their requests, those are counted that come from
     one address by X-Forwarded-For, which is believed of nobody else."""
     handshake_timeout_s: float = Field(default=5.0, gt=0)
-    """Longest a connection may take to send its first request's headers."""
+    """Longest a request may take to arrive, headers and body."""
     max_messages_per_s: float = Field(default=200.0, gt=0)
     """WebSocket messages taken from one client, on average; ten seconds' worth may come at once."""
     max_audio_speed: float = Field(default=4.0, ge=1)

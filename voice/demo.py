@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as asr.engine=sphinx"
     )
-    parser.add_argument("--wav", type=Path, help="where the conversation goes")
+    parser.add_argument("--wav", type=Path, help="where it goes; else into runs/")
     try:
         return 1 if asyncio.run(demonstrate(parser.parse_args(arguments), Console())) else 0
     except (VoiceError, OSError) as error:

@@ -214,7 +214,7 @@ class Failure:
     """Something failed and the conversation goes on.
 
     Attributes:
-        stage: asr, llm, tool, tts or session.
+        stage: asr, llm or tts.
     """
 
     turn_id: int

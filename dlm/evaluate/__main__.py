@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dlm.evaluate", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED, help="else the one that ships")
     parser.add_argument("--endpoint", help="base URL of an OpenAI-compatible API, with /v1")
     parser.add_argument("--model", help="the endpoint's model; its key is OPENAI_API_KEY")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
@@ -65,8 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
     parser.add_argument("--free", action="store_true", help="string arguments need not be spans")
     parser.add_argument("--quick", action="store_true", help="the sets alone")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=SEED, help="of the cases")
+    parser.add_argument("--threads", type=int, default=0, help="of torch; 0 takes what is fast")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")
     parser.add_argument("--plot", type=Path, help="draw the runs in FILES here")

@@ -61,12 +61,19 @@ def draw(runs: Mapping[str, Sequence[Row]], out: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the logs and draw them."""
+    """Read the logs and draw them.
+
+    Raises:
+        SystemExit: A run has no log, or the drawing cannot be written, 2.
+    """
     parser = argparse.ArgumentParser(prog="dlm.train.curves", description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+", help="directories of runs")
-    parser.add_argument("--out", type=Path, default=Path("curves.png"))
+    parser.add_argument("--out", type=Path, default=Path("curves.png"), help="the PNG")
     options = parser.parse_args(arguments)
-    draw({run.name: read_log(run) for run in options.runs}, options.out)
+    try:
+        draw({run.name: read_log(run) for run in options.runs}, options.out)
+    except OSError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     print(options.out)
 
 

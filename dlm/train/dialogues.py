@@ -334,12 +334,12 @@ _WRITERS: dict[str, Callable[[Script], None]] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Print dialogues as JSON lines."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20)
+    parser = argparse.ArgumentParser(prog="dlm.train.dialogues", description=__doc__)
+    parser.add_argument("--count", type=int, default=20, help="how many")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--corpora", type=Path, default=None)
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--split", choices=("train", "heldout"), default="train")
-    parser.add_argument("--share-alike", action="store_true")
+    parser.add_argument("--share-alike", action="store_true", help="read those corpora as well")
     options = parser.parse_args(arguments)
     rows = generate(options.seed, options.corpora, options.split, options.share_alike)
     for _ in range(options.count):

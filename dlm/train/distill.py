@@ -195,7 +195,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dlm.train.distill", description=__doc__)
     parser.add_argument("--init", type=Path, required=True, help="the checkpoint")
     parser.add_argument("--out", type=Path, required=True, help="directory of the run")
-    parser.add_argument("--config", type=Path, default=Path("configs/train/distill.toml"))
+    parser.add_argument(
+        "--config", type=Path, default=Path("configs/train/distill.toml"), help="TOML; distill.toml"
+    )
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")
     parser.add_argument("--minutes", type=float, default=9.0, help="bound of this training")

@@ -161,9 +161,9 @@ def main(arguments: list[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="dlm.train.export", description=__doc__)
     parser.add_argument("run", type=Path, help="directory of a run, or a checkpoint in one file")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--int8", action="store_true")
-    parser.add_argument("--shard-mib", type=float, default=SHARD_MIB)
+    parser.add_argument("--out", type=Path, required=True, help="directory of the checkpoint")
+    parser.add_argument("--int8", action="store_true", help="matrices in 8 bits")
+    parser.add_argument("--shard-mib", type=float, default=SHARD_MIB, help="most in one file")
     parser.add_argument("--blend", type=Path, help="a run whose weights are mixed in")
     parser.add_argument("--blend-share", type=float, default=0.3, help="its share of the weights")
     options = parser.parse_args(arguments)

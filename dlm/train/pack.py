@@ -72,17 +72,38 @@ def pack(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line and write the file."""
+    """Read the command line and write the file.
+
+    Raises:
+        SystemExit: What was asked for cannot be done, 2.
+    """
     parser = argparse.ArgumentParser(prog="dlm.train.pack", description=__doc__)
     parser.add_argument("--tokens", type=float, required=True, help="at least so many")
     parser.add_argument("--out", type=Path, required=True, help="the file, .npz")
-    parser.add_argument("--config", type=Path, default=Path("configs/train/gpu.toml"))
+    parser.add_argument(
+        "--config", type=Path, default=Path("configs/train/gpu.toml"), help="TOML; gpu.toml"
+    )
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--tokenizer", type=Path, help="directory of one; else it is learned")
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
     options = parser.parse_args(arguments)
     if options.out.suffix != ".npz":
         parser.error(f"--out: got {options.out}, expected a name that ends in .npz")
+    try:
+        # What cannot be written is known before an hour has gone into it.
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        data = _packed(options)
+        packed.write(options.out, data)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    size = options.out.stat().st_size / 2**20
+    print(
+        f"{options.out}: {data.told['dialogues']} dialogues, {data.told['tokens']} tokens, ", end=""
+    )
+    print(f"{len(data.heldout)} held out, {size:.1f} MiB")
+
+
+def _packed(options: argparse.Namespace) -> packed.PackedData:
     config = TrainConfig.load(options.config, options.set)
     tokenizer = (
         Tokenizer.load(options.tokenizer)
@@ -92,14 +113,9 @@ def main(arguments: list[str] | None = None) -> None:
         )
     )
     if tokenizer.vocab_size > config.vocab_size:
-        parser.error(f"{options.tokenizer}: more than the {config.vocab_size} of {options.config}")
-    data = pack(config, tokenizer, int(options.tokens), options.corpora)
-    packed.write(options.out, data)
-    size = options.out.stat().st_size / 2**20
-    print(
-        f"{options.out}: {data.told['dialogues']} dialogues, {data.told['tokens']} tokens, ", end=""
-    )
-    print(f"{len(data.heldout)} held out, {size:.1f} MiB")
+        told = f"more than the {config.vocab_size} of {options.config}"
+        raise ValueError(f"{options.tokenizer}: {told}")
+    return pack(config, tokenizer, int(options.tokens), options.corpora)
 
 
 if __name__ == "__main__":

@@ -227,6 +227,18 @@ def test_who_knows_of_greetings_is_greeted_once(wire: Wire) -> None:
     assert wire.session.calls.index(("greet",)) > 0
 
 
+def test_extensions_in_the_address_put_no_greeting_off_and_bring_none() -> None:
+    session = FakeSession()
+    protocol = RealtimeProtocol(session, NAMES, counting_ids(), idle_s=15.0)  # type: ignore[arg-type]
+    protocol.enable_extensions(["state"])
+    protocol.configure({"instructions": "Hi."})
+    assert (session.calls.count(("greet",)), session.options.idle_timeout_s) == (0, 0)
+    assert protocol.shown["quicksilver"]["greet"] is True
+    protocol.configure({"quicksilver": {"agent_tools": []}})
+    assert (session.calls.count(("greet",)), session.options.idle_timeout_s) == (1, 15.0)
+    assert protocol.shown["quicksilver"]["events"] == ["state"]
+
+
 def test_a_greeting_can_be_declined(wire: Wire) -> None:
     wire.protocol.enable_extensions(["state"])
     wire.send("session.update", session={"quicksilver": {"greet": False}})

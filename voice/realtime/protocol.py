@@ -83,7 +83,7 @@ class RealtimeProtocol:
         self._allowance = allowance
         self._idle_s = idle_s
         self._base = session.options
-        self._greeted = False
+        self._greeted = self._speaks = False
         self._object = options.initial_object(self._base)
         self._out = Outgoing(new_id("conv"), self._form(self._object))
 
@@ -114,23 +114,7 @@ class RealtimeProtocol:
         Raises:
             ProtocolError: A field has a wrong value; nothing has been changed.
         """
-        changed = merged(self._object, changes)
-        self._check_voice(changed, "session")
-        wanted = options.option_changes(changed, self._base)
-        if changed.quicksilver is not None and not changed.transcribes:
-            wanted["idle_timeout_s"] = wanted["idle_timeout_s"] or self._idle_s
-        self._session.update(**wanted)
-        self._object = changed
-        self._out.form = self._form(changed)
-        self._out.transcription = (
-            changed.transcribes or changed.audio.input.transcription is not None
-        )
-        if changed.quicksilver is not None:
-            self._out.extensions = frozenset(changed.quicksilver.events)
-            greets = changed.quicksilver.greet and not changed.transcribes
-            if greets and not self._greeted:
-                self._greeted = True
-                self._session.greet()
+        self._configure(changes, self._speaks or changes.get("quicksilver") is not None)
 
     def enable_extensions(self, names: Iterable[str]) -> None:
         """Send these extension events from now on; asking for events alone brings no greeting.
@@ -139,7 +123,27 @@ class RealtimeProtocol:
             ProtocolError: A name is unknown.
         """
         events = extensions.checked_names(names)
-        self.configure({"quicksilver": {"events": events, "greet": False}})
+        self._configure({"quicksilver": {"events": events}}, self._speaks)
+
+    def _configure(self, changes: dict[str, Any], speaks: bool) -> None:
+        """Change the session of a client that has spoken of ``quicksilver``, or has not."""
+        changed = merged(self._object, changes)
+        self._check_voice(changed, "session")
+        wanted = options.option_changes(changed, self._base)
+        speaks_here = speaks and not changed.transcribes
+        if speaks_here:
+            wanted["idle_timeout_s"] = wanted["idle_timeout_s"] or self._idle_s
+        self._session.update(**wanted)
+        self._object, self._speaks = changed, speaks
+        self._out.form = self._form(changed)
+        self._out.transcription = (
+            changed.transcribes or changed.audio.input.transcription is not None
+        )
+        if changed.quicksilver is not None:
+            self._out.extensions = frozenset(changed.quicksilver.events)
+            if speaks_here and changed.quicksilver.greet and not self._greeted:
+                self._greeted = True
+                self._session.greet()
 
     def receive(self, text: str) -> list[ServerEvent]:
         """Take a text message of the client; a bad one is answered with an ``error`` event."""

@@ -38,3 +38,10 @@ def test_curves_are_drawn(run: Path) -> None:
     out = run / "curves.png"
     main([str(run), "--out", str(out)])
     assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_without_a_log_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([str(tmp_path)])
+    assert left.value.code == 2
+    assert f"'{tmp_path}/log.jsonl'" in capsys.readouterr().err

@@ -50,6 +50,27 @@ def test_a_tokenizer_may_be_given(tmp_path: Path) -> None:
     assert int(data.train.ids.max()) < tokenizer().vocab_size
 
 
+def test_the_folder_of_the_file_is_made(tmp_path: Path) -> None:
+    tokenizer().save(tmp_path / "tokenizer")
+    (tmp_path / "run.toml").write_text(CONFIG, encoding="utf-8")
+    file = tmp_path / "runs" / "data.npz"
+    where = ["--out", str(file), "--tokenizer", str(tmp_path / "tokenizer")]
+    main(["--tokens", "1000", "--config", str(tmp_path / "run.toml"), *where])
+    assert len(packed.read(file).train.ids) >= 1000
+
+
+def test_what_cannot_be_read_or_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "runs").write_text("no folder", encoding="utf-8")
+    missing = ["--config", str(tmp_path / "none.toml")]
+    for out, rest in (("runs/data.npz", []), ("data.npz", missing)):
+        with pytest.raises(SystemExit) as left:
+            main(["--tokens", "10", "--out", str(tmp_path / out), *rest])
+        assert left.value.code == 2
+    assert "none.toml" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("out", ["data.bin", "data"])
 def test_the_file_has_its_ending(
     tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str]
