@@ -276,6 +276,11 @@ EMPTY = b"\x80\x00\x00\x00\x00"
 
 
 async def _much(request: Request) -> PlainTextResponse:
+    # More than the system keeps for a far side.
+    return PlainTextResponse("x" * 8_000_000)
+
+
+async def _some(request: Request) -> PlainTextResponse:
     return PlainTextResponse("x" * 300_000)
 
 
@@ -327,7 +332,7 @@ async def _is_let_in(address: str) -> bool:
 
 
 async def test_who_reads_slowly_gets_all() -> None:
-    app = Starlette(routes=[Route("/", _much)])
+    app = Starlette(routes=[Route("/", _some)])
     async with serving(app, ServerConfig(port=0, send_timeout_s=0.3)) as address:
         loop = asyncio.get_running_loop()
         with closing(deaf(address)) as far:
