@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from voice.completeness import Completeness, is_short_answer, reads_complete
@@ -67,3 +69,11 @@ def test_case_and_punctuation_do_not_matter() -> None:
 )
 def test_a_short_answer_is_the_whole_text(text: str, short: bool) -> None:
     assert is_short_answer(text) is short
+
+
+def test_digits_without_end_cost_little() -> None:
+    # The square of their number would be minutes.
+    begun_s = time.process_time()
+    assert reads_complete("one " * 100_000 + "what") is not Completeness.COMPLETE
+    assert reads_complete("4 " * 100_000) is Completeness.NEUTRAL
+    assert time.process_time() - begun_s < 30

@@ -1,6 +1,7 @@
 import asyncio
+import socket as sockets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -20,6 +21,10 @@ from voice.config import ServerConfig
 from voice.connections import UNREADABLE, Connections, Proxies
 
 TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 
 
 def test_connections_are_counted_by_address_and_in_all() -> None:
@@ -226,10 +231,7 @@ async def test_a_dead_peer_is_noticed() -> None:
     app = Starlette(routes=[WebSocketRoute("/ws", endpoint)])
     async with serving(app, ServerConfig(port=0, ping_s=0.1)) as address:
         reader, writer = await opened(address)
-        writer.write(
-            b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
+        writer.write(UPGRADE)
         # It takes what it is sent, pings among it, and answers none of it.
         reading = asyncio.create_task(read_all(reader))
         async with asyncio.timeout(ServerConfig().ping_s):
@@ -266,3 +268,106 @@ async def test_idle_connections_leave_room_for_a_live_one() -> None:
             assert await socket.recv() == "x"
         for _, writer in idle:
             writer.close()
+
+
+PING, PONG, TEXT_BEGUN, TEXT_GOES_ON = b"\x89", b"\x8a", b"\x01", b"\x00"
+# Empty, and masked with zeros.
+EMPTY = b"\x80\x00\x00\x00\x00"
+
+
+async def _much(request: Request) -> PlainTextResponse:
+    # More than the system keeps for a far side.
+    return PlainTextResponse("x" * 8_000_000)
+
+
+async def _some(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("x" * 300_000)
+
+
+async def _talkative(socket: WebSocket) -> None:
+    await socket.accept()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.2):
+            while True:
+                await socket.send_text("x" * 300_000)
+
+
+def deaf(address: str) -> sockets.socket:
+    """A connection that takes little before it is read from."""
+    far = sockets.socket()
+    far.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
+    host, port = address.split(":")
+    far.connect((host, int(port)))
+    far.setblocking(False)
+    return far
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 20,
+        b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        UPGRADE,
+    ],
+    ids=["many answers", "one answer, the connection over", "a conversation, given up"],
+)
+async def test_who_does_not_read_does_not_keep_a_place(asked: bytes) -> None:
+    app = Starlette(routes=[Route("/", _much), WebSocketRoute("/ws", _talkative)])
+    config = ServerConfig(port=0, max_connections_per_address=1, send_timeout_s=0.2)
+    async with serving(app, config) as address:
+        with closing(deaf(address)) as far:
+            await asyncio.get_running_loop().sock_sendall(far, asked)
+            async with asyncio.timeout(PATIENCE_S):
+                while not await _is_let_in(address):
+                    await asyncio.sleep(0.05)
+
+
+async def _is_let_in(address: str) -> bool:
+    async with httpx.AsyncClient(base_url=f"http://{address}") as http:
+        try:
+            return (await http.get("/")).status_code == 200
+        except httpx.TransportError:
+            # Refused before it was read.
+            return False
+
+
+async def test_who_reads_slowly_gets_all() -> None:
+    app = Starlette(routes=[Route("/", _some)])
+    async with serving(app, ServerConfig(port=0, send_timeout_s=0.3)) as address:
+        loop = asyncio.get_running_loop()
+        with closing(deaf(address)) as far:
+            await loop.sock_sendall(far, b"GET / HTTP/1.0\r\nHost: x\r\n\r\n")
+            got = b""
+            async with asyncio.timeout(PATIENCE_S):
+                while piece := await loop.sock_recv(far, 20_000):
+                    got += piece
+                    await asyncio.sleep(0.03)
+        assert got.endswith(b"\r\n\r\n" + b"x" * 300_000)
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [(b"", PING), (b"", PONG), (TEXT_BEGUN + EMPTY, TEXT_GOES_ON)],
+    ids=["pings", "pongs", "pieces"],
+)
+async def test_frames_that_are_no_messages_are_counted(first: bytes, more: bytes) -> None:
+    async with running(max_messages_per_s=10) as address:
+        reader, writer = await opened(address)
+        writer.write(UPGRADE)
+        async with asyncio.timeout(PATIENCE_S):
+            await reader.readuntil(b"\r\n\r\n")
+        # Ten seconds' worth, eight for each message, and more.
+        writer.write(first + (more + EMPTY) * 1500)
+        answer = await read_all(reader, ServerConfig().ping_s / 2)
+        assert answer.endswith(b"too many frames") or not answer
+        writer.close()
+
+
+async def test_a_message_may_come_in_many_pieces() -> None:
+    async with (
+        running(max_messages_per_s=10) as address,
+        connect(f"ws://{address}/ws") as socket,
+    ):
+        for _ in range(3):
+            await socket.send(["x"] * 200)
+            assert await socket.recv() == "x" * 200

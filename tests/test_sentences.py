@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,6 +120,19 @@ def test_text_without_pauses_is_cut_at_white_space() -> None:
 def test_text_without_white_space_does_not_wait_for_ever() -> None:
     cutter = SegmentCutter()
     assert [len(segment) for segment in cutter.push("x" * 2500)] == [HARD_CHARS, HARD_CHARS]
+
+
+def test_text_without_white_space_is_cut_alike_however_it_comes() -> None:
+    text = f"{'x' * 2500} {'y' * 1200} end"
+    assert cut(text, len(text)) == cut(text, 1)
+
+
+def test_white_space_without_end_costs_little() -> None:
+    # Its square would be hours.
+    begun_s = time.process_time()
+    assert cut(f"Yes.{' ' * 50_000}Then all went well. So", 1)[-1] == " So"
+    assert cut(f"{' ' * 500_000}x", 500_000) == [f"{' ' * 500_000}x"]
+    assert time.process_time() - begun_s < 60
 
 
 def test_the_cutter_begins_anew_after_flush() -> None:

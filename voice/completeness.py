@@ -98,7 +98,8 @@ _CLOSED_BY_PREPOSITION = re.compile(
 )
 TELEPHONE_DIGITS = 10
 """As many make a whole number; fewer may go on."""
-_DIGIT_GROUP = re.compile(rf"(?:^| )({_DIGIT}(?: {_DIGIT})+)$")
+# No more of them than it takes to tell: a search for all takes the square of the time.
+_DIGIT_GROUP = re.compile(rf"(?:^| )({_DIGIT}(?: {_DIGIT}){{1,{TELEPHONE_DIGITS}}})$")
 _CLOCK = re.compile(r"\b(?:at|for|to) \w+ oh \w+$")
 
 _SHORT_ANSWERS = _entries(

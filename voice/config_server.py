@@ -37,7 +37,8 @@ class ServerConfig(Section):
     handshake_timeout_s: float = Field(default=5.0, gt=0)
     """Longest a request may take to arrive, headers and body."""
     max_messages_per_s: float = Field(default=200.0, gt=0)
-    """WebSocket messages taken from one client, on average; ten seconds' worth may come at once."""
+    """WebSocket messages taken from one client, on average; ten seconds' worth may come at once. Of
+    other frames, such as pings and pieces of messages, eight for each."""
     max_audio_speed: float = Field(default=4.0, ge=1)
     """Seconds of audio taken per second, on average; a minute of it may come at once, on the
     telephone ten seconds."""

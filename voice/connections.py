@@ -1,8 +1,8 @@
 """Connections of the server: how many there may be, and how long a request may take to arrive.
 
 uvicorn counts neither by address nor waits only so long for a request's headers; these are its
-protocols with both added. Behind a proxy whole requests are counted, by the address that it names.
-It knows nothing of what is served.
+protocols with both added, and with an end to waiting for a far side that does not read. Behind a
+proxy whole requests are counted, by the address that it names. It knows nothing of what is served.
 """
 
 from __future__ import annotations
@@ -19,10 +19,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from voice.config_server import ServerConfig
+from voice.security import Meter
 
 RETRY_AFTER_S = 5
+POLICY_VIOLATION = 1008
+FRAMES_PER_MESSAGE = 8
+"""Frames that are no message of their own, to each message that a client may send: pings, and the
+pieces in which large messages come."""
 UNREADABLE = "?"
 """Stands for all whom a proxy does not name."""
 
@@ -124,7 +130,52 @@ class ForwardedClients:
             self._clients.leave(address)
 
 
-class GuardedHttp(H11Protocol):
+class AwaitsReader(asyncio.Protocol):
+    """A connection that ends where the far side does not take what is sent to it.
+
+    Attributes:
+        unread_s: Longest that it may take nothing, and at the most twice as long.
+    """
+
+    transport: asyncio.Transport
+    unread_s: float
+    _full = False
+    _waited = False
+    _look_again: asyncio.TimerHandle | None = None
+
+    def watch_reader(self) -> None:
+        """Begin to look, now and again."""
+        self._look_again = asyncio.get_running_loop().call_later(self.unread_s, self._look)
+
+    def unwatch_reader(self) -> None:
+        """The connection is over."""
+        if self._look_again is not None:
+            self._look_again.cancel()
+
+    def pause_writing(self) -> None:
+        """More waits to be read than may."""
+        self._full = True
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """The far side has read."""
+        self._full = self._waited = False
+        super().resume_writing()
+
+    def _look(self) -> None:
+        if self.transport.get_protocol() is not self:
+            # It has become a WebSocket's.
+            return
+        # One that is being closed, and is not over, has something left that is to be read first.
+        waits = self._full or self.transport.is_closing()
+        if waits and self._waited:
+            self.transport.abort()
+            return
+        self._waited = waits
+        self.watch_reader()
+
+
+class GuardedHttp(AwaitsReader, H11Protocol):
     """A connection, until it becomes a WebSocket's.
 
     Attributes:
@@ -146,6 +197,7 @@ class GuardedHttp(H11Protocol):
             transport.close()
             return
         super().connection_made(transport)
+        self.watch_reader()
         self._expect_request()
 
     def data_received(self, data: bytes) -> None:
@@ -160,6 +212,7 @@ class GuardedHttp(H11Protocol):
         """Let go of the connection."""
         self._stop_waiting()
         if self._counted:
+            self.unwatch_reader()
             self.guard.leave(_address(self.transport))
             super().connection_lost(exc)
 
@@ -181,7 +234,7 @@ class GuardedHttp(H11Protocol):
             self._deadline = None
 
 
-class GuardedWebSocket(WebSocketsSansIOProtocol):
+class GuardedWebSocket(AwaitsReader, WebSocketsSansIOProtocol):
     """A connection that was counted when it was HTTP's.
 
     On a busy machine the answer to a ping waits to be read behind audio that was sent before it. So
@@ -189,15 +242,40 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     Attributes:
         guard: Counts it.
+        messages_per_s: What a client may send, on average, and ten seconds' worth at once.
     """
 
     guard: Connections
+    messages_per_s: float
     _heard = False
+    _frames: Meter
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection over from HTTP."""
+        super().connection_made(transport)
+        self.watch_reader()
+        frames_per_s = FRAMES_PER_MESSAGE * self.messages_per_s
+        self._frames = Meter(frames_per_s, 10 * frames_per_s)
 
     def data_received(self, data: bytes) -> None:
         """Go on with what the far side sends."""
         self._heard = True
         super().data_received(data)
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a further piece of a message."""
+        if self._takes_frame():
+            super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        """Answer a ping."""
+        if self._takes_frame():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """Take the answer to a ping, or one that nobody has asked for."""
+        if self._takes_frame():
+            super().handle_pong(event)
 
     def send_keepalive_ping(self) -> None:
         """Ask whether the far side is there."""
@@ -214,8 +292,22 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of the connection."""
+        self.unwatch_reader()
         self.guard.leave(_address(self.transport))
         super().connection_lost(exc)
+
+    def _takes_frame(self) -> bool:
+        """Whether there may be one more; whoever sends too many is sent away.
+
+        What makes a message is counted where messages are; the rest never gets there.
+        """
+        if self.close_sent:
+            return False
+        if self._frames.take():
+            return True
+        self.conn.fail(POLICY_VIOLATION, "too many frames")
+        self.handle_parser_exception()
+        return False
 
 
 def guarded_protocols(
@@ -229,9 +321,12 @@ def guarded_protocols(
     class Http(GuardedHttp):
         guard = connections
         arrival_s = config.handshake_timeout_s
+        unread_s = config.send_timeout_s
 
     class WebSocket(GuardedWebSocket):
         guard = connections
+        unread_s = config.send_timeout_s
+        messages_per_s = config.max_messages_per_s
 
     return Http, WebSocket
 

@@ -32,6 +32,7 @@ _BOUNDARY = re.compile(
     """,
     re.VERBOSE,
 )
+_SPACE = re.compile(r"\s")
 _WORD = re.compile(r"\w[\w'’.,:@/-]*")
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+")
 _NO_BREAK_AFTER = frozenset((
@@ -86,7 +87,7 @@ class SegmentCutter:
 
 def _first_cut(text: str, first: bool, final: bool) -> int:
     """Where the first segment of the text ends; not above 0 while there is no telling."""
-    for match in _BOUNDARY.finditer(text):
+    for match in _BOUNDARY.finditer(text, _begin(text)):
         if match.end() > LONGEST_CHARS:
             break
         end = _cut_at(match, first)
@@ -189,10 +190,20 @@ def _following(text: str, start: int) -> str:
 def _forced_cut(text: str) -> int:
     if len(text) <= LONGEST_CHARS:
         return _NO_CUT
-    spaces = [m.start() for m in re.finditer(r"\s", text) if text[: m.start()].strip()]
+    begin = _begin(text)
+    if begin == len(text):
+        return _NO_CUT
+    # As far as it would have been cut had it come letter by letter.
+    hard = begin + HARD_CHARS
+    spaces = [match.start() for match in _SPACE.finditer(text, begin, hard + 1)]
     early = [space for space in spaces if space < LONGEST_CHARS]
     if early:
         return early[-1]
     if spaces:
         return spaces[0]
-    return HARD_CHARS if len(text) > HARD_CHARS and text[:HARD_CHARS].strip() else _NO_CUT
+    return hard if len(text) > hard else _NO_CUT
+
+
+def _begin(text: str) -> int:
+    """Where the first letter or sign stands."""
+    return len(text) - len(text.lstrip())

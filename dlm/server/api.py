@@ -28,6 +28,7 @@ from dlm.server.errors import ApiError, from_engine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
 from dlm.server.models import ModelCard
 from dlm.server.reading import (
+    characters,
     chat_requests,
     completion_requests,
     fim_requests,
@@ -46,6 +47,10 @@ from dlm.server.streams import ChatStream, StreamPlan, TextStream
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 Read = TypeVar("Read", bound=Body)
+
+CHARS_PER_TOKEN = 16
+"""More than any text has. What is longer is refused uncounted: counting megabytes takes seconds, in
+which nothing else of the process runs, in whatever thread it is done."""
 
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}")
 
@@ -279,7 +284,11 @@ class Api:
     async def _fitted(self, wanted: Sequence[Request], field: str) -> list[Request]:
         """The requests, their answers as long as limits and context allow."""
         out = []
+        most_chars = CHARS_PER_TOKEN * self._card.context_length
         for request in wanted:
+            if (got := characters(request)) > most_chars:
+                told = f"got {got} characters, expected at most {most_chars}"
+                raise ApiError(400, f"{field}: {told}", "context_length_exceeded", field)
             room = await asyncio.to_thread(self._engine.room, request)
             if room < 1:
                 told = f"{1 - room} tokens too long for a context of {self._card.context_length}"

@@ -6,10 +6,12 @@ declared, a schema has the form of a tool's.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+import pydantic_core
 
 from dlm.effort import Effort
 from dlm.formats import AnswerFormat, JsonSchema, Lark, Regex
@@ -108,6 +110,18 @@ def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) 
     return _choices(body, request)
 
 
+def characters(request: Request) -> int:
+    """How long the texts are that a prompt is made of."""
+    said = sum(
+        len(turn.content) + sum(len(call.name) + _chars(call.arguments) for call in turn.calls)
+        for turn in request.turns
+    )
+    declared = sum(
+        len(tool.name) + len(tool.description) + _declared(tool) for tool in request.tools
+    )
+    return said + declared + len(request.prefix)
+
+
 def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """The dialogue; results of tools in the order of the calls that they answer.
 
@@ -139,12 +153,24 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     return (*out, *(turn for _, turn in sorted(results, key=lambda result: result[0])))
 
 
+def _chars(arguments: Mapping[str, Any]) -> int:
+    return sum(len(str(value)) for value in arguments.values())
+
+
+def _declared(tool: Tool) -> int:
+    properties = tool.parameters.get("properties", {})
+    return sum(len(name) + len(str(one.get("enum", ""))) for name, one in properties.items())
+
+
 def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:
     calls = []
     for index, call in enumerate(message.tool_calls or ()):
         try:
-            arguments = json.loads(call.function.arguments or "{}")
-        except (ValueError, RecursionError):
+            arguments = pydantic_core.from_json(
+                call.function.arguments or "{}", allow_inf_nan=False
+            )
+        except ValueError:
+            # It is also half of a pair of surrogates, of which no tokenizer makes anything.
             arguments = None
         if not isinstance(arguments, dict):
             field = f"{where}.tool_calls[{index}].function.arguments"

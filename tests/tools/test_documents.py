@@ -69,6 +69,15 @@ def test_what_is_not_there_is_not_found(folder: Path, query: str) -> None:
     assert str(failure.value) == f"Nothing about {query} was found."
 
 
+def test_of_a_query_without_end_the_first_words_count(folder: Path) -> None:
+    documents = Documents(folder)
+    assert "serviced in March" in search_documents("boiler " * 20_000, documents=documents)
+    others = " ".join(f"word{number}" for number in range(31))
+    assert "serviced in March" in search_documents(f"{others} boiler", documents=documents)
+    with pytest.raises(ToolError):
+        search_documents(f"{others} another boiler", documents=documents)
+
+
 def test_without_a_folder_nothing_is_found() -> None:
     assert Documents(None).search("tides") is None
 

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 _SUFFIXES = (".txt", ".md")
 _LARGEST_FILE_BYTES = 1_000_000
 _PASSAGE_CHARS = 200
+_MOST_WORDS = 32
+"""Of a query: two thousand take the index many seconds, in which nobody else can search."""
 _STOP_WORDS = """
 a about an and any anything are at be by did do does for from had has have how i in is it me my of
 on or our say tell that the their there this to was we were what when where which who will with you
@@ -46,13 +48,14 @@ class Documents:
         """The best passage, from any thread.
 
         Args:
-            query: Words; those that carry no meaning are left out.
+            query: Words, of which 32 count; those that carry no meaning are left out.
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.
         """
         stops = _STOP_WORDS.split()
-        words = [word for word in re.findall(r"\w+", query.lower()) if word not in stops]
+        said = dict.fromkeys(re.findall(r"\w+", query.lower()))
+        words = [word for word in said if word not in stops][:_MOST_WORDS]
         if not words or self._folder is None:
             return None
         with self._lock:

@@ -280,8 +280,33 @@ async def test_a_feature_that_no_grammar_has_is_named(
 
 
 async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:
-    told = await error(client, 400, messages=[{"role": "user", "content": "hello " * 3000}])
+    told = await error(client, 400, messages=[{"role": "user", "content": "q7Z!" * 2000}])
     assert (told["code"], told["param"]) == ("context_length_exceeded", "messages")
+    assert "tokens too long" in told["message"]
+
+
+LONG = "x" * 9000
+CALLED = {"name": "f", "arguments": json.dumps({"a": LONG})}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"messages": [{"role": "user", "content": LONG}]},
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": CALLED}]}]},
+        {
+            "messages": HELLO,
+            "tools": [{"type": "function", "function": {"name": "f", "description": LONG}}],
+        },
+    ],
+    ids=["said", "called", "declared"],
+)
+async def test_a_prompt_that_can_never_fit_is_not_counted(
+    client: httpx.AsyncClient, fields: dict[str, Any]
+) -> None:
+    told = await error(client, 400, **fields)
+    assert (told["code"], told["param"]) == ("context_length_exceeded", "messages")
+    assert "expected at most 8192" in told["message"]
 
 
 async def test_a_body_that_is_too_long(client: httpx.AsyncClient) -> None:
