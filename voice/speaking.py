@@ -86,7 +86,7 @@ class Speaking:
             self.heard(reply.item_id, event.heard)
 
     def truncated(self, item_id: str, text: str) -> None:
-        """The client tells what it played of a reply; nothing that is said later counts as heard."""
+        """The client tells what it played of a reply; nothing said later counts as heard."""
         self._truncated.append(item_id)
         self.heard(item_id, text)
 
