@@ -126,13 +126,28 @@ async def test_interim_transcripts_come_while_the_user_speaks() -> None:
 async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard() -> None:
     async with hearing() as rig:
         rig.recognizer.fail = True
-        rig.hear(loud(1.2), silent(0.2))
+        rig.hear(loud(1.2), silent(2.0))
         while not any(isinstance(event, RecognitionFailed) for event in rig.heard):
             await asyncio.sleep(0.005)
-        assert RecognitionFailed(1, "the recogniser is gone") in rig.heard
+        assert rig.heard[-1] == RecognitionFailed(1, "the recogniser is gone")
         rig.recognizer.fail = False
-        rig.hear(silent(2.0), loud(1.2), silent(2.0))
+        rig.hear(loud(1.2), silent(2.0))
         assert (await rig.final()).turn_id == 2
+
+
+async def test_a_recogniser_that_fails_in_mid_speech_is_told_once_the_user_has_ended() -> None:
+    async with hearing() as rig:
+        rig.recognizer.fail = True
+        rig.hear(loud(1.2), silent(0.1))
+        await rig.settle()
+        rig.recognizer.fail = False
+        rig.hear(loud(1.2))
+        await rig.settle()
+        assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed]
+        rig.hear(silent(2.0))
+        await rig.settle()
+        ended = [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded, RecognitionFailed]
+        assert rig.kinds() == ended
 
 
 @pytest.mark.parametrize("rate_hz", [8000, 24_000, 44_100])

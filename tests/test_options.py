@@ -164,3 +164,14 @@ def test_a_folder_without_permission_is_explained(tmp_path: Path, file: Path) ->
     finally:
         tmp_path.chmod(0o700)
     assert told == f"{file}: cannot be read: Permission denied\n"
+
+
+def test_an_option_of_the_command_line_is_named_as_it_was_typed(tmp_path: Path) -> None:
+    file = tmp_path / "kitchen.toml"
+    file.write_text('name = "west"')
+    read = read_options(Kitchen, file, ["name=south"], {"--name": ("name", "true")})
+    assert read.name == "true"
+    with pytest.raises(ConfigError, match=r"^--heat: got -1; expected"):
+        read_options(Kitchen, file, ["oven.heat_c=3"], {"--heat": ("oven.heat_c", -1)})
+    with pytest.raises(ConfigError, match=r"^--set: oven\.heat_c: got -1; expected"):
+        read_options(Kitchen, file, ["oven.heat_c=-1"], {"--name": ("name", "north")})

@@ -6,9 +6,10 @@ import asyncio
 
 import numpy as np
 
-from tests.virtual_parts import Model, calling, parts
+from tests.virtual_parts import Model, Voice, calling, parts
 from tests.virtual_time import run
 from voice.events import ReplyAudio, ReplyHeld, ReplyReleased, ReplyText, SessionEnded
+from voice.store import AlertKind
 from voice.turns import Announce
 from voice.types import Message, Role
 
@@ -46,5 +47,18 @@ def test_what_is_asked_of_a_conversation_that_is_over_is_not_done() -> None:
             session.clear_audio()
             await asyncio.sleep(1)
             assert model.prompts == []
+
+    run(main())
+
+
+def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
+    async def main() -> None:
+        loaded = parts(Model(lambda _: "Fine."), Voice(word_s=2.0))
+        loaded.toolbox.store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
+        async with calling(loaded) as line:
+            rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
+            await line.say("how are you")
+            await line.next(ReplyText, lambda text: text.delta == "Fine.")
+            await line.next(ReplyText, lambda text: text.delta == rung.delta)
 
     run(main())

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.script import CLIENT_TOOL, Script
 from voice.events import (
     Failure,
     ReplyEnded,
+    ReplyStarted,
     ReplyStatus,
     ReplyText,
     ReplyToolCall,
@@ -11,6 +14,7 @@ from voice.events import (
 )
 from voice.replying import WENT_WRONG
 from voice.turns import (
+    Announce,
     Generate,
     ModelAnswered,
     ModelFailed,
@@ -286,3 +290,96 @@ def test_a_stale_answer_is_dropped() -> None:
     script.feed(SpeechStarted(2, 32_000))
     assert script.feed(ModelAnswered(old, (TIMER,), False, 1, 1)) == []
     assert not script.of(RunTool)
+
+
+RINGS = "Your timer is done."
+
+
+def test_what_rings_unheard_is_said_again_behind_the_turn_and_its_answer_once() -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True))
+    script.user("what time is it")
+    assert script.spoken() == RINGS
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}"
+    script.user("thank you", turn_id=2)
+    script.model("Fine.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}Fine."
+
+
+@pytest.mark.parametrize("options", [{}, {"create_response": False}])
+def test_what_rings_into_a_cough_is_said_again_once(options: dict[str, bool]) -> None:
+    script = Script(**options)
+    script.feed(Announce(RINGS, again=True))
+    script.user("", seconds=0.3)
+    assert script.spoken() == RINGS * 2
+    script.sent()
+    script.played()
+    assert script.spoken() == RINGS * 2
+
+
+def test_what_rings_unheard_as_the_client_tells_it_is_said_again() -> None:
+    script = Script(heard="Your timer")
+    script.feed(Announce(RINGS, again=True), SpeechStarted(1, 0))
+    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "")
+    script.user("hello", turn_id=1)
+    script.model("Hi.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Hi.{RINGS}"
+
+
+@pytest.mark.parametrize(
+    ("heard", "announced"),
+    [("Your timer", Announce(RINGS, again=True)), ("", Announce(RINGS))],
+)
+def test_what_was_heard_in_part_or_is_a_greeting_is_not_said_again(
+    heard: str, announced: Announce
+) -> None:
+    script = Script(heard=heard)
+    script.feed(announced)
+    script.user("what time is it")
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon."
+
+
+def test_what_rings_and_the_client_cancels_is_not_said_again() -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True))
+    script.took(script.conversation.cancel())
+    script.user("what time is it")
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon."
+
+
+def test_a_reply_that_is_truncated_again_counts_as_far_as_that() -> None:
+    script = Script()
+    script.user("count")
+    reply_id, item_id = script.last(Generate).reply_id, script.events(ReplyStarted)[0].item_id
+    script.feed(ModelSaid(reply_id, "One two three. "))
+    script.conversation.heard(item_id, "One")
+    script.conversation.heard(item_id, "One two")
+    script.feed(ModelSaid(reply_id, "Four five six. "))
+    assert script.history()[-1] == ("agent", "One two")
+
+
+def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() -> None:
+    script = Script(heard="One two")
+    script.user("count")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "One two three. "))
+    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "One two")
+    script.feed(ModelSaid(reply_id, "Four five six. "), ModelAnswered(reply_id, (), False, 1, 1))
+    assert script.spoken() == "One two three. Four five six."
+    assert script.history()[-1] == ("agent", "One two")
+    script.sent()
+    script.played()
+    assert script.history()[-1] == ("agent", "One two")

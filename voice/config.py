@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -354,17 +355,19 @@ class Config(Section):
 def load_config(
     path: str | Path | None = None,
     overrides: Iterable[str] = (),
+    given: Mapping[str, tuple[str, object]] = MappingProxyType({}),
 ) -> Config:
     """Read a configuration file and apply ``section.key=value`` overrides.
 
     Args:
         path: A TOML file, or the bare name of one in configs/; None means configs/default.toml.
         overrides: Each ``dotted.key=value``; the value is read as TOML, or else as a string.
+        given: Options that the user typed → their dotted key and value; applied last.
 
     Raises:
         ConfigError: A file is missing or malformed, a key is unknown, or a value is out of range.
     """
-    return read_options(Config, find_file(path or "default", CONFIGS_DIR), overrides)
+    return read_options(Config, find_file(path or "default", CONFIGS_DIR), overrides, given)
 
 
 def load_agent(name_or_path: str) -> AgentConfig:

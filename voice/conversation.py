@@ -97,7 +97,7 @@ class Conversation:
         self._speaking: int | None = None
         self._last_turn = 0
         self._decided: TurnEnded | None = None
-        self._waiting: deque[str] = deque(maxlen=16)
+        self._waiting: deque[Announce] = deque(maxlen=16)
         self._idleness = Idleness(self.dialogue, ids)
         # What a turn is owed that was known when the user had made another sound already.
         self._owed: Answer | None = None
@@ -121,7 +121,9 @@ class Conversation:
         """
         commands = self._dispatch(event)
         if self._waiting and self.quiet:
-            commands += self._say(self._waiting.popleft())
+            waiting = self._waiting.popleft()
+            say = self._agent.announce if waiting.again else self._agent.say
+            commands += say(waiting.text, self._last_turn, self.options)
         return commands
 
     @property
@@ -169,6 +171,7 @@ class Conversation:
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played."""
         self._agent.heard(item_id, text)
+        self._keep_missed()
 
     def _dispatch(self, event: Input) -> list[Command]:
         match event:
@@ -185,12 +188,13 @@ class Conversation:
                 return self._interrupting.lasted(turn_id, turn) if turn else []
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    self._waiting.append(result.content.removeprefix("Error: "))
+                    self._waiting.append(Announce(result.content.removeprefix("Error: ")))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
+                self._keep_missed()
                 return self._interrupting.stopped()
-            case Announce(text):
-                self._waiting.append(text)
+            case Announce():
+                self._waiting.append(event)
             case EndRequested(reason):
                 self._agent.ending = reason
                 return self._agent.hang_up()
@@ -364,6 +368,11 @@ class Conversation:
             Emit(Failure(event.turn_id, "asr", event.message)),
         ]
         return out + self._nothing_heard(NOT_HEARD)
+
+    def _keep_missed(self) -> None:
+        """What was announced and not heard is said once more, behind the turn that stopped it."""
+        if missed := self._agent.missed():
+            self._waiting.appendleft(Announce(missed))
 
     def _idle(self, event: IdleElapsed) -> list[Command]:
         if not self.quiet or self._agent.calls.owe:

@@ -77,6 +77,7 @@ class _Turn:
         go_on: See `Transcript`.
         told: The newest text that was told of it.
         ended: Whether the turn is over.
+        failed: Why the recogniser failed; None while it does not.
     """
 
     turn_id: int
@@ -94,6 +95,7 @@ class _Turn:
     go_on: float | None = None
     told: str = ""
     ended: bool = False
+    failed: str | None = None
     stream: RecognizerStream | None = None
 
 
@@ -225,9 +227,9 @@ class Ears:
                 except Exception as error:
                     # A recogniser that raises must cost this turn only.
                     _log.error("recognition failed: %s", type(error).__name__)
-                    self._drop(turn)
-                    message = str(error) if isinstance(error, ModelError) else "recognition failed"
-                    self._tell(RecognitionFailed(turn.turn_id, message))
+                    self._fail(
+                        turn, str(error) if isinstance(error, ModelError) else "recognition failed"
+                    )
                     continue
                 for transcript in heard:
                     self._understand(turn, transcript)
@@ -255,7 +257,7 @@ class Ears:
         self._recent.append(frame)
         events = self._endpointer.accept(frame, probability, self._cues)
         turn = self._turn
-        if turn is not None:
+        if turn is not None and turn.failed is None:
             (turn.held if turn.paused else turn.waiting).append(frame)
             if not turn.paused:
                 self._request(turn)
@@ -314,22 +316,28 @@ class Ears:
         if turn is None:
             return
         turn.ended = True
-        if turn.final is not None:
+        if turn.failed is not None:
+            self._tell(RecognitionFailed(turn.turn_id, turn.failed))
+        elif turn.final is not None:
             self._tell(turn.final)
         elif not turn.paused:
             turn.decodes += 1
             self._request(turn)
 
     def _request(self, turn: _Turn) -> None:
-        if turn not in self._work:
+        if turn.failed is None and turn not in self._work:
             self._work.append(turn)
             self._wake.set()
 
-    def _drop(self, turn: _Turn) -> None:
+    def _fail(self, turn: _Turn, message: str) -> None:
+        """A turn has no words; that is told once its user has ended, who would be talked over."""
         if self._turn is turn:
-            self._turn = None
-            self._endpointer.reset()
+            turn.failed = message
+            turn.waiting.clear()
+            turn.held.clear()
             self._cues = Cues()
+        else:
+            self._tell(RecognitionFailed(turn.turn_id, message))
 
     def _recognise(self, turn: _Turn) -> list[Transcript]:
         """In a thread: give the recogniser what waits. Only this thread touches the stream."""

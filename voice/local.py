@@ -241,8 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list_devices:
             print(list_devices())
         else:
-            agent = [f"agent={options.agent}"] if options.agent else []
-            asyncio.run(converse(load_config(options.config, options.set + agent), Console()))
+            typed = {"--agent": ("agent", options.agent)} if options.agent else {}
+            asyncio.run(converse(load_config(options.config, options.set, typed), Console()))
     except* VoiceError as failed:
         for error in failed.exceptions:
             print(f"error: {error}", file=sys.stderr)

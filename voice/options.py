@@ -1,16 +1,18 @@
 """Groups of options, read from a TOML file and from overrides; strict about names and values.
 
-Every mistake becomes a `ConfigError` that names the file (or ``--set``), the key, what was got and
-what is expected. It does not know which options there are: that is `voice.config`.
+Every mistake becomes a `ConfigError` that names the file and the key (or ``--set``, or an option of
+the command line's own), what was got and what is expected. It does not know which options there
+are: that is `voice.config`.
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -102,7 +104,12 @@ def _find_file(given: Path, directory: Path) -> Path:
     )
 
 
-def read_options(model: type[S], file: Path, overrides: Iterable[str] = ()) -> S:
+def read_options(
+    model: type[S],
+    file: Path,
+    overrides: Iterable[str] = (),
+    given: Mapping[str, tuple[str, object]] = MappingProxyType({}),
+) -> S:
     """Read a TOML file into an option group.
 
     Args:
@@ -110,12 +117,17 @@ def read_options(model: type[S], file: Path, overrides: Iterable[str] = ()) -> S
         file: An existing file.
         overrides: Each ``dotted.key=value``, applied over the file; the value is read as TOML, or
             else as a string.
+        given: What the user typed, such as ``--port`` → its dotted key and its value, which is
+            taken as it is and applied last.
 
     Raises:
         ConfigError: The file or an override is malformed, a key is unknown, or a value is wrong.
     """
     tree = _read_toml(file)
-    overridden = [_apply(tree, override) for override in overrides]
+    overridden = {_apply(tree, override): "--set" for override in overrides}
+    for name, (key, value) in given.items():
+        _put(tree, key, value)
+        overridden[key] = name
     try:
         return model.model_validate(tree)
     except ValidationError as error:
@@ -141,6 +153,11 @@ def _apply(tree: dict[str, Any], override: str) -> str:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
+    _put(tree, key, value)
+    return key
+
+
+def _put(tree: dict[str, Any], key: str, value: object) -> None:
     *parents, leaf = key.split(".")
     node = tree
     for name in parents:
@@ -148,14 +165,17 @@ def _apply(tree: dict[str, Any], override: str) -> str:
         if not isinstance(node, dict):
             raise ConfigError(f"--set: {key}: {name} is a value, not a section")
     node[leaf] = value
-    return key
 
 
-def _explain(model: type[Section], problem: ErrorDetails, file: Path, overridden: list[str]) -> str:
+def _explain(
+    model: type[Section], problem: ErrorDetails, file: Path, overridden: Mapping[str, str]
+) -> str:
     path = [str(part) for part in problem["loc"]]
     key = ".".join(path)
-    from_override = any(f"{key}.".startswith(f"{name}.") for name in overridden)
-    where = f"--set: {key}" if from_override else f"{file}: {key}"
+    where = f"{file}: {key}"
+    for name, typed in overridden.items():
+        if f"{key}.".startswith(f"{name}."):
+            where = f"--set: {key}" if typed == "--set" else typed
     kind, message = problem["type"], problem["msg"]
     if kind == "extra_forbidden":
         names = _names_at(model, path[:-1])

@@ -341,7 +341,7 @@ class Session:
 
     async def _announce(self) -> None:
         async for text in self._parts.toolbox.ringer.announcements(self.session_id):
-            self._feed(Announce(text))
+            self._feed(Announce(text, again=True))
 
     async def _watch_idle(self) -> None:
         quiet_s, since = 0.0, 0

@@ -82,6 +82,7 @@ class Replying:
         self._max_history = max_history
         self._speaking = Speaking(dialogue)
         self._cut: Reply | None = None
+        self._announced: Reply | None = None
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
@@ -151,6 +152,22 @@ class Replying:
         """A reply of fixed words."""
         return [*self.begin(turn_id, options), *self.answer(text)]
 
+    def announce(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
+        """As `say`, for words of which it is to be known whether they were `missed`."""
+        out = self.say(text, turn_id, options)
+        self._announced = self.current
+        return out
+
+    def missed(self) -> str:
+        """The announcement of which not a word was heard until it was stopped; told of once."""
+        reply = self._announced
+        if reply is None or reply in self.sounding or self._speaking.unheard(reply) != reply.text:
+            return ""
+        self._announced = None
+        if self._cut is reply:
+            self._cut = None
+        return reply.text
+
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
         """Stop whatever the agent says or is about to say. Tools that run are left to finish.
 
@@ -184,7 +201,7 @@ class Replying:
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
-        self._speaking.heard(item_id, text)
+        self._speaking.truncated(item_id, text)
 
     def cancel(self, reply_id: str | None) -> list[Command]:
         """Stop the reply that is being made, at the client's request.
@@ -194,6 +211,8 @@ class Replying:
         """
         if self.current is None or reply_id not in (None, self.current.reply_id):
             raise ProtocolError("no reply is in progress", "response_cancel_not_active")
+        # What the client does not want is not said again.
+        self._announced = None
         return self.interrupt("client_cancelled")
 
     def model_said(self, event: ModelSaid) -> list[Command]:
@@ -298,6 +317,8 @@ class Replying:
 
     def audio_played(self, event: AudioPlayed) -> list[Command]:
         """The user has heard all of the reply that will sound."""
+        if self._announced and self._announced.reply_id == event.reply_id:
+            self._announced = None
         return self.hang_up() if self._speaking.played(event) else []
 
     def speaking_stopped(self, event: SpeakingStopped) -> None:

@@ -51,9 +51,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--port", type=int, help="TCP port; 0 takes a free one")
     given = parser.parse_args(arguments)
-    named = {"agent": given.agent, "server.host": given.host, "server.port": given.port}
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
-    return load_config(given.config, [*given.set, *overrides])
+    named = {
+        "--agent": ("agent", given.agent),
+        "--host": ("server.host", given.host),
+        "--port": ("server.port", given.port),
+    }
+    typed = {name: option for name, option in named.items() if option[1] is not None}
+    return load_config(given.config, given.set, typed)
 
 
 def listen(config: ServerConfig) -> socket.socket:

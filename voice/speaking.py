@@ -13,7 +13,8 @@ from voice.events import ReplyText
 from voice.reply import Reply
 from voice.turns import AudioPlayed, Command, Emit, Speak, SpeakingStopped, StopSpeaking
 
-KEPT_WITHDRAWN = 8
+KEPT = 8
+"""Of replies that were withdrawn, and of those whose client told how much it played."""
 
 
 class Speaking:
@@ -26,7 +27,8 @@ class Speaking:
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
         self._playing: dict[str, Reply] = {}
-        self._withdrawn: deque[str] = deque(maxlen=KEPT_WITHDRAWN)
+        self._withdrawn: deque[str] = deque(maxlen=KEPT)
+        self._truncated: deque[str] = deque(maxlen=KEPT)
 
     @property
     def playing(self) -> list[Reply]:
@@ -42,7 +44,7 @@ class Speaking:
             out.append(Emit(ReplyText(reply.reply_id, segment.text)))
             if options.speak:
                 out.append(Speak(reply.reply_id, segment, options.output_rate_hz, options.speed))
-        if out:
+        if out and reply.item_id not in self._truncated:
             self._dialogue.say(reply.item_id, reply.text)
         return out
 
@@ -82,6 +84,11 @@ class Speaking:
         reply = self._playing.pop(event.reply_id, None)
         if reply is not None and reply.text:
             self.heard(reply.item_id, event.heard)
+
+    def truncated(self, item_id: str, text: str) -> None:
+        """The client tells what it played of a reply; nothing said later counts as heard."""
+        self._truncated.append(item_id)
+        self.heard(item_id, text)
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it was withdrawn."""

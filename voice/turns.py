@@ -204,9 +204,14 @@ class SpeakingStopped:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """Something to say as soon as nobody speaks: a ringing timer, a greeting."""
+    """Something to say as soon as nobody speaks: a ringing timer, a greeting.
+
+    Attributes:
+        again: Whether it is said once more where it was stopped before a word of it was heard.
+    """
 
     text: str
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

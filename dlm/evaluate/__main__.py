@@ -18,7 +18,7 @@ from dlm.evaluate.sets import SEED, SETS
 
 
 def main() -> None:
-    """Read the command line, evaluate, print.
+    """Read the command line, evaluate, print; figures up to a failure are marked ``incomplete``.
 
     Raises:
         SystemExit: What was asked for cannot be done, 2.
@@ -44,7 +44,19 @@ def _run(arguments: argparse.Namespace) -> None:
         arguments.seed,
         arguments.data,
     )
-    told = _told(arguments, plan)
+    told = Told()
+    try:
+        _measure(arguments, plan, told)
+    except OSError as error:
+        # Hours of answers may have come before the one that failed.
+        if told.figures.get("sets"):
+            told.figures["incomplete"] = str(error)
+            _write(arguments, told)
+        raise
+    _write(arguments, told)
+
+
+def _write(arguments: argparse.Namespace, told: Told) -> None:
     figures = {"checkpoint": arguments.model or arguments.checkpoint.name, **told.figures}
     print(table(figures))
     if arguments.json:
@@ -92,15 +104,16 @@ def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
     return () if arguments.data else tuple(SETS)
 
 
-def _told(arguments: argparse.Namespace, plan: Plan) -> Told:
+def _measure(arguments: argparse.Namespace, plan: Plan, told: Told) -> None:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     if arguments.endpoint:
-        return evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, say)
+        evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, say, told)
+        return
     engine = Engine.load(arguments.checkpoint, threads=arguments.threads)
     try:
-        return evaluate(plan, ask_engine(engine), engine, say)
+        evaluate(plan, ask_engine(engine), engine, say, told)
     finally:
         engine.close()
 

@@ -70,7 +70,13 @@ def ask_engine(engine: Engine) -> Ask:
     return ask
 
 
-def evaluate(plan: Plan, ask: Ask, engine: Engine | None, say: Callable[[str], None]) -> Told:
+def evaluate(
+    plan: Plan,
+    ask: Ask,
+    engine: Engine | None,
+    say: Callable[[str], None],
+    told: Told | None = None,
+) -> Told:
     """Measure what a plan asks for.
 
     Args:
@@ -78,31 +84,41 @@ def evaluate(plan: Plan, ask: Ask, engine: Engine | None, say: Callable[[str], N
         ask: Answers a request.
         engine: For perplexity and for speed at each effort; None for an endpoint.
         say: Told of each set when it is done.
+        told: Takes the figures; where an answer fails, those of all that was answered before it.
     """
     began = time.monotonic()
     stock = Stock.load(plan.corpora, plan.seed)
-    told = Told()
-    sets: dict[str, Any] = {}
-    whole = Scores()
+    told = told or Told()
     asked = {name: chosen(name, stock, plan.scale) for name in plan.names}
     if plan.data is not None:
         asked["data"] = list(cases(examples.read(plan.data)))
-    for name in [name for name, some in asked.items() if some]:
-        scores = score(asked[name], ask, plan.spans)
-        sets[name] = scores.figures()
+    scored: dict[str, Scores] = {}
+    try:
+        for name in [name for name, some in asked.items() if some]:
+            scored[name] = Scores()
+            score(asked[name], ask, plan.spans, scored[name])
+            say(f"{name}: {len(asked[name])} cases")
+    finally:
+        _sum_up(scored, told)
+    if plan.extras:
+        _extras(plan, stock, ask, engine, asked, told.figures)
+    told.figures["seconds"] = round(time.monotonic() - began, 1)
+    return told
+
+
+def _sum_up(scored: dict[str, Scores], told: Told) -> None:
+    """The figures of the sets, as far as their cases were answered."""
+    sets = {name: scores.figures() for name, scores in scored.items() if scores.counts}
+    whole = Scores()
+    for name, scores in scored.items():
         if name in _WHOLE:
             whole.spend(scores.forwards)
         told.failures += [{"set": name, **failure} for failure in scores.failures]
-        say(f"{name}: {len(asked[name])} cases")
     told.figures["sets"] = sets
     told.figures["replies"] = _replies(sets.values())
     told.figures["tokens_per_forward"] = whole.paces()
     if "out_of_scope" in sets:
         told.figures["out_of_scope"] = _scope(sets)
-    if plan.extras:
-        _extras(plan, stock, ask, engine, asked, told.figures)
-    told.figures["seconds"] = round(time.monotonic() - began, 1)
-    return told
 
 
 def _extras(

@@ -24,7 +24,7 @@ from dlm.server import replies
 from dlm.server.access import Gate
 from dlm.server.answering import Answering
 from dlm.server.body import Body, read
-from dlm.server.errors import ApiError, from_engine
+from dlm.server.errors import ApiError, from_engine, invalid
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
 from dlm.server.models import ModelCard
 from dlm.server.reading import (
@@ -159,7 +159,7 @@ class Api:
     async def chat(self, request: HttpRequest) -> Response:
         """``POST /v1/chat/completions``."""
         body = await self._read(request, ChatRequest)
-        wanted = await self._fitted(chat_requests(body), "messages")
+        wanted = await self._fitted(chat_requests(body), "messages", body)
         plan = StreamPlan(
             choices=len(wanted),
             each=len(wanted),
@@ -195,7 +195,7 @@ class Api:
         self, request: HttpRequest, kind: str, section: str, needed: Sequence[str]
     ) -> Response:
         body = await self._read(request, RewriteRequest)
-        wanted = await self._fitted(rewrite_requests(body, section, needed), "messages")
+        wanted = await self._fitted(rewrite_requests(body, section, needed), "messages", body)
         plan = StreamPlan(len(wanted), len(wanted), _wants_usage(body), predicted=True)
         head = replies.Head(kind, body.model)
         if body.stream:
@@ -232,7 +232,7 @@ class Api:
         self, request: HttpRequest, body: Generation, wanted: Sequence[Request]
     ) -> Response:
         each = body.n or 1
-        wanted = await self._fitted(wanted, "prompt")
+        wanted = await self._fitted(wanted, "prompt", body)
         head = replies.Head("cmpl", body.model)
         if body.stream:
             plan = StreamPlan(len(wanted), each, _wants_usage(body))
@@ -281,8 +281,15 @@ class Api:
             told = f"the model {name!r} does not exist; there is {self._card.names[0]!r}"
             raise ApiError(404, told, "model_not_found", "model")
 
-    async def _fitted(self, wanted: Sequence[Request], field: str) -> list[Request]:
+    async def _fitted(
+        self, wanted: Sequence[Request], field: str, body: Generation
+    ) -> list[Request]:
         """The requests, their answers as long as limits and context allow."""
+        most_live = self._engine.max_live
+        if len(wanted) > max(1, most_live):
+            # They run together or not at all: to come back later would never help.
+            told = f"got {len(wanted)} answers in all, expected at most {most_live}"
+            raise invalid(field if (body.n or 1) == 1 else "n", f"{told}, which is --max-live")
         out = []
         most_chars = CHARS_PER_TOKEN * self._card.context_length
         for request in wanted:

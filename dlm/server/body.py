@@ -81,9 +81,9 @@ def read(kind: type[Checked], body: bytes) -> Checked:
         raise _first(error, raw) from error
     for name, neutral in NOT_OFFERED.items():
         value = (checked.model_extra or {}).get(name)
-        # In Python True equals 1, and False 0.
-        if not any(value == one and type(value) is not bool for one in neutral) and not (
-            isinstance(value, bool) and any(value is one for one in neutral)
+        # In Python True equals 1, and False 0; but 0 as ``logprobs`` asks for the chosen tokens'.
+        if not any(
+            value == one and isinstance(value, bool) == isinstance(one, bool) for one in neutral
         ):
             raise invalid(name, "is not supported", "unsupported_parameter")
     return checked

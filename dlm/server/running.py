@@ -16,7 +16,13 @@ Result = TypeVar("Result")
 
 
 class RequestEngine(Protocol):
-    """What the server needs of an engine."""
+    """What the server needs of an engine.
+
+    Attributes:
+        max_live: Requests that it takes at a time.
+    """
+
+    max_live: int
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         """See `dlm.engine.Engine.submit`."""

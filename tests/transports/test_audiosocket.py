@@ -64,7 +64,6 @@ def test_what_is_sent() -> None:
         b"\x01\x00\x01x",
         IDENTITY + IDENTITY,
         IDENTITY + b"\x10\x00\x01x",
-        IDENTITY + b"\x03\x00\x01x",
         IDENTITY + b"\x03\x00\x00",
     ],
 )

@@ -34,9 +34,11 @@ def test_an_object_is_an_object() -> None:
         as_object(None, "start")
 
 
-def test_keys_are_those_of_a_telephone() -> None:
-    assert [as_key(key, "digit") for key in ("1", 1, "#", "*", "a")] == ["1", "1", "#", "*", "A"]
-    for value in ("", "12", "x", None):
+def test_a_key_is_one_character() -> None:
+    keys = ("1", 1, "#", "*", "a", " 2 ", "!", "w", " ", "ß", "\0")
+    told = ["1", "1", "#", "*", "A", "2", "!", "W", " ", "ß", "\0"]
+    assert [as_key(key, "digit") for key in keys] == told
+    for value in ("", "12", "  ", None, [], {}):
         with pytest.raises(ProtocolError, match="digit"):
             as_key(value, "digit")
 

@@ -186,6 +186,29 @@ def test_audio_out_of_order_is_put_in_order() -> None:
     assert late[-1][:160] == [0] * 160
 
 
+@pytest.mark.parametrize(
+    ("dialect", "start"), [(TELNYX, TELNYX_START), (PLIVO, PLIVO_START), (EXOTEL, EXOTEL_START)]
+)
+def test_chunks_that_are_counted_anew_are_heard(dialect: Dialect, start: str) -> None:
+    codec = begun(dialect, start)
+    for number in (*range(1, 100), 101):
+        codec.receive(media(number, 0))
+    pieces = [heard(codec.receive(media(number, 0))) for number in range(1, 10)]
+    length = len(pieces[-1])
+    # Up to four could be late; then what waited behind chunk 100 goes first.
+    assert [len(piece) // length for piece in pieces] == [0, 0, 0, 0, 2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "start"), [(TELNYX, TELNYX_START), (PLIVO, PLIVO_START), (EXOTEL, EXOTEL_START)]
+)
+def test_media_may_overtake_the_start(dialect: Dialect, start: str) -> None:
+    codec = MediaStream(dialect)
+    assert codec.receive(media(1, 0)) == []
+    assert isinstance(codec.receive(start)[0], CallStarted)
+    assert heard(codec.receive(media(2, 20)))
+
+
 def test_chunks_far_ahead_take_no_memory() -> None:
     codec = begun(PLIVO, PLIVO_START)
     for number in range(1, 400, 2):

@@ -22,7 +22,7 @@ from tests.transports.test_media_stream import (
 from tests.transports.test_preamble import JAMBONZ_START, VONAGE_START
 from voice.errors import ProtocolError
 from voice.transports.audiosocket import AudioSocket
-from voice.transports.calls import CallCodec, Wire
+from voice.transports.calls import CallCodec, KeyPressed, Wire
 from voice.transports.registry import DOORS
 
 MAX_BYTES = 64 * 1024
@@ -86,7 +86,8 @@ def feed(codec: CallCodec, sent: list[Wire]) -> None:
     """As a call does: the first broken message is the last."""
     try:
         for message in sent:
-            codec.receive(message)
+            for event in codec.receive(message):
+                assert not isinstance(event, KeyPressed) or len(event.key) == 1
             codec.traits, codec.rate_hz  # noqa: B018
     except ProtocolError:
         return
@@ -138,5 +139,39 @@ def test_memory_is_bounded(name: str, make: Callable[[], CallCodec]) -> None:
     assert len(pickle.dumps(held)) < 2 * MAX_BYTES
 
 
+TOLD_KEYS: dict[str, str] = {
+    "twilio": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
+    "telnyx": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
+    "plivo": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
+    "exotel": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
+    "asterisk": "DTMF_END digit:%s channel_id:pbx1-1.9",
+    "jambonz": '{"event":"dtmf","dtmf":"%s"}',
+    "audio_fork": '{"event":"dtmf","dtmf":"%s"}',
+    "vonage": '{"event":"websocket:dtmf","digit":"%s"}',
+    "audiosocket": "\x03\x00\x01%s",
+}
+
+
+@pytest.mark.parametrize("key", ["5", "!", "F", "W", ","])
+@pytest.mark.parametrize(("name", "make"), codecs())
+def test_a_key_that_no_telephone_has_breaks_nothing(
+    name: str, make: Callable[[], CallCodec], key: str
+) -> None:
+    codec = make()
+    codec.receive(STARTS[name][0])
+    told = TOLD_KEYS[name] % key
+    message = told.encode() if isinstance(STARTS[name][0], bytes) else told
+    assert codec.receive(message) == [KeyPressed(key)]
+
+
+@pytest.mark.parametrize(("name", "make"), codecs())
+def test_a_key_message_without_a_key_is_broken(name: str, make: Callable[[], CallCodec]) -> None:
+    codec = make()
+    codec.receive(STARTS[name][0])
+    told = TOLD_KEYS[name].replace("%s", "").replace("\x01", "\x00")
+    with pytest.raises(ProtocolError):
+        codec.receive(told.encode() if isinstance(STARTS[name][0], bytes) else told)
+
+
 def test_every_door_has_its_start() -> None:
-    assert STARTS.keys() == {"audiosocket", *DOORS}
+    assert STARTS.keys() == TOLD_KEYS.keys() == {"audiosocket", *DOORS}

@@ -81,6 +81,22 @@ def test_the_call_is_taken_and_audio_goes_both_ways(bench: Bench) -> None:
     assert bench.after(0.04) == [FRAME] * 2
 
 
+def test_a_key_that_no_telephone_has_is_ignored(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.talk.tell(STARTED)
+    bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
+    bench.after(0)
+    with caplog.at_level("INFO", "voice.transports.talk"):
+        bench.press("!W, !")
+        assert bench.talk.unheard_s() is not None
+        bench.press("1!#")
+    bench.after(0)
+    assert bench.calls("add_item")[0][2] == Message(Role.USER, "1")
+    (told,) = caplog.messages
+    assert "!" not in told
+
+
 def test_a_line_that_sends_nothing_is_silent(bench: Bench) -> None:
     bench.after(5)
     assert bench.session.calls == []

@@ -24,8 +24,10 @@ from voice.transports.calls import (
     CallEnded,
     CallEvent,
     CallStarted,
+    KeyPressed,
     Wire,
 )
+from voice.transports.keypad import MAX_KEYS
 from voice.transports.talk import Talk
 
 if TYPE_CHECKING:
@@ -176,20 +178,26 @@ class Call:
             _log.debug("the line does not read")
 
     async def _answer(self) -> None:
+        # Of an entry of keys that is longer still, the end counts.
+        keys: deque[CallEvent] = deque(maxlen=MAX_KEYS)
         try:
             async with asyncio.timeout(self._limits.start_s):
-                events: list[CallEvent] = []
-                while not events:
-                    message = await self._receive()
-                    if message is None:
-                        return
-                    events = self._codec.receive(message)
+                while (message := await self._receive()) is not None:
+                    rest = deque(self._codec.receive(message))
+                    while rest and isinstance(rest[0], KeyPressed):
+                        keys.append(rest.popleft())
+                    if rest:
+                        break
         except TimeoutError as error:
             raise _Closing(POLICY, "the call did not start") from error
-        started, *rest = events
+        if message is None:
+            return
+        started = rest.popleft()
+        if isinstance(started, CallEnded):
+            return
         if not isinstance(started, CallStarted):
             raise ProtocolError("got another event before the start of the call")
-        await self._converse(started, rest)
+        await self._converse(started, [*keys, *rest])
 
     async def _converse(self, started: CallStarted, rest: list[CallEvent]) -> None:
         opened = self._connect(started, self._codec, self._push)
@@ -241,10 +249,10 @@ class Call:
                 session.close("the caller hung up")
                 return
             for event in self._codec.receive(message):
-                self._gone = self._gone or isinstance(event, CallEnded)
                 self._hear(talk, event)
 
     def _hear(self, talk: Talk, event: CallEvent) -> None:
+        self._gone = self._gone or isinstance(event, CallEnded)
         if isinstance(event, CallAudio) and not self._audio_s.take(
             len(event.samples) / event.rate_hz
         ):

@@ -21,7 +21,7 @@ Wire = str | bytes
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """The call is up; nothing else is told before.
+    """The call is up; nothing else is told before, but keys and the end of the call.
 
     Attributes:
         call_id: The protocol's own name for it; never logged.
@@ -47,7 +47,10 @@ class CallAudio:
 
 @dataclass(frozen=True, slots=True)
 class KeyPressed:
-    """The caller pressed a key: one of 0 to 9, ``*``, ``#`` and A to D."""
+    """The caller pressed a key: one of 0 to 9, ``*``, ``#`` and A to D.
+
+    Any other character is a key that the line's own side made up, which nobody acts on.
+    """
 
     key: str
 

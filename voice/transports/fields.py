@@ -58,15 +58,19 @@ def as_number(value: object, name: str) -> int:
 
 
 def as_key(value: object, name: str) -> str:
-    """A key of a telephone.
+    """The one character that stands for a key, of which `KEYS` are those of a telephone.
+
+    Bridges tell of others as well, a flash or a pause; those are for the conversation to pass over.
 
     Raises:
-        ProtocolError: It is none.
+        ProtocolError: It is not one character.
     """
-    key = as_text(value, name).strip().upper()
-    if key not in KEYS:
-        raise ProtocolError(f"{name}: got {key[:8]!r}; expected a key of a telephone", param=name)
-    return key
+    text = as_text(value, name)
+    key = text if len(text) == 1 else text.strip()
+    if len(key) != 1:
+        raise ProtocolError(f"{name}: got {len(key)} characters; expected one key", param=name)
+    # Of one character there may be two in capitals.
+    return key.upper() if key.isascii() else key
 
 
 def parameters(value: object) -> dict[str, str]:

@@ -37,6 +37,7 @@ from voice.transports.calls import (
     MarkPlayed,
     Wire,
 )
+from voice.transports.fields import KEYS
 from voice.transports.keypad import Keypad
 from voice.transports.playback import Frame, Playback, Progress
 from voice.types import Message, Role
@@ -89,6 +90,7 @@ class Talk:
         self._user_speaks = False
         self._typed: list[str] = []
         self._typed_due_s = 0.0
+        self._told_of_key = False
 
     def hear(self, event: CallEvent) -> None:
         """Take in what the line tells."""
@@ -177,6 +179,12 @@ class Talk:
             self._session.append_audio(silence, self._heard_hz)
 
     def _press(self, key: str) -> None:
+        if key not in KEYS:
+            if not self._told_of_key:
+                # What keys a caller pressed is no matter of the log's.
+                _log.info("the line told of a key that no telephone has; such keys are ignored")
+            self._told_of_key = True
+            return
         if self._keypad.empty:
             # A caller who types has heard enough.
             self._stop_reply()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -22,6 +23,7 @@ class Api(HTTPServer):
         text: The body in its place.
         length: Of the body, where the header is to lie.
         silent: Answers wait for it.
+        left: How many requests are answered before all others are refused with 503.
     """
 
     def __init__(self) -> None:
@@ -29,6 +31,7 @@ class Api(HTTPServer):
         self.says: dict[str, Any] = {"content": "Hello."}
         self.heard: list[tuple[dict[str, Any], str | None]] = []
         self.status = 200
+        self.left = sys.maxsize
         self.text: bytes | None = None
         self.length: int | None = None
         self.silent = threading.Event()
@@ -49,7 +52,8 @@ class _Handler(BaseHTTPRequestHandler):
         told = {"choices": [{"message": {"role": "assistant", **self.server.says}}], "usage": usage}
         text = json.dumps(told).encode() if self.server.text is None else self.server.text
         self.server.silent.wait()
-        self.send_response(self.server.status)
+        refused = len(self.server.heard) > self.server.left
+        self.send_response(503 if refused else self.server.status)
         self.send_header("content-length", str(self.server.length or len(text)))
         self.end_headers()
         self.wfile.write(text)

@@ -59,6 +59,33 @@ def test_an_endpoint_gets_the_same_table(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("left", "sets"), [(10, {"own": 8, "asking": 2}), (0, None)])
+def test_an_endpoint_that_fails_midway_leaves_what_was_measured(
+    left: int,
+    sets: dict[str, int] | None,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    api.says = {"content": None, "tool_calls": [CALL]}
+    api.left = left
+    out, failures = tmp_path / "theirs.json", tmp_path / "wrong.jsonl"
+    command = ["dlm.evaluate", "--endpoint", api.url, "--model", "theirs", "--sets", "own,asking"]
+    options = ["--scale", "0.02", "--json", str(out), "--failures", str(failures)]
+    monkeypatch.setattr(sys, "argv", [*command, *options])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "status 503" in capsys.readouterr().err.splitlines()[-1]
+    assert out.exists() == failures.exists() == (sets is not None)
+    if sets is not None:
+        figures = json.loads(out.read_text(encoding="utf-8"))
+        assert "status 503" in figures["incomplete"]
+        cases = {name: scores["decision_cases"] for name, scores in figures["sets"].items()}
+        assert cases == sets
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -392,3 +392,27 @@ async def test_the_same_seed_gives_the_same_answer(babbler: Engine) -> None:
         assert first["choices"] == second["choices"]
         other = await post(client, **{**fields, "seed": 4})
         assert other["choices"] != first["choices"]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "param"),
+    [
+        ("chat/completions", {"messages": HELLO, "n": 3}, "n"),
+        ("completions", {"prompt": ["a", "b", "c"]}, "prompt"),
+    ],
+)
+async def test_more_answers_than_ever_run_at_a_time_are_refused_for_good(
+    path: str, fields: dict[str, Any], param: str
+) -> None:
+    from tests.dlm.tiny import model, tokenizer
+
+    engine = Engine(model(1), tokenizer(), max_live=2)
+    try:
+        async with asking(Starlette(routes=api_of(engine).routes())) as client:
+            answer = await client.post(f"/v1/{path}", json={"model": "tiny", **fields})
+            assert answer.status_code == 400
+            told = answer.json()["error"]
+            assert told["param"] == param
+            assert "at most 2, which is --max-live" in told["message"]
+    finally:
+        engine.close()

@@ -77,6 +77,7 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"logprobs": True}, "logprobs"),
+        ({"logprobs": 0}, "logprobs"),
         ({"top_logprobs": 3}, "top_logprobs"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"functions": [{"name": "f"}]}, "functions"),

@@ -66,6 +66,8 @@ async def test_a_failure_ends_all(taught_engine: Engine) -> None:
 class Silent:
     """An engine that is told when to answer."""
 
+    max_live = 1
+
     def __init__(self) -> None:
         self.emit: Callable[[Event], None] = lambda event: None
 
