@@ -164,3 +164,21 @@ def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None
     script.played()
     script.feed(ToolFinished(ToolResult("c2", "set_timer", "Timer set.")))
     assert said(script).count("Timer set.") == 1
+
+
+def test_what_a_late_tool_did_is_told_behind_the_answer_to_who_talks_over_it() -> None:
+    script = Script()
+    script.user("book")
+    script.model("", BOOK)
+    reply_id = script.last(RunTool).reply_id
+    late = ToolResult("c2", "set_timer", "Error: It took too long.", True, unfinished=True)
+    script.feed(ToolAnswered(reply_id, late))
+    script.model("Sorry, it takes long.")
+    script.sent()
+    script.played()
+    script.feed(ToolFinished(ToolResult("c2", "set_timer", "Timer set.")))
+    script.user("what time is it", turn_id=2)
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert said(script)[-3:] == ["Timer set.", "Noon.", "Timer set."]

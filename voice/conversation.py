@@ -188,7 +188,8 @@ class Conversation:
                 return self._interrupting.lasted(turn_id, turn) if turn else []
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    self._waiting.append(Announce(result.content.removeprefix("Error: ")))
+                    told = result.content.removeprefix("Error: ")
+                    self._waiting.append(Announce(told, again=True))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
                 self._keep_missed()

@@ -33,7 +33,7 @@ from voice.events import (
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
-STAGES = ("asr", "llm", "tool", "tts", "session")
+STAGES = ("asr", "llm", "tts")
 OTHER = "other"
 
 _log = logging.getLogger(__name__)

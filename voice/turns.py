@@ -204,7 +204,7 @@ class SpeakingStopped:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """Something to say as soon as nobody speaks: a ringing timer, a greeting.
+    """Something to say as soon as nobody speaks: a ringing timer, a late result, a greeting.
 
     Attributes:
         again: Whether it is said once more where it was stopped before a word of it was heard.
