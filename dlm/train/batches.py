@@ -12,9 +12,10 @@ import multiprocessing
 import queue
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,8 @@ POOL_ROWS = 512
 CHUNK_DIALOGUES = 16_384
 CHUNK_SEEDS = 1_000_003
 """Between the seeds of two runs' first chunks, so that no two runs share any."""
+WAITING = 32
+"""Batches that another process makes ahead."""
 
 T = TypeVar("T")
 
@@ -180,8 +183,8 @@ def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
     return in_order(one, recipe, place)
 
 
-def stream(recipe: Recipe, place: Place) -> Iterator[Placed]:
-    """`generated`, made ahead by another process; at most 32 batches wait.
+def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
+    """`generated`, made ahead by another process; about `WAITING` batches wait.
 
     It ends when that process is asked to, as when a whole process group is.
 
@@ -189,41 +192,36 @@ def stream(recipe: Recipe, place: Place) -> Iterator[Placed]:
         RuntimeError: The process ended, after it said why.
     """
     context = multiprocessing.get_context("spawn")
-    channel: multiprocessing.Queue[Placed] = context.Queue(maxsize=32)
-    process = context.Process(target=_produce, args=(channel, recipe, place), daemon=True)
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_produce, args=(writer, recipe, place), daemon=True)
     with _deaf():
         process.start()
+    # With the only other end in that process, its end is the end of what is read, even in the
+    # middle of a batch; a queue would be waited on for ever then.
+    writer.close()
     try:
-        while True:
-            try:
-                yield channel.get(timeout=1.0)
-            except queue.Empty:
-                if process.exitcode == -signal.SIGTERM:
-                    return
-                if not process.is_alive():
-                    raise RuntimeError(
-                        f"the data process ended with exit code {process.exitcode}"
-                    ) from None
+        yield from _received(reader)
+        process.join()
+        if process.exitcode != -signal.SIGTERM:
+            raise RuntimeError(f"the data process ended with exit code {process.exitcode}")
     finally:
+        reader.close()
         process.terminate()
 
 
-def _produce(channel: multiprocessing.Queue[Placed], recipe: Recipe, place: Place) -> None:
-    # Whoever took the batches may be killed, and nobody reads what still waits then.
-    channel.cancel_join_thread()
-    for placed in generated(recipe, place):
-        while not _put(channel, placed):
-            parent = multiprocessing.parent_process()
-            if parent is None or not parent.is_alive():
-                return
+def _received(reader: Connection) -> Iterator[Placed]:
+    """What is sent, up to the end or to what breaks off."""
+    with suppress(EOFError, OSError):
+        while True:
+            placed: Placed = reader.recv()
+            yield placed
 
 
-def _put(channel: multiprocessing.Queue[Placed], placed: Placed) -> bool:
-    try:
-        channel.put(placed, timeout=1.0)
-    except queue.Full:
-        return False
-    return True
+def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
+    # Whoever took the batches may be killed, and nobody reads them then.
+    with suppress(BrokenPipeError), closing(ahead(generated(recipe, place), WAITING)) as made:
+        for placed in made:
+            writer.send(placed)
 
 
 @contextmanager
@@ -236,7 +234,7 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def ahead(items: Iterator[T], depth: int) -> Iterator[T]:
+def ahead(items: Iterator[T], depth: int) -> Generator[T, None, None]:
     """The same items, taken by a thread while the caller works; at most ``depth`` wait.
 
     What the iterator raises is raised here, after the items before it.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -177,10 +178,18 @@ def test_a_process_that_is_asked_to_end_ends_the_batches(tmp_path: Path) -> None
 
 def test_who_makes_batches_ends_when_nobody_is_left_to_take_them(tmp_path: Path) -> None:
     tokenizer().save(tmp_path)
-    channel = multiprocessing.get_context("spawn").Queue(maxsize=1)
-    # This process is nobody's child.
-    module._produce(channel, recipe(tmp_path), Place())
-    assert channel.get(timeout=5)[0] == Place(0, 1)
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    reader.close()
+    module._produce(writer, recipe(tmp_path), Place())
+
+
+def test_a_batch_that_breaks_off_is_the_end() -> None:
+    """As when the process that makes them is ended while it hands one over."""
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    writer.send((Place(), []))
+    os.write(writer.fileno(), (1000).to_bytes(4, "big") + b"half")
+    writer.close()
+    assert list(module._received(reader)) == [(Place(), [])]
 
 
 def test_items_taken_ahead_are_the_same() -> None:
