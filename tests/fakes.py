@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +12,7 @@ from tests.patience import PATIENCE_S
 from voice.config import AgentConfig
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
+from voice.pipeline import Session
 from voice.tools import SessionScope
 from voice.turns import SessionOptions
 from voice.types import Message, Role, Samples, ToolSpec
@@ -68,13 +69,7 @@ class FakeSession:
             if isinstance(event, SessionEnded):
                 return
 
-    def pending(self) -> Iterator[SessionEvent]:
-        while not self._events.empty():
-            event = self._events.get_nowait()
-            if isinstance(event, SessionEnded):
-                self._events.put_nowait(event)
-                return
-            yield event
+    pending = Session.pending
 
     def greet(self) -> None:
         self._call("greet")

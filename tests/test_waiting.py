@@ -147,7 +147,8 @@ def test_with_no_tool_at_work_the_model_hears_it() -> None:
     assert script.of(Generate)
 
 
-def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None:
+def told_late() -> Script:
+    """A tool has taken too long, the agent has said so, and now the tool has done it."""
     script = Script()
     script.user("book")
     script.model("", BOOK)
@@ -158,6 +159,11 @@ def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None
     script.sent()
     script.played()
     script.feed(ToolFinished(ToolResult("c2", "set_timer", "Timer set.")))
+    return script
+
+
+def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None:
+    script = told_late()
     assert ("tool", "Timer set.") in script.history()
     assert said(script)[-1] == "Timer set."
     script.sent()
@@ -167,16 +173,7 @@ def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None
 
 
 def test_what_a_late_tool_did_is_told_behind_the_answer_to_who_talks_over_it() -> None:
-    script = Script()
-    script.user("book")
-    script.model("", BOOK)
-    reply_id = script.last(RunTool).reply_id
-    late = ToolResult("c2", "set_timer", "Error: It took too long.", True, unfinished=True)
-    script.feed(ToolAnswered(reply_id, late))
-    script.model("Sorry, it takes long.")
-    script.sent()
-    script.played()
-    script.feed(ToolFinished(ToolResult("c2", "set_timer", "Timer set.")))
+    script = told_late()
     script.user("what time is it", turn_id=2)
     script.model("Noon.")
     script.sent()

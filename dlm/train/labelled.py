@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dlm.train import spans
@@ -186,14 +187,6 @@ def _date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Span
     return found
 
 
-def _add(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
-    return _listed(text, words, slots, _LIST_ADD, "add_to_list")
-
-
-def _remove(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
-    return _listed(text, words, slots, _LIST_REMOVE, "remove_from_list")
-
-
 def _completed(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     # "Mark milk as done" says nothing of a list, and would be a guess.
     return _remove(text, words, slots) if re.search(r"\b(off|list)\b", text) else None
@@ -226,6 +219,10 @@ def _listed(
                 return None
             found[slot] = span
     return tool, found
+
+
+_add = partial(_listed, pattern=_LIST_ADD, tool="add_to_list")
+_remove = partial(_listed, pattern=_LIST_REMOVE, tool="remove_from_list")
 
 
 def _shopping(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:

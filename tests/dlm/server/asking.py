@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import uvicorn
+from jsonschema import Draft202012Validator
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
@@ -18,11 +19,26 @@ from dlm.server.access import Gate, KeyGate
 from dlm.server.api import Api, Limits
 from dlm.server.metrics import ApiMetrics
 from dlm.server.models import ModelCard
+from dlm.server.openapi import description
+from tests.dlm.tiny import TOOLS
 
 CARD = ModelCard(("tiny", "mercury-2"), context_length=512, max_output_length=256)
 OPEN = KeyGate([])
 LIMITS = Limits(body_bytes=20_000, answer_tokens=256, usual_tokens=64)
 HELLO = [{"role": "user", "content": "hello"}]
+
+
+TOOLS_BODY = [
+    {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+        },
+    }
+    for tool in TOOLS
+]
 
 
 def api_of(engine: Engine, gate: Gate = OPEN, limits: Limits = LIMITS) -> Api:
@@ -57,3 +73,25 @@ async def serving(app: Starlette) -> AsyncGenerator[str, None]:
         finally:
             server.should_exit = True
             await task
+
+
+def schema(name: str) -> Draft202012Validator:
+    """What the description says of an object."""
+    described = description("0", ["tiny"])
+    return Draft202012Validator({**described, "$ref": f"#/components/schemas/{name}"})
+
+
+async def post(client: httpx.AsyncClient, path: str = "chat/completions", **body: Any) -> Any:
+    answer = await client.post(f"/v1/{path}", json={"model": "tiny", **body})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-request-id"].startswith("req_")
+    return answer.json()
+
+
+async def error(client: httpx.AsyncClient, status: int, **body: Any) -> Any:
+    answer = await client.post(
+        "/v1/chat/completions", json={"model": "tiny", "messages": HELLO, **body}
+    )
+    assert answer.status_code == status, answer.text
+    schema("ErrorBody").validate(answer.json())
+    return answer.json()["error"]

@@ -1,59 +1,29 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
-from jsonschema import Draft202012Validator
 from starlette.applications import Starlette
 
 from dlm.engine import Engine
-from dlm.server.access import KeyGate
-from dlm.server.openapi import description
-from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
-from tests.dlm.tiny import DIALOGUES, THOUGHTS, TOOLS, thoughtful, tokenizer
+from tests.dlm.server.asking import (
+    HELLO,
+    TOOLS_BODY,
+    api_of,
+    asking,
+    chunks,
+    post,
+    schema,
+)
+from tests.dlm.tiny import DIALOGUES, THOUGHTS, thoughtful, tokenizer
 
 PATHS = ["chat/completions", "completions", "fim/completions", "edit/completions"]
-TOOLS_BODY = [
-    {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": dict(tool.parameters),
-        },
-    }
-    for tool in TOOLS
-]
 TIMER = [{"role": "user", "content": DIALOGUES[2][0].content}]
 EDIT = [{"role": "user", "content": "<|code_to_edit|>x<|/code_to_edit|>"}]
 APPLY = [{"role": "user", "content": "<|original_code|>x<|update_snippet|>y"}]
-
-
-def schema(name: str) -> Draft202012Validator:
-    """What the description says of an object."""
-    described = description("0", ["tiny"])
-    return Draft202012Validator({**described, "$ref": f"#/components/schemas/{name}"})
-
-
-async def post(client: httpx.AsyncClient, path: str = "chat/completions", **body: Any) -> Any:
-    answer = await client.post(f"/v1/{path}", json={"model": "tiny", **body})
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["x-request-id"].startswith("req_")
-    return answer.json()
-
-
-async def error(client: httpx.AsyncClient, status: int, **body: Any) -> Any:
-    answer = await client.post(
-        "/v1/chat/completions", json={"model": "tiny", "messages": HELLO, **body}
-    )
-    assert answer.status_code == status, answer.text
-    schema("ErrorBody").validate(answer.json())
-    return answer.json()["error"]
 
 
 async def test_an_answer(client: httpx.AsyncClient) -> None:
@@ -230,151 +200,6 @@ async def test_the_models(client: httpx.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
 
 
-async def test_a_model_that_is_not_there(client: httpx.AsyncClient) -> None:
-    told = await error(client, 404, model="gpt-5")
-    assert (told["code"], told["param"]) == ("model_not_found", "model")
-    assert "'tiny'" in told["message"]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        (
-            {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {"name": "s", "schema": {"type": "array", "uniqueItems": True}},
-                }
-            },
-            "response_format",
-        ),
-        (
-            {
-                "tools": [
-                    TOOLS_BODY[0],
-                    {
-                        "type": "function",
-                        "function": {
-                            "name": "g",
-                            "parameters": {"properties": {"a": {"not": {}}}},
-                        },
-                    },
-                ]
-            },
-            "tools[1].function.parameters.properties.a",
-        ),
-        ({"response_format": {"type": "regex", "pattern": "("}}, "response_format"),
-        ({"response_format": {"type": "lark", "grammar": "start: nothing"}}, "response_format"),
-        ({"response_format": {"type": "lark", "grammar": "start: <[2]>"}}, "response_format"),
-    ],
-)
-async def test_a_feature_that_no_grammar_has_is_named(
-    client: httpx.AsyncClient, fields: dict[str, Any], param: str, stream: bool
-) -> None:
-    told = await error(client, 400, stream=stream, **fields)
-    assert (told["code"], told["param"]) == ("unsupported_schema", param)
-    for feature in ("uniqueItems", "not"):
-        if feature in json.dumps(fields):
-            assert feature in told["message"]
-
-
-async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:
-    told = await error(client, 400, messages=[{"role": "user", "content": "q7Z!" * 2000}])
-    assert (told["code"], told["param"]) == ("context_length_exceeded", "messages")
-    assert "tokens too long" in told["message"]
-
-
-LONG = "x" * 9000
-CALLED = {"name": "f", "arguments": json.dumps({"a": LONG})}
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"messages": [{"role": "user", "content": LONG}]},
-        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": CALLED}]}]},
-        {
-            "messages": HELLO,
-            "tools": [{"type": "function", "function": {"name": "f", "description": LONG}}],
-        },
-    ],
-    ids=["said", "called", "declared"],
-)
-async def test_a_prompt_that_can_never_fit_is_not_counted(
-    client: httpx.AsyncClient, fields: dict[str, Any]
-) -> None:
-    told = await error(client, 400, **fields)
-    assert (told["code"], told["param"]) == ("context_length_exceeded", "messages")
-    assert "expected at most 8192" in told["message"]
-
-
-async def test_a_body_that_is_too_long(client: httpx.AsyncClient) -> None:
-    told = await error(client, 413, messages=[{"role": "user", "content": "x" * 30_000}])
-    assert told["code"] == "body_too_large"
-
-
-async def test_a_body_that_does_not_come(taught_engine: Engine) -> None:
-    limits = replace(LIMITS, body_s=0.01)
-    app = Starlette(routes=api_of(taught_engine, limits=limits).routes())
-    async with serving(app) as address, asyncio.timeout(20):
-        url = httpx.URL(address)
-        reader, writer = await asyncio.open_connection(url.host, url.port)
-        head = (
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"
-        )
-        writer.write(head.encode())
-        status = await reader.readline()
-        told = await reader.readuntil(b"}}")
-        writer.close()
-        await writer.wait_closed()
-    assert status.split()[1] == b"408"
-    assert b'"body_too_slow"' in told
-
-
-async def test_a_long_answer_is_wished_for_and_fitted(babbler: Engine) -> None:
-    async with asking(Starlette(routes=api_of(babbler).routes())) as client:
-        reply = await post(client, messages=HELLO, max_tokens=10**9)
-        assert reply["usage"]["completion_tokens"] <= LIMITS.answer_tokens
-
-
-async def test_an_engine_that_is_full_says_when_to_come_back() -> None:
-    from tests.dlm.tiny import model, tokenizer
-
-    engine = Engine(model(1), tokenizer(), max_live=0)
-    try:
-        async with asking(Starlette(routes=api_of(engine).routes())) as client:
-            for stream in (True, False):
-                told = await error(client, 429, stream=stream)
-                assert told["type"] == "rate_limit_error"
-            answer = await client.post(
-                "/v1/chat/completions", json={"model": "tiny", "messages": HELLO}
-            )
-            assert answer.headers["retry-after"] == "1"
-    finally:
-        engine.close()
-
-
-async def test_an_engine_that_is_closed_is_not_there() -> None:
-    from tests.dlm.tiny import model, tokenizer
-
-    engine = Engine(model(1), tokenizer())
-    engine.close()
-    async with asking(Starlette(routes=api_of(engine).routes())) as client:
-        assert (await error(client, 503))["type"] == "server_error"
-
-
-async def test_every_endpoint_asks_for_the_key(taught_engine: Engine) -> None:
-    async with asking(Starlette(routes=api_of(taught_engine, KeyGate(["k"])).routes())) as client:
-        for path in PATHS:
-            answer = await client.post(f"/v1/{path}", json={})
-            assert answer.status_code == 401
-            assert answer.headers["www-authenticate"] == "Bearer"
-        assert (await client.get("/v1/models")).status_code == 401
-        shown = {"authorization": "Bearer k"}
-        assert (await client.get("/v1/models", headers=shown)).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("given", "kept"), [("mine-1", True), ("a b", False), ("x" * 200, False), ("", False)]
 )
@@ -392,27 +217,3 @@ async def test_the_same_seed_gives_the_same_answer(babbler: Engine) -> None:
         assert first["choices"] == second["choices"]
         other = await post(client, **{**fields, "seed": 4})
         assert other["choices"] != first["choices"]
-
-
-@pytest.mark.parametrize(
-    ("path", "fields", "param"),
-    [
-        ("chat/completions", {"messages": HELLO, "n": 3}, "n"),
-        ("completions", {"prompt": ["a", "b", "c"]}, "prompt"),
-    ],
-)
-async def test_more_answers_than_ever_run_at_a_time_are_refused_for_good(
-    path: str, fields: dict[str, Any], param: str
-) -> None:
-    from tests.dlm.tiny import model, tokenizer
-
-    engine = Engine(model(1), tokenizer(), max_live=2)
-    try:
-        async with asking(Starlette(routes=api_of(engine).routes())) as client:
-            answer = await client.post(f"/v1/{path}", json={"model": "tiny", **fields})
-            assert answer.status_code == 400
-            told = answer.json()["error"]
-            assert told["param"] == param
-            assert "at most 2, which is --max-live" in told["message"]
-    finally:
-        engine.close()
