@@ -21,6 +21,11 @@ _HOURS = {
     "in the evening": range(5, 12),
 }
 """Hours that are said with a part of the day."""
+_DOSES = ("a shot of", "a shot of", "one shot of", "two shots of", "an extra shot of", "a pump of")
+_FLAVORS = (
+    "vanilla", "hazelnut", "caramel", "chocolate", "peppermint", "almond", "ginger", "coconut",
+    "cinnamon", "raspberry",
+)  # fmt: skip
 
 
 class Lists(Protocol):
@@ -269,6 +274,11 @@ def _with_amount(kind: str) -> Draw:
     return drawn
 
 
+def _flavor(_: Lists, rng: Random, __: bool) -> str:
+    """A flavor by the shot, which is no shot of coffee."""
+    return f"{rng.choice(_DOSES)} {rng.choice(_FLAVORS)}"
+
+
 def _number_between(low: int, high: int) -> Draw:
     return lambda _, rng, digits: whole(rng, low, high, digits)
 
@@ -317,6 +327,8 @@ COMPOSED: dict[str, Draw] = {
     "quantity": quantity,
     "milk": _with_amount("milk"),
     "sweetener": _with_amount("sweetener"),
+    "flavor": _flavor,
+    "many": _number_between(2, 12),
     "count": _number_between(2, 12),
     "number": _number_between(1, 100),
     "large_number": _number_between(20, 2000),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from dlm.train import labelled, spans, telling_words
+from dlm.train import labelled, leftover, spans, telling_words
 from dlm.train.grammar import Piece
 from dlm.train.holdout import held_out, unseen
 from dlm.train.rename import styled
@@ -179,6 +179,7 @@ class Purpose:
         rows: Its sentences, each with its slots as spans.
         phrases: What its sentences tell (`dlm.train.telling_words`), in training: tools are mostly
             called that, so that many names lead to a purpose; none where it keeps its own names.
+        marked: Whether any of its sentences has slots.
     """
 
     intent: str
@@ -186,6 +187,7 @@ class Purpose:
     nouns: tuple[str, ...]
     rows: list[tuple[str, spans.Spans]]
     phrases: tuple[str, ...] = ()
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ def collect(rows: Iterable[dict[str, Any]], split: str) -> dict[str, Purpose]:
     """
     wanted = split == "heldout"
     found: dict[str, Purpose] = {}
-    for row in rows:
+    for row in leftover.from_markers(rows):
         intent = row["intent"]
         if not intent or unseen(intent) != wanted or intent.startswith(_NOT_TOOLS):
             continue
@@ -253,7 +255,16 @@ def collect(rows: Iterable[dict[str, Any]], split: str) -> dict[str, Purpose]:
             intent, Purpose(intent, *_words(intent), [])
         )
         purpose.rows.append((row["text"], slots))
-    return _with_phrases({name: p for name, p in found.items() if len(p.rows) >= 10}, split)
+    whole = {name: _whole(purpose) for name, purpose in found.items()}
+    return _with_phrases({name: p for name, p in whole.items() if len(p.rows) >= 10}, split)
+
+
+def _whole(purpose: Purpose) -> Purpose:
+    """A purpose without the rows that seem to leave a value unmarked."""
+    cut = [(row, pieces) for row in purpose.rows if (pieces := spans.pieces(*row)) is not None]
+    kept = leftover.all_marked([pieces for _, pieces in cut])
+    rows = [row for (row, _), whole in zip(cut, kept, strict=True) if whole]
+    return replace(purpose, rows=rows, marked=any(slots for _, slots in rows))
 
 
 def _with_phrases(purposes: dict[str, Purpose], split: str) -> dict[str, Purpose]:

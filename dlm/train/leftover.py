@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from dlm.train.grammar import Piece
 
@@ -36,15 +37,41 @@ def complete(requests: Sequence[Request]) -> Iterator[bool]:
     Args:
         requests: All that there are, since they are judged by each other.
     """
+    marked = all_marked([pieces for _, pieces in requests])
+    for (tool, pieces), whole in zip(requests, marked, strict=True):
+        values = [_words([p.text]) for p in pieces if p.slot and p.slot not in _STATES]
+        yield all(values) and (whole or tool in _MENTIONING)
+
+
+def all_marked(sentences: Sequence[list[Piece]]) -> Iterator[bool]:
+    """Of each sentence, whether no word outside its values is mostly part of one elsewhere.
+
+    Args:
+        sentences: All that there are, since they are judged by each other.
+    """
     inside: Counter[str] = Counter()
     outside: Counter[str] = Counter()
-    for _, pieces in requests:
+    for pieces in sentences:
         inside.update(_words(p.text for p in pieces if p.slot))
         outside.update(_words(p.text for p in pieces if not p.slot))
-    for tool, pieces in requests:
-        left = () if tool in _MENTIONING else _words(p.text for p in pieces if not p.slot)
-        values = [_words([p.text]) for p in pieces if p.slot and p.slot not in _STATES]
-        yield all(values) and all(inside[word] <= outside[word] for word in left)
+    for pieces in sentences:
+        left = _words(p.text for p in pieces if not p.slot)
+        yield all(inside[word] <= outside[word] for word in left)
+
+
+def from_markers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows whose slots can be believed, empty ones included.
+
+    A source that marks no value anywhere tells nothing by marking none: where others mark values
+    in rows of the same intent, its rows of that intent are left out.
+
+    Args:
+        rows: Of the utterance corpora, each with its ``source``, ``intent`` and ``slots``.
+    """
+    known = list(rows)
+    markers = {row["source"] for row in known if row["slots"]}
+    marked = {row["intent"] for row in known if row["slots"]}
+    return [row for row in known if row["source"] in markers or row["intent"] not in marked]
 
 
 def _words(texts: Iterable[str]) -> set[str]:

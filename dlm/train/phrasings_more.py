@@ -116,6 +116,9 @@ SAY: dict[str, tuple[str, ...]] = {
         "(swap|trade) {amount} {from_currency} for {to_currency}",
     ),
     "get_weather": (
+        "{place} (temperature|rain|snow|wind|sun) {day}", "{place} (conditions|outlook) {day}",
+        "weather report {place} {day}", "(conditions|outlook) {place} {day}", "rain {place} {day}",
+        "{place} weather report [{day}]", "(will|does) {place} get (rain|snow|sun) {day}?",
         "{place} {day} (forecast|temperature|rain)", "{day} {place} (weather|forecast)",
         "(rain|snow|sun|wind) {place} {day}", "(rain|snow|sun) {day}", "forecast {day} {place}",
         "(temperature|forecast) {place} {day}", "weather on {day} (in|at) {place}",

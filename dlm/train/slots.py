@@ -22,7 +22,8 @@ KINDS: dict[str, str] = {
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
     "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
-    "chore": "task", "one": "a|one",
+    "chore": "task", "one": "a|one", "flavor": "flavor",
+    "many": "many",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
 
@@ -30,6 +31,7 @@ _PARTICULAR = {("get_date", "day"): "date_day", ("confirm_order", "name"): "pers
 ALIASES = {
     "act": "state", "every": "name", "order": "expression", "about": "text", "chore": "item",
     "one": "amount", "single_unit": "from_unit", "dose": "shots",
+    "flavor": "extras", "many": "quantity",
 }  # fmt: skip
 """Slots that fill another's parameter with words of their own."""
 
@@ -90,7 +92,7 @@ def fill_slots(
             chosen[name + suffix] = value
         for name in sorted(wanted if tool in INVENTIONS else wanted - _PAIRED):
             chosen[name + suffix] = draw.single(tool, name)
-        if "quantity" in wanted and f"drink{suffix}" in chosen:
+        if wanted & {"quantity", "many"} and f"drink{suffix}" in chosen:
             chosen[f"drink{suffix}"] = plural(chosen[f"drink{suffix}"])
     filled = [Piece(chosen.get(p.slot, p.text), p.slot) if p.slot else p for p in pieces]
     return _articles([Piece(p.text, _parameter(p.slot)) for p in filled])

@@ -30,6 +30,8 @@ _SIZES = {"train": (2, 3, 4, 5, 6, 8, 10), "heldout": (1, 2, 3, 4, 5, 6, 8)}
 """How many tools are offered."""
 _WISHES = {"train": 0.5, "heldout": 0.4}
 """Share of them that are made of the corpora's intents."""
+_MARKED = 0.5
+"""Share of those, in training, whose sentences have arguments: of the intents few have."""
 _TURNS = {"train": (1, 2, 3, 4, 5, 6), "heldout": (1,)}
 _ASK = (
     "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
@@ -102,7 +104,9 @@ class Scene:
 
     def _wish(self) -> Wish:
         rng = self.rng
-        purpose = self.purposes[rng.choice(list(self.purposes))]
+        marked = [name for name, purpose in self.purposes.items() if purpose.marked]
+        often = self.split == "train" and marked and rng.random() < _MARKED
+        purpose = self.purposes[rng.choice(marked if often else list(self.purposes))]
         text, slots = rng.choice(purpose.rows)
         wish = intent_tools.offer(purpose, rng, self.naming, slots)
         self.rows.setdefault(wish.name, (text, slots))

@@ -3,7 +3,7 @@
 import pytest
 
 from dlm.train.grammar import Piece
-from dlm.train.leftover import Request, complete
+from dlm.train.leftover import Request, complete, from_markers
 
 
 def request(tool: str, *pieces: str | tuple[str, str]) -> Request:
@@ -58,3 +58,17 @@ def test_a_list_may_be_asked_for_a_thing_without_an_argument() -> None:
     eggs = [request("add_to_list", "add ", ("eggs", "item"))] * 3
     asked = [request("read_list", "are eggs on it"), request("get_time", "eggs")]
     assert judged(*eggs, *asked) == [True, True, True, True, False]
+
+
+def test_only_sources_that_mark_values_are_believed_where_they_do() -> None:
+    def row(source: str, intent: str, **slots: str) -> dict[str, object]:
+        return {"source": source, "intent": intent, "slots": slots}
+
+    rows = [
+        row("marking", "play", song="yesterday"),
+        row("marking", "play"),
+        row("bare", "play"),
+        row("bare", "tell_joke"),
+    ]
+    assert from_markers(rows) == [rows[0], rows[1], rows[3]]
+    assert from_markers(rows[2:]) == rows[2:]

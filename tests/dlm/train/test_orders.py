@@ -32,6 +32,13 @@ def test_half_of_the_orders_to_learn_from_are_long() -> None:
     assert parts("train") > parts("heldout") + 0.3
 
 
+def test_numbers_of_drinks_and_shots_of_flavors_are_for_training() -> None:
+    rng = Random(4)
+    found = {s: " ".join(orders.compose(rng, s) for _ in range(400)) for s in ("train", "heldout")}
+    assert "{many}" in found["train"] and "{flavor}" in found["train"]
+    assert "{many}" not in found["heldout"] and "{flavor}" not in found["heldout"]
+
+
 def test_a_split_that_is_never_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "held_out", lambda source: False)
     with pytest.raises(NothingHeldOutError, match="heldout"):

@@ -45,10 +45,16 @@ def test_words_of_their_own_fill_the_parameter_they_stand_for() -> None:
     assert filled("cancel_timer", "cancel {every} timers", 1)["name"] in ("all", "both", "every")
 
 
+def test_a_flavor_by_the_shot_is_an_extra_and_no_shot() -> None:
+    slots = filled("order_drink", "{drink} with {flavor}", 1)
+    assert set(slots) == {"drink", "extras"} and " of " in slots["extras"]
+
+
 def test_several_drinks_are_plural_and_articles_fit() -> None:
     assert plural("mocha") == "mochas" and plural("mochas") == "mochas"
     for seed in range(40):
         assert filled("order_drink", "{quantity} {drink}", seed)["drink"].endswith("s")
+        assert filled("order_drink", "{many} {drink}", seed)["drink"].endswith("s")
         draw = drawing(seed)
         pieces = fill_slots("order_drink", [Piece("a "), Piece("", "drink")], draw)
         vowel = pieces[1].text[0].lower() in "aeio"

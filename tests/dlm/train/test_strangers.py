@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from dlm.train.corpora import load
+from dlm.train.intent_tools import Purpose
 from dlm.train.strangers import write
 from dlm.train.values import Values
 
@@ -64,3 +65,18 @@ def test_intents_are_offered_beside_composed_tools(corpora: Path) -> None:
     rng, values = Random(2), Values(corpora)
     rows = [w for _ in range(100) if (w := write(rng, values, "heldout", purposes))]
     assert len(rows) > 80
+
+
+def test_intents_whose_sentences_have_arguments_are_offered_more_often() -> None:
+    values = Values()
+    purposes = {
+        name: Purpose(name, ("do",), (name,), [(f"do {name} now", slots)] * 10, marked=bool(slots))
+        for name, slots in [("song", {"track": (1, 2)}), *((f"thing{i}", {}) for i in range(9))]
+    }
+
+    def offered(split: str) -> int:
+        drawn = (write(Random(seed), values, split, purposes) for seed in range(150))
+        names = [t["name"].lower() for row in drawn if row for t in row[0]]
+        return sum("song" in name for name in names) * 1000 // len(names)
+
+    assert offered("train") > 2 * offered("heldout") > 0
