@@ -16,6 +16,7 @@ schema, is an error that says why.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from dlm.naming import worded
 from dlm.schema import admits_null, options, plain, read_value, written
 from dlm.tokenizer import Mark, Tokenizer
 
+SYSTEM_JOINT = " "
+"""Between several leading system messages, which are one to the model."""
 KEPT_TEXTS = 128
 LONGEST_KEPT = 16_384
 """Characters of a text, or of a declaration, whose ids are remembered."""
@@ -178,17 +181,20 @@ class Template:
     def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
         """Ids of a whole dialogue. Tools come after a leading system message, else first.
 
+        Several leading system messages are one.
+
         Raises:
             ValueError: A role is unknown.
         """
         out = Encoded()
-        rest = list(turns)
-        while rest and rest[0].role == "system":
-            self._turn(out, rest.pop(0), tools)
+        leading = list(itertools.takewhile(lambda turn: turn.role == "system", turns))
+        if leading:
+            told = SYSTEM_JOINT.join(turn.content for turn in leading)
+            self._turn(out, Turn("system", told), tools)
         names = worded(tool.name for tool in tools)
         for tool in tools:
             out.ids += self.tool(tool, names[tool.name])
-        for turn in rest:
+        for turn in turns[len(leading) :]:
             self._turn(out, turn, tools)
         return out
 

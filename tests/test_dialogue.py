@@ -161,6 +161,60 @@ def test_what_nobody_heard_does_not_part_a_call_from_its_result() -> None:
     assert view == (_called(CALL), _result("c1"))
 
 
+def _two_rounds() -> Dialogue:
+    """A reply that speaks, calls, speaks, calls and speaks again."""
+    dialogue = Dialogue()
+    dialogue.say("reply", "Let me look.")
+    dialogue.break_off("reply", "b")
+    dialogue.add("b", _called(CALL))
+    dialogue.add("c", _result("c1"))
+    dialogue.say("reply", "Let me look. And the date.")
+    dialogue.break_off("reply", "d")
+    dialogue.add("d", _called(ToolCall("c2", "get_date", {})))
+    dialogue.add("e", _result("c2"))
+    dialogue.say("reply", "Let me look. And the date. It is noon.")
+    return dialogue
+
+
+def test_what_a_reply_says_behind_a_call_stands_behind_it_for_the_model() -> None:
+    dialogue = _two_rounds()
+    dialogue.add("f", _user("thanks"))
+    calls = _called(CALL), _called(ToolCall("c2", "get_date", {}))
+    assert dialogue.view(20) == (
+        *(_agent("Let me look."), calls[0], _result("c1")),
+        *(_agent("And the date."), calls[1], _result("c2"), _agent("It is noon."), _user("thanks")),
+    )
+    assert dialogue.copy().view(20) == dialogue.view(20)
+    assert dialogue.get("reply") == _agent("Let me look. And the date. It is noon.")
+
+
+@pytest.mark.parametrize(
+    ("heard", "seen"),
+    [("", []), ("Let me", ["Let me"]), ("Let me look. And the", ["Let me look.", "And the"])],
+)
+def test_of_a_reply_in_parts_the_model_sees_what_was_heard(heard: str, seen: list[str]) -> None:
+    dialogue = _two_rounds()
+    dialogue.say("reply", heard)
+    assert [m.content for m in dialogue.view(20) if m.content and m.role is Role.AGENT] == seen
+    assert sum(m.role is Role.TOOL for m in dialogue.view(20)) == 2
+
+
+def test_a_reply_whose_call_was_deleted_stands_in_one_piece() -> None:
+    dialogue = _two_rounds()
+    dialogue.delete("d")
+    agent = [m.content for m in dialogue.view(20) if m.content and m.role is Role.AGENT]
+    assert agent == ["Let me look.", "And the date. It is noon."]
+    dialogue.delete("b")
+    assert dialogue.view(20) == (_agent("Let me look. And the date. It is noon."),)
+
+
+def test_only_a_call_that_stands_in_the_dialogue_has_others_beside_it() -> None:
+    dialogue = _two_rounds()
+    assert [dialogue.behind_calls(one) for one in ("b", "e")] == ["e", "e"]
+    with pytest.raises(ProtocolError):
+        dialogue.behind_calls("nowhere")
+
+
 def test_a_result_without_its_call_before_it_is_not_shown_nor_is_the_call() -> None:
     asked = _user("what time is it")
     assert _viewed(asked, _result("c1")) == (asked,)

@@ -22,10 +22,16 @@ DONE = "Done."
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message and its id."""
+    """A message and its id.
+
+    Attributes:
+        breaks: Of a message that went on behind calls: how long its text was, and the entry of the
+            first call, for each time.
+    """
 
     item_id: str
     message: Message
+    breaks: tuple[tuple[int, str], ...] = ()
 
 
 class Dialogue:
@@ -109,9 +115,38 @@ class Dialogue:
             return
         for index, entry in enumerate(self._entries):
             if entry.item_id == item_id:
-                self._entries[index] = Entry(item_id, replace(entry.message, content=content))
+                said = replace(entry.message, content=content)
+                self._entries[index] = replace(entry, message=said)
                 return
         self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, content)))
+
+    def break_off(self, item_id: str, call_item_id: str) -> None:
+        """What is said of an entry from here on stands behind a call for the model, and its result.
+
+        Nothing changes where the entry says nothing yet: it will come behind the call anyway.
+        """
+        for index, entry in enumerate(self._entries):
+            if entry.item_id == item_id:
+                at = (len(entry.message.content), call_item_id)
+                self._entries[index] = replace(entry, breaks=(*entry.breaks, at))
+
+    def behind_calls(self, item_id: str) -> str:
+        """The last of the calls and results that stand together with a call.
+
+        Raises:
+            ProtocolError: There is no such entry.
+        """
+        at = self._index(item_id)
+        while at + 1 < len(self._entries):
+            following = self._entries[at + 1].message
+            if not following.tool_calls and following.role is not Role.TOOL:
+                break
+            at += 1
+        return self._entries[at].item_id
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry of another dialogue, whose id is new here."""
+        self._insert(len(self._entries), entry)
 
     def user_texts(self, count: int) -> tuple[str, ...]:
         """What the user said in the last so many messages, newest first."""
@@ -131,7 +166,7 @@ class Dialogue:
                 the last of which is seen however many calls and results stand behind it.
         """
         messages: list[Message] = []
-        for message in _results_behind_calls([entry.message for entry in self._entries]):
+        for message in _results_behind_calls(self._as_said()):
             if messages and (joined := _joined(messages[-1], message)):
                 messages[-1] = joined
             else:
@@ -142,6 +177,27 @@ class Dialogue:
         start = next((index for index in users if index >= len(messages) - limit), None)
         last = users[-1] if users else len(messages)
         return tuple(messages[last if start is None else start :])
+
+    def _as_said(self) -> list[Message]:
+        """The messages, one that went on behind calls in parts before, between and behind them."""
+        known = {entry.item_id for entry in self._entries}
+        before: dict[str, list[Message]] = {}
+        behind: dict[str, list[Message]] = {}
+        out: list[Message] = []
+        for entry in self._entries:
+            message, breaks = entry.message, [cut for cut in entry.breaks if cut[1] in known]
+            for at, (start, call_item_id) in enumerate(breaks):
+                end, next_call = breaks[at + 1] if at + 1 < len(breaks) else (None, None)
+                part = replace(message, content=message.content[start:end].lstrip())
+                if next_call is not None:
+                    before.setdefault(next_call, []).append(part)
+                else:
+                    behind.setdefault(self.behind_calls(call_item_id), []).append(part)
+            first = (
+                message if not breaks else replace(message, content=message.content[: breaks[0][0]])
+            )
+            out += [*before.get(entry.item_id, ()), first, *behind.get(entry.item_id, ())]
+        return out
 
     def _insert(self, at: int, entry: Entry) -> None:
         self._entries.insert(at, entry)

@@ -94,7 +94,7 @@ class Reply:
         seen = self.context.copy()
         for entry in dialogue:
             if entry.item_id not in self.before:
-                seen.add(entry.item_id, entry.message)
+                seen.append(entry)
         return seen
 
     def prompt(

@@ -76,6 +76,8 @@ class ToolCalls:
         runs: list[Command] = []
         for call in calls:
             item_id = self._ids("item")
+            if not told:
+                self._dialogue.break_off(reply.item_id, item_id)
             self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
             client_side = call.name in client_names
             told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
@@ -100,7 +102,7 @@ class ToolCalls:
             return
         item_id = self._ids("item")
         message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
-        self._dialogue.add(item_id, message, self._behind_calls(running.item_id))
+        self._dialogue.add(item_id, message, self._dialogue.behind_calls(running.item_id))
         if result.unfinished:
             self._unfinished[result.call_id] = (running, item_id)
         else:
@@ -157,17 +159,6 @@ class ToolCalls:
         runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]
         same = (run.key for run in runs if run.what == what and run.reply_id != reply.reply_id)
         return list(dict.fromkeys(same))
-
-    def _behind_calls(self, item_id: str) -> str:
-        """The last of the calls and results that stand together with a call."""
-        entries = list(self._dialogue)
-        at = next(i for i, entry in enumerate(entries) if entry.item_id == item_id)
-        while at + 1 < len(entries):
-            following = entries[at + 1].message
-            if not following.tool_calls and following.role is not Role.TOOL:
-                break
-            at += 1
-        return entries[at].item_id
 
 
 def signature(call: ToolCall) -> str:

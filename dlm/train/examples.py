@@ -17,7 +17,7 @@ from typing import Any
 from dlm.schema import read_value, written
 from dlm.server.errors import ApiError
 from dlm.server.tool_schemas import check_form
-from dlm.template import Tool
+from dlm.template import SYSTEM_JOINT, Tool
 
 Row = dict[str, Any]
 
@@ -115,7 +115,7 @@ def row_of(line: Any) -> Row:
     read_messages = [reader.message(f"messages[{i}]", m) for i, m in enumerate(messages)]
     reader.finish()
     read_messages = _in_order(read_messages)
-    system = " ".join(m["content"] for m in read_messages if m["role"] == "system")
+    system = SYSTEM_JOINT.join(m["content"] for m in read_messages if m["role"] == "system")
     return {
         "system": system,
         "tools": tools,

@@ -117,6 +117,15 @@ def test_a_prompt_ends_where_the_answer_begins() -> None:
     assert spelled(template().prompt(turns[1:], ())) == "<USER> hi<END><AGENT>"
 
 
+def test_several_leading_system_messages_are_one_and_a_later_one_stands_where_it_is() -> None:
+    hi = Turn("user", "hi")
+    parts = Turn("system", "Be brief."), Turn("system", "Be kind.")
+    joined = Turn("system", "Be brief. Be kind.")
+    assert template().dialogue((*parts, hi)).ids == template().dialogue((joined, hi)).ids
+    later = template().dialogue((parts[0], hi, parts[1])).ids
+    assert later.count(Mark.SYSTEM) == 2
+
+
 def test_tools_come_first_without_a_system_message() -> None:
     assert template().dialogue((Turn("user", "hi"),), TOOLS).ids[0] == Mark.TOOL
 
