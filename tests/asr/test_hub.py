@@ -13,7 +13,7 @@ import pytest
 from huggingface_hub import constants
 
 from tests.patience import PATIENCE_S
-from voice.asr.hub import find_model, repository_of
+from voice.asr.hub import find_model, repository_of, tokenizer_problem
 from voice.errors import ModelError
 
 
@@ -127,3 +127,25 @@ def test_a_name_that_is_looked_up_for_long_is_not_waited_for(
 @pytest.mark.usefixtures("hub_404")
 def test_a_model_that_the_hub_does_not_have(cache: Path) -> None:
     assert find_model("someone/some-whisper", 5).reason.endswith("the hub answered 404")
+
+
+def test_a_missing_tokenizer_is_asked_of_the_cache_and_of_the_hub(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert tokenizer_problem(model, 1) == "has no tokenizer.json, and HF_HUB_OFFLINE is set"
+    snapshot = put_in_cache(cache, "openai/whisper-tiny")
+    (snapshot / "tokenizer.json").write_text("{}")
+    assert tokenizer_problem(model, 1) == ""
+
+
+def test_a_model_with_its_tokenizer_needs_no_hub(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert tokenizer_problem(tmp_path, 1) == ""
+
+
+@pytest.mark.usefixtures("hub_404")
+def test_a_hub_without_the_tokenizer_is_told(cache: Path, tmp_path: Path) -> None:
+    assert tokenizer_problem(tmp_path, 5).endswith("and the hub answered 404")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from huggingface_hub import constants
 
 from tests.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.asr.whisper import Decoded, WhisperRecognizer, agreed, hotwords
@@ -175,6 +176,16 @@ def test_a_spoilt_file_is_told(model: Path, tmp_path: Path, file: str) -> None:
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / file).write_bytes(b"{oops")
     with pytest.raises(ModelError, match="cannot be loaded on cpu"):
+        recognizer(broken)
+
+
+def test_a_missing_tokenizer_is_told_at_once(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    broken = shutil.copytree(model, tmp_path / "broken")
+    (broken / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"has no tokenizer\.json, and HF_HUB_OFFLINE is set"):
         recognizer(broken)
 
 

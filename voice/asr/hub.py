@@ -10,6 +10,8 @@ from voice.errors import ModelError
 
 _FILES = ("config.json", "preprocessor_config.json", "model.bin", "tokenizer.json", "vocabulary.*")
 """What faster-whisper loads of a repository."""
+_TOKENIZERS = ("openai/whisper-tiny", "openai/whisper-tiny.en")
+"""Whose tokenizer faster-whisper takes where a model has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,23 @@ def find_model(name: str, hub_timeout_s: float) -> FoundModel:
         return FoundModel(_download(repository), "downloaded from the hub")
     except Exception as error:  # the hub's client raises errors of several libraries
         return FoundModel(None, f"could not be downloaded: {type(error).__name__}")
+
+
+def tokenizer_problem(model: Path, hub_timeout_s: float) -> str:
+    """Why a model's tokenizer is not to be had; "" when it is.
+
+    Args:
+        model: Folder of the model.
+        hub_timeout_s: Longest wait for the hub's first answer.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    name = "tokenizer.json"
+    cached = (isinstance(try_to_load_from_cache(one, name), str) for one in _TOKENIZERS)
+    if (model / name).is_file() or any(cached):
+        return ""
+    problem = _hub_problem(_TOKENIZERS[0], hub_timeout_s)
+    return problem and f"has no {name}, and {problem}"
 
 
 def repository_of(name: str) -> str:

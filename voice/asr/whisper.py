@@ -31,6 +31,7 @@ from voice.errors import ModelError
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
+_HUB_TIMEOUT_S = 10.0
 _SHORTEST_REST_S = 0.1
 """What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
 _FRAMES_PER_S = 100
@@ -260,7 +261,7 @@ def _load(config: WhisperConfig) -> Any:
     import ctranslate2
     from faster_whisper import WhisperModel
 
-    from voice.asr.hub import find_model
+    from voice.asr.hub import find_model, tokenizer_problem
 
     device = config.device
     if device == "auto":
@@ -268,13 +269,16 @@ def _load(config: WhisperConfig) -> Any:
     compute_type = config.compute_type
     if compute_type == "auto":
         compute_type = "float16" if device == "cuda" else "int8"
-    found = find_model(config.model, hub_timeout_s=10.0)
+    found = find_model(config.model, _HUB_TIMEOUT_S)
     if found.path is None:
         raise ModelError(f"whisper {config.model} {found.reason}")
     # CTranslate2 would take four on two cores as well, where they wait for one another. The
     # language model needs a core only once the words are there.
     threads = min(4, os.cpu_count() or 1)
     path = str(found.path)
+    is_model = (found.path / "model.bin").is_file()
+    if is_model and (problem := tokenizer_problem(found.path, _HUB_TIMEOUT_S)):
+        raise ModelError(f"whisper {config.model} {problem}")
     try:
         return WhisperModel(path, device=device, compute_type=compute_type, cpu_threads=threads)
     except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
