@@ -29,13 +29,13 @@ from dlm.train.values import Values
 from dlm.train.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.27,
-    "coffee": 0.12,
-    "assistant_renamed": 0.17,
-    "coffee_renamed": 0.06,
+    "assistant": 0.22,
+    "coffee": 0.11,
+    "assistant_renamed": 0.13,
+    "coffee_renamed": 0.05,
     "invented": 0.05,
     "corpus": 0.03,
-    "stranger": 0.30,
+    "stranger": 0.41,
 }
 """Share of each kind of dialogue; without corpora the last falls away."""
 

@@ -32,7 +32,7 @@ _WISHES = {"train": 0.5, "heldout": 0.4}
 """Share of them that are made of the corpora's intents."""
 _MARKED = 0.5
 """Share of those, in training, whose sentences have arguments: of the intents few have."""
-_TURNS = {"train": (1, 2, 3, 4, 5, 6), "heldout": (1,)}
+_TURNS = {"train": (1, 2, 3, 4, 6, 8), "heldout": (1,)}
 _ASK = (
     "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
     "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
