@@ -8,6 +8,7 @@ them: that it does says nothing about other speech.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -54,6 +55,15 @@ CLICK_AFTER_MS = 250
 SPLICE_MS = 5
 
 T = TypeVar("T")
+
+
+def needed(parser: argparse.ArgumentParser, *folders: Path) -> None:
+    """End with a message where recordings are missing that a benchmark cannot do without."""
+    for folder in folders:
+        if not folder.is_dir():
+            parser.exit(
+                2, f"{parser.prog}: needs recordings of people in {folder}, which is missing\n"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

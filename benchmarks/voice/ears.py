@@ -25,6 +25,7 @@ from benchmarks.voice.corpus import (
     SHARED,
     Utterance,
     demo_lines,
+    needed,
     orders,
     people,
     with_pauses,
@@ -244,6 +245,7 @@ def main() -> None:
     parser.add_argument("--config", default="default", help="file or name of a configuration")
     parser.add_argument("--vad", choices=ENGINES, action="append", help="only this detector")
     options = parser.parse_args()
+    needed(parser, SHARED)
     began = machine()
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence

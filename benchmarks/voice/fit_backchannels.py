@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import machine, write
+from benchmarks.voice.corpus import needed
 from benchmarks.voice.humming import WORDS, hums
 from benchmarks.voice.short_words import (
     AGREEING,
     OTHER,
+    SPEECH,
     STOPPING,
     pieces,
     recorded,
@@ -230,6 +232,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--out", type=Path, default=WEIGHTS_FILE)
     options = parser.parse_args()
+    needed(parser, SPEECH)
     began, rng, vad = machine(), np.random.default_rng(SEED), make_vad(VadConfig())
     phrases = [*AGREEING, *STOPPING, *OTHER]
     single = [word for word in recorded() if word.samples.any()]

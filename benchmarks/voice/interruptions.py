@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.report import machine, percentiles, share, write
 from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
-from benchmarks.voice.corpus import SHARED, orders, people, read_audio
+from benchmarks.voice.corpus import SHARED, needed, orders, people, read_audio
 from benchmarks.voice.humming import HUMMERS, WORDS, hums
-from benchmarks.voice.short_words import ShortWord, recorded, spoken, spoken_by_flite
+from benchmarks.voice.short_words import SPEECH, ShortWord, recorded, spoken, spoken_by_flite
 from voice.types import SAMPLE_RATE_HZ
 from voice.virtual_audio import speech_span
 
@@ -111,6 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--vad", choices=("silero", "webrtc"), default="silero")
     options = parser.parse_args()
+    needed(parser, SPEECH, SHARED)
     began = machine()
     sounds = [
         *sentences(),

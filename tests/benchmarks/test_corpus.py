@@ -1,8 +1,13 @@
+import argparse
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     demo_lines,
+    needed,
     orders,
     people,
     speech_end,
@@ -66,3 +71,14 @@ def test_recordings_of_people_say_what_they_are(shared_audio):
     assert found["python-docs-samples-19-today"].tool is None
     assert {order.tool for order in orders()} == {"order_drink"}
     assert all(order.slots["coffeeDrink"] for order in orders())
+
+
+def test_recordings_that_are_missing_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser(prog="measuring")
+    needed(parser, tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        needed(parser, tmp_path, tmp_path / "audio")
+    told = f"measuring: needs recordings of people in {tmp_path / 'audio'}, which is missing\n"
+    assert capsys.readouterr().err == told
