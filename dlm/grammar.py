@@ -33,6 +33,7 @@ KEPT_GRAMMARS = 32
 """With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
 _DEFINITIONS = "#/$defs/"
+_STATE = "\n<state>"
 
 
 class GrammarFactory:
@@ -274,7 +275,8 @@ class Matcher:
 
     def _check(self) -> None:
         if self._inner.is_error():
-            raise ValueError(f"grammar: {self._inner.get_error()}")
+            # Behind its first lines stands the parser's whole state.
+            raise ValueError(f"grammar: {self._inner.get_error().partition(_STATE)[0]}")
 
 
 def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:

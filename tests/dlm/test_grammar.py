@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlm.answer_rules import AnswerRules
 from dlm.dialect import JsonCalls, MarkedCalls
-from dlm.formats import FormatError
+from dlm.formats import FormatError, Regex
 from dlm.grammar import GrammarFactory, check_tools
 from dlm.template import AnswerError, Template, Tool
 from dlm.tokenizer import Mark
@@ -288,6 +288,14 @@ def test_ties_go_to_the_lowest_id() -> None:
 def test_no_token_left_is_an_error() -> None:
     with pytest.raises(ValueError, match="the grammar allows no token"):
         FACTORY.matcher(AnswerRules((TIMER,), "required")).best(torch.full((SIZE,), -torch.inf))
+
+
+def test_a_pattern_of_too_many_parts_is_told_in_a_line() -> None:
+    matcher = FACTORY.matcher(AnswerRules(format=Regex("(a{1000}){1000}")))
+    with pytest.raises(ValueError, match="does not allow"):
+        matcher.advance(matcher.best(torch.zeros(SIZE)))
+    with pytest.raises(ValueError, match=r"^grammar: .*too many expressions constructed$"):
+        matcher.best(torch.zeros(SIZE))
 
 
 def test_ids_beyond_the_vocabulary_are_never_chosen() -> None:
