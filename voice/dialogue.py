@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from voice.errors import ProtocolError
 from voice.types import Message, Role, ToolCall
@@ -185,18 +186,17 @@ class Dialogue:
         behind: dict[str, list[Message]] = {}
         out: list[Message] = []
         for entry in self._entries:
-            message, breaks = entry.message, [cut for cut in entry.breaks if cut[1] in known]
-            for at, (start, call_item_id) in enumerate(breaks):
-                end, next_call = breaks[at + 1] if at + 1 < len(breaks) else (None, None)
-                part = replace(message, content=message.content[start:end].lstrip())
-                if next_call is not None:
-                    before.setdefault(next_call, []).append(part)
-                else:
-                    behind.setdefault(self.behind_calls(call_item_id), []).append(part)
-            first = (
-                message if not breaks else replace(message, content=message.content[: breaks[0][0]])
-            )
-            out += [*before.get(entry.item_id, ()), first, *behind.get(entry.item_id, ())]
+            breaks = [one for one in entry.breaks if one[1] in known]
+            ends = [None, *(length for length, _ in breaks), None]
+            content = entry.message.content
+            first, *later = [content[start:end] for start, end in pairwise(ends)]
+            parts = [replace(entry.message, content=text.lstrip()) for text in later]
+            for part, (_, next_call) in zip(parts, breaks[1:], strict=False):
+                before.setdefault(next_call, []).append(part)
+            if parts:
+                behind.setdefault(self.behind_calls(breaks[-1][1]), []).append(parts[-1])
+            said = replace(entry.message, content=first) if parts else entry.message
+            out += [*before.get(entry.item_id, ()), said, *behind.get(entry.item_id, ())]
         return out
 
     def _insert(self, at: int, entry: Entry) -> None:

@@ -328,7 +328,6 @@ COMPOSED: dict[str, Draw] = {
     "milk": _with_amount("milk"),
     "sweetener": _with_amount("sweetener"),
     "flavor": _flavor,
-    "many": _number_between(2, 12),
     "count": _number_between(2, 12),
     "number": _number_between(1, 100),
     "large_number": _number_between(20, 2000),

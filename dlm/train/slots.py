@@ -22,8 +22,7 @@ KINDS: dict[str, str] = {
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
     "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
-    "chore": "task", "one": "a|one", "flavor": "flavor",
-    "many": "many",
+    "chore": "task", "one": "a|one", "many": "count",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
 

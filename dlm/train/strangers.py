@@ -104,9 +104,10 @@ class Scene:
 
     def _wish(self) -> Wish:
         rng = self.rng
-        marked = [name for name, purpose in self.purposes.items() if purpose.marked]
-        often = self.split == "train" and marked and rng.random() < _MARKED
-        purpose = self.purposes[rng.choice(marked if often else list(self.purposes))]
+        names = list(self.purposes)
+        if self.split == "train" and rng.random() < _MARKED:
+            names = [name for name in names if self.purposes[name].marked] or names
+        purpose = self.purposes[rng.choice(names)]
         text, slots = rng.choice(purpose.rows)
         wish = intent_tools.offer(purpose, rng, self.naming, slots)
         self.rows.setdefault(wish.name, (text, slots))

@@ -20,7 +20,6 @@ from tests.dlm.server.asking import (
 )
 from tests.dlm.tiny import DIALOGUES, THOUGHTS, thoughtful, tokenizer
 
-PATHS = ["chat/completions", "completions", "fim/completions", "edit/completions"]
 TIMER = [{"role": "user", "content": DIALOGUES[2][0].content}]
 EDIT = [{"role": "user", "content": "<|code_to_edit|>x<|/code_to_edit|>"}]
 APPLY = [{"role": "user", "content": "<|original_code|>x<|update_snippet|>y"}]

@@ -23,12 +23,9 @@ from tests.dlm.server.asking import (
     post,
     serving,
 )
-from tests.dlm.tiny import DIALOGUES, tokenizer
+from tests.dlm.tiny import tokenizer
 
 PATHS = ["chat/completions", "completions", "fim/completions", "edit/completions"]
-TIMER = [{"role": "user", "content": DIALOGUES[2][0].content}]
-EDIT = [{"role": "user", "content": "<|code_to_edit|>x<|/code_to_edit|>"}]
-APPLY = [{"role": "user", "content": "<|original_code|>x<|update_snippet|>y"}]
 
 
 async def test_a_model_that_is_not_there(client: httpx.AsyncClient) -> None:
