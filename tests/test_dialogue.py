@@ -258,6 +258,14 @@ def test_a_dialogue_is_picked_from_entries_and_messages() -> None:
     assert _ids(dialogue) == ["a", "b"]
 
 
+def test_a_picked_reply_in_parts_keeps_its_order() -> None:
+    dialogue = _two_rounds()
+    whole = dialogue.picked([*_ids(dialogue), "reply"])
+    assert whole.view(20) == dialogue.view(20)
+    alone = dialogue.picked(["reply"])
+    assert alone.view(20) == (_agent("Let me look. And the date. It is noon."),)
+
+
 @pytest.mark.parametrize("nothing", ["", " \n"])
 def test_a_tool_that_answers_with_nothing_has_answered(nothing: str) -> None:
     dialogue = Dialogue()

@@ -58,14 +58,15 @@ class Dialogue:
     def picked(self, wanted: Iterable[str | Message]) -> Dialogue:
         """Another dialogue, of entries of this one by their ids and of messages that are given.
 
-        An id that is no longer known is left out.
+        An id that is no longer known is left out, and so is one that was named before.
         """
-        known = {entry.item_id: entry.message for entry in self._entries}
+        known = {entry.item_id: entry for entry in self._entries}
         other = Dialogue()
         for number, one in enumerate(wanted):
-            message = known.get(one) if isinstance(one, str) else one
-            if message is not None:
-                other._entries.append(Entry(f"picked_{number}", message))
+            if isinstance(one, Message):
+                other._entries.append(Entry(f"picked_{number}", one))
+            elif entry := known.pop(one, None):
+                other._entries.append(entry)
         return other
 
     @property
@@ -114,22 +115,23 @@ class Dialogue:
         if item_id in self._deleted:
             # Its recognition or its sound went on behind the deletion.
             return
-        for index, entry in enumerate(self._entries):
-            if entry.item_id == item_id:
-                said = replace(entry.message, content=content)
-                self._entries[index] = replace(entry, message=said)
-                return
-        self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, content)))
+        at = self._place(item_id)
+        if at is None:
+            self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, content)))
+            return
+        entry = self._entries[at]
+        self._entries[at] = replace(entry, message=replace(entry.message, content=content))
 
     def break_off(self, item_id: str, call_item_id: str) -> None:
         """What is said of an entry from here on stands behind a call for the model, and its result.
 
         Nothing changes where the entry says nothing yet: it will come behind the call anyway.
         """
-        for index, entry in enumerate(self._entries):
-            if entry.item_id == item_id:
-                at = (len(entry.message.content), call_item_id)
-                self._entries[index] = replace(entry, breaks=(*entry.breaks, at))
+        at = self._place(item_id)
+        if at is not None:
+            entry = self._entries[at]
+            broken = (len(entry.message.content), call_item_id)
+            self._entries[at] = replace(entry, breaks=(*entry.breaks, broken))
 
     def behind_calls(self, item_id: str) -> str:
         """The last of the calls and results that stand together with a call.
@@ -205,10 +207,15 @@ class Dialogue:
             del self._entries[0]
 
     def _index(self, item_id: str, param: str = "item_id") -> int:
-        for index, entry in enumerate(self._entries):
-            if entry.item_id == item_id:
-                return index
-        raise ProtocolError(f"no item {item_id!r} in the conversation", "item_not_found", param)
+        at = self._place(item_id)
+        if at is None:
+            told = f"no item {item_id!r} in the conversation"
+            raise ProtocolError(told, "item_not_found", param)
+        return at
+
+    def _place(self, item_id: str) -> int | None:
+        entries = enumerate(self._entries)
+        return next((index for index, entry in entries if entry.item_id == item_id), None)
 
 
 def _results_behind_calls(messages: list[Message]) -> list[Message]:
