@@ -41,7 +41,8 @@ class TrainConfig:
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
         tokens_per_step: Clean tokens in a batch, padding included.
         max_length: Longer dialogues are left out, tokens.
-        prompt_weight: Of next-token loss on tokens that are not answers.
+        prompt_weight: Of next-token loss on tokens that are not answers; what users say is hard to
+            foretell, and weighed in full it would be most of the loss.
         denoising_weight: Of the denoising loss beside the causal one.
         uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
             them sharper; for distillation.
@@ -84,7 +85,7 @@ class TrainConfig:
     weight_decay: float = 0.05
     tokens_per_step: int = 8192
     max_length: int = 768
-    prompt_weight: float = 0.3
+    prompt_weight: float = 0.05
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
     average: float = 0.0

@@ -10,6 +10,7 @@ from dlm.template import Template
 from dlm.tokenizer import Mark
 from dlm.train.batches import encode_row
 from dlm.train.dialogues import SHARES, Source, stream
+from dlm.train.objective import collate
 from dlm.train.readings import reading, taught
 from dlm.train.reasons import reasoned
 from dlm.train.schemas import TOOLS
@@ -47,18 +48,18 @@ def test_readings_stand_among_dialogues_in_their_share() -> None:
     assert not any("reading" in row for row in islice(taught(source, 0.0, seed=3), 200))
 
 
-def test_what_the_user_says_is_learned_too() -> None:
+def test_what_the_user_says_weighs_what_a_prompt_does_and_is_not_drafted() -> None:
     template = Template(tokenizer())
     source = Source.load(None, "train")
     rows = list(islice(taught(source, 0.5, seed=3), 200))
     for row in reasoned(rows, 1.0, seed=1):
         encoded = encode_row(template, row)
-        learned = [template.decode(encoded.ids[a:b]).strip() for a, b in encoded.answers]
+        assert len(encoded.answers) == sum(m["role"] == "assistant" for m in row["messages"])
         if not row.get("reading"):
-            assert len(learned) == sum(m["role"] == "assistant" for m in row["messages"])
             continue
         assert "reasoning" not in row["messages"][1]
-        assert len(learned) == 2
-        start, end = encoded.answers[0]
-        assert encoded.ids[start - 1] == Mark.USER and encoded.ids[end - 1] == Mark.END
-        assert learned[0].split() == row["messages"][0]["content"].split()
+        said = slice(encoded.ids.index(Mark.USER), encoded.answers[0][0])
+        assert template.decode(encoded.ids[said]).split() == row["messages"][0]["content"].split()
+        assert collate([encoded], 0.25).weights[0, said].tolist() == [0.25] * (
+            said.stop - said.start
+        )
