@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dlm.template import Encoded, Template, Turn, tools_of, turn_of
-from dlm.tokenizer import Tokenizer
+from dlm.tokenizer import Mark, Tokenizer
 from dlm.train.packed import Dialogues
 
 POOL_ROWS = 512
@@ -77,14 +77,21 @@ class Recipe:
 
 
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
-    """A dialogue of the training data as ids."""
+    """A dialogue of the training data as ids.
+
+    Of a reading (`dlm.train.readings`) the user's words stand among the answers.
+    """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
         for message in row["messages"]
     ]
     if row.get("system"):
         turns.insert(0, Turn("system", row["system"]))
-    return template.dialogue(turns, tools_of(row["tools"]))
+    encoded = template.dialogue(turns, tools_of(row["tools"]))
+    if row.get("reading"):
+        start = encoded.ids.index(Mark.USER) + 1
+        encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
+    return encoded
 
 
 def batches(

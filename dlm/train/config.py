@@ -43,6 +43,7 @@ class TrainConfig:
         max_length: Longer dialogues are left out, tokens.
         prompt_weight: Of next-token loss on tokens that are not answers; what users say is hard to
             foretell, and weighed in full it would be most of the loss.
+        reading_weight: Of next-token loss on the user's words in readings.
         denoising_weight: Of the denoising loss beside the causal one.
         uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
             them sharper; for distillation.
@@ -86,6 +87,7 @@ class TrainConfig:
     tokens_per_step: int = 8192
     max_length: int = 768
     prompt_weight: float = 0.05
+    reading_weight: float = 0.3
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
     average: float = 0.0

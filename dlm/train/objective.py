@@ -36,7 +36,7 @@ class Rows:
     Attributes:
         ids: (B, T) int64, padded at the right.
         weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
-        answers: For each row, ranges [start, end) of its answers.
+        answers: For each row, ranges [start, end) of its answers, those that are drafted.
     """
 
     ids: Tensor
@@ -63,7 +63,12 @@ class Copies:
     starts: Tensor
 
 
-def collate(dialogues: Sequence[Encoded], prompt_weight: float, multiple: int = 1) -> Rows:
+def collate(
+    dialogues: Sequence[Encoded],
+    prompt_weight: float,
+    multiple: int = 1,
+    reading_weight: float = 1.0,
+) -> Rows:
     """Pad dialogues to one length.
 
     Args:
@@ -71,18 +76,24 @@ def collate(dialogues: Sequence[Encoded], prompt_weight: float, multiple: int = 
         prompt_weight: Weight of next-token loss on what is neither an answer nor part of the
             declarations before the first user message, which are arbitrary and weigh nothing.
         multiple: The length is one of this number, so that few shapes occur.
+        reading_weight: Of the user's words where they stand among the answers; nobody drafts them.
     """
     length = rounded(max(len(d.ids) for d in dialogues), multiple)
     ids = np.full((len(dialogues), length), int(Mark.PAD), dtype=np.int64)
     weights = np.zeros((len(dialogues), length), dtype=np.float32)
+    drafted: list[list[tuple[int, int]]] = []
     for row, dialogue in enumerate(dialogues):
         size = len(dialogue.ids)
         ids[row, :size] = dialogue.ids
         body = dialogue.ids.index(Mark.USER) if Mark.USER in dialogue.ids else 0
         weights[row, body:size] = prompt_weight
+        drafted.append([])
         for start, end in dialogue.answers:
-            weights[row, start:end] = 1.0
-    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), [d.answers for d in dialogues])
+            read = start > 0 and dialogue.ids[start - 1] == Mark.USER
+            weights[row, start:end] = reading_weight if read else 1.0
+            if not read:
+                drafted[-1].append((start, end))
+    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted)
 
 
 def rounded(count: int, multiple: int) -> int:

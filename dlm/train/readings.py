@@ -1,8 +1,9 @@
-"""Single requests, each behind the one tool that serves it and nothing else.
+"""Single requests, each behind the one tool that serves it, where the user's words are learned too.
 
-From the user's words, which weigh what a prompt's do, the model learns how likely words are under a
-tool's declaration, by which `dlm.reading` chooses between tools. They are no answers: nobody drafts
-them, and learned as answers they were half of the loss and nearly half of the denoising.
+From them the model learns how likely words are under a tool's declaration, by which
+`dlm.reading` chooses between tools. A reading has no system message and nothing before the request.
+Its words weigh less than an answer's (`TrainConfig.reading_weight`): they are hard to foretell, and
+learned in full they were half of the loss.
 """
 
 from __future__ import annotations

@@ -48,18 +48,23 @@ def test_readings_stand_among_dialogues_in_their_share() -> None:
     assert not any("reading" in row for row in islice(taught(source, 0.0, seed=3), 200))
 
 
-def test_what_the_user_says_weighs_what_a_prompt_does_and_is_not_drafted() -> None:
+def test_what_the_user_says_is_learned_with_a_weight_of_its_own_and_not_drafted() -> None:
     template = Template(tokenizer())
     source = Source.load(None, "train")
     rows = list(islice(taught(source, 0.5, seed=3), 200))
     for row in reasoned(rows, 1.0, seed=1):
         encoded = encode_row(template, row)
-        assert len(encoded.answers) == sum(m["role"] == "assistant" for m in row["messages"])
+        said = sum(m["role"] == "assistant" for m in row["messages"])
         if not row.get("reading"):
+            assert len(encoded.answers) == said
             continue
         assert "reasoning" not in row["messages"][1]
-        said = slice(encoded.ids.index(Mark.USER), encoded.answers[0][0])
-        assert template.decode(encoded.ids[said]).split() == row["messages"][0]["content"].split()
-        assert collate([encoded], 0.25).weights[0, said].tolist() == [0.25] * (
-            said.stop - said.start
-        )
+        (start, end), *answers = encoded.answers
+        assert encoded.ids[start - 1] == Mark.USER and encoded.ids[end - 1] == Mark.END
+        words = template.decode(encoded.ids[start:end])
+        assert words.split() == row["messages"][0]["content"].split()
+        made = collate([encoded], 0.125, reading_weight=0.25)
+        assert made.answers == [answers]
+        assert made.weights[0, start:end].tolist() == [0.25] * (end - start)
+        assert made.weights[0, start - 1] == 0.125
+        assert made.weights[0, answers[0][0]] == 1.0
