@@ -87,7 +87,7 @@ class TrainConfig:
     tokens_per_step: int = 8192
     max_length: int = 768
     prompt_weight: float = 0.05
-    reading_weight: float = 0.3
+    reading_weight: float = 0.5
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
     average: float = 0.0
