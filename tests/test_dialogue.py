@@ -260,10 +260,10 @@ def test_a_dialogue_is_picked_from_entries_and_messages() -> None:
 
 def test_a_picked_reply_in_parts_keeps_its_order() -> None:
     dialogue = _two_rounds()
-    whole = dialogue.picked([*_ids(dialogue), "reply"])
-    assert whole.view(20) == dialogue.view(20)
+    assert dialogue.picked(_ids(dialogue)).view(20) == dialogue.view(20)
     alone = dialogue.picked(["reply"])
     assert alone.view(20) == (_agent("Let me look. And the date. It is noon."),)
+    assert dialogue.picked(["reply", "reply"]).view(20) == alone.view(20) * 2
 
 
 @pytest.mark.parametrize("nothing", ["", " \n"])

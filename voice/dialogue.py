@@ -58,14 +58,14 @@ class Dialogue:
     def picked(self, wanted: Iterable[str | Message]) -> Dialogue:
         """Another dialogue, of entries of this one by their ids and of messages that are given.
 
-        An id that is no longer known is left out, and so is one that was named before.
+        An id that is no longer known is left out.
         """
         known = {entry.item_id: entry for entry in self._entries}
         other = Dialogue()
         for number, one in enumerate(wanted):
             if isinstance(one, Message):
                 other._entries.append(Entry(f"picked_{number}", one))
-            elif entry := known.pop(one, None):
+            elif entry := known.get(one):
                 other._entries.append(entry)
         return other
 
