@@ -63,7 +63,8 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
         asked = False
         for message in row["messages"]:
             turn = turn_of(message)
-            if turn.role == "assistant" and any(t.role == "user" for t in turns):
+            whole = not message.get("cut")
+            if whole and turn.role == "assistant" and any(t.role == "user" for t in turns):
                 kind = _kind(turns, turn, message.get("kind", ""), asked)
                 asked = kind is Kind.ASK
                 yield Case(tuple(turns), tools, turn, kind)

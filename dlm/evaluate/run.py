@@ -135,7 +135,8 @@ def _extras(
     if some:
         free = score(some, ask, spans=False)
         bound = score(some, ask, spans=True)
-        figures["spans"] = {"call": bound.figures()["call"], "call_free": free.figures()["call"]}
+        shares = {"call": bound.share("call"), "call_free": free.share("call")}
+        figures["spans"] = {"cases": len(some)} | {k: round(v, 4) for k, v in shares.items()}
     if stock.heldout is not None and plan.corpora is not None:
         count = max(1, round(OPENERS * plan.scale))
         pairs = talk.openers(stock.heldout, plan.corpora, count, plan.seed)

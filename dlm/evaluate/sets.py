@@ -5,7 +5,7 @@ Sizes are numbers of dialogues or sentences at scale 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from dlm.train import catalog, moves
 from dlm.train.corpora import Corpora, load, services
 from dlm.train.dialogues import Source, stream
 from dlm.train.holdout import NothingHeldOutError
+from dlm.train.interruptions import interrupted
 from dlm.train.noise import Style
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
 from dlm.train.script import Script, calls_of
@@ -148,14 +149,26 @@ def parallel(stock: Stock) -> Iterator[Case]:
 
 def going_on(stock: Stock) -> Iterator[Case]:
     """Follow-ups and corrections: wordings of training, with other values."""
+    return _second_calls(_two_requests(stock))
+
+
+def interrupting(stock: Stock) -> Iterator[Case]:
+    """The same while the agent still tells what came of the first request."""
+    return _second_calls(interrupted(row, stock.rng, 1.0) for row in _two_requests(stock))
+
+
+def _two_requests(stock: Stock) -> Iterator[Row]:
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.MORE and t in catalog.FIX]
 
     def write(script: Script) -> None:
         moves.request(script, script.rng.choice(tools))
         script.rng.choice((moves.follow_up, moves.correction))(script)
 
-    found = cases(_written(stock, write, "train"))
-    return (c for c in found if c.kind in CALLS and any(t.calls for t in c.turns))
+    return _written(stock, write, "train")
+
+
+def _second_calls(rows: Iterable[Row]) -> Iterator[Case]:
+    return (c for c in cases(rows) if c.kind in CALLS and any(t.calls for t in c.turns))
 
 
 def asking(stock: Stock) -> Iterator[Case]:
@@ -185,6 +198,7 @@ SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
     "coffee": (coffee, 100),
     "parallel": (parallel, 60),
     "going_on": (going_on, 100),
+    "interrupting": (interrupting, 100),
     "asking": (asking, 80),
     "out_of_scope": (out_of_scope, 150),
 }

@@ -79,7 +79,8 @@ class Recipe:
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     """A dialogue of the training data as ids.
 
-    Of a reading (`dlm.train.readings`) the user's words stand among the answers.
+    Of a reading (`dlm.train.readings`) the user's words stand among the answers; an agent's message
+    that was interrupted (`dlm.train.interruptions`) is none.
     """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
@@ -88,6 +89,9 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     if row.get("system"):
         turns.insert(0, Turn("system", row["system"]))
     encoded = template.dialogue(turns, tools_of(row["tools"]))
+    told = [message for message in row["messages"] if message["role"] == "assistant"]
+    whole = [not message.get("cut") for message in told]
+    encoded.answers[:] = itertools.compress(encoded.answers, whole)
     if row.get("reading"):
         start = encoded.ids.index(Mark.USER) + 1
         encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))

@@ -37,7 +37,7 @@ SHARES: dict[str, float] = {
     "corpus": 0.03,
     "stranger": 0.41,
 }
-"""Share of each kind of dialogue; without corpora the last falls away."""
+"""Share of each kind of dialogue; without corpora "corpus" falls away."""
 
 WEIGHTS: dict[str, int] = {
     "set_timer": 10, "get_weather": 10, "set_device": 10, "add_to_list": 8, "set_alarm": 7,

@@ -15,6 +15,7 @@ from typing import Any
 from dlm.train import catalog, moves, strangers
 from dlm.train.dialogues import SHARES, Source, stream
 from dlm.train.holdout import NothingHeldOutError
+from dlm.train.interruptions import interrupted
 from dlm.train.rename import rename
 from dlm.train.script import Script
 
@@ -25,7 +26,7 @@ _RENAMED = 0.6
 
 
 def taught(source: Source, share: float, seed: int) -> Iterator[dict[str, Any]]:
-    """Our own dialogues with readings among them, without end.
+    """Our own dialogues with interruptions in some and readings among them, without end.
 
     Args:
         source: Where words come from.
@@ -33,12 +34,13 @@ def taught(source: Source, share: float, seed: int) -> Iterator[dict[str, Any]]:
         seed: The same rows for the same seed.
     """
     rng = Random(f"{seed}/readings")
+    chance = Random(f"{seed}/interruptions")
     for row in stream(Random(f"{seed}/{source.split}"), source, SHARES):
         while rng.random() < share:
             made = reading(source, rng)
             if made is not None:
                 yield made
-        yield row
+        yield interrupted(row, chance)
 
 
 def reading(source: Source, rng: Random) -> dict[str, Any] | None:

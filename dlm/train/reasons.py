@@ -55,7 +55,8 @@ def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
 def with_trace(row: Row, rng: Random) -> Row:
     """A dialogue up to one of its agent's messages, which has a trace under ``reasoning``."""
     messages = row["messages"]
-    found = [i for i, m in enumerate(messages) if i and m["role"] == "assistant"]
+    own = (i for i, m in enumerate(messages) if i and m["role"] == "assistant")
+    found = [i for i in own if not messages[i].get("cut")]
     if not found:
         return row
     at = rng.choices(found, [_WEIGHTS[kind_of(messages, i)] for i in found])[0]

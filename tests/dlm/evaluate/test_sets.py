@@ -12,7 +12,9 @@ from dlm.evaluate.talk import openers
 from dlm.train.dialogues import generate
 
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
-WITHOUT_CORPORA = ("own", "renamed", "unseen", "noise", "parallel", "going_on", "asking")
+WITHOUT_CORPORA = (
+    *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,14 @@ def test_sets_hold_what_they_are_named_for(stock: Stock) -> None:
     assert all(c.kind is Kind.PARALLEL for c in chosen("parallel", stock, 0.2))
     assert all(c.kind in CALLS for c in chosen("noise", stock, 0.1))
     assert {c.kind for c in chosen("asking", stock, 0.2)} == {Kind.ASK, Kind.ANSWERED}
-    assert all(any(t.calls for t in c.turns) for c in chosen("going_on", stock, 0.1))
+    for name in ("going_on", "interrupting"):
+        assert all(any(t.calls for t in c.turns) for c in chosen(name, stock, 0.1))
+    whole = [case.turns[3] for case in chosen("going_on", stock, 0.3)]
+    assert all(turn.role == "tool" for turn in whole)
+    heard = [case.turns[4] for case in chosen("interrupting", stock, 0.3)]
+    assert {turn.role for turn in heard} == {"user", "assistant"}
+    told = [turn.content for turn in heard if turn.role == "assistant"]
+    assert sum(not text.endswith(("?", ".")) for text in told) > len(told) / 2
 
 
 def test_other_peoples_sentences_ask_for_many_tools(full: Stock) -> None:

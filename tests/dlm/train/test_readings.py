@@ -10,6 +10,7 @@ from dlm.template import Template
 from dlm.tokenizer import Mark
 from dlm.train.batches import encode_row
 from dlm.train.dialogues import SHARES, Source, stream
+from dlm.train.interruptions import interrupted
 from dlm.train.objective import collate
 from dlm.train.readings import reading, taught
 from dlm.train.reasons import reasoned
@@ -43,7 +44,9 @@ def test_readings_stand_among_dialogues_in_their_share() -> None:
     rows = list(islice(taught(source, 0.4, seed=3), 1500))
     assert sum("reading" in row for row in rows) / len(rows) == pytest.approx(0.4, abs=0.05)
     dialogues = [row for row in rows if "reading" not in row]
-    assert dialogues == list(islice(stream(Random("3/train"), source, SHARES), len(dialogues)))
+    chance = Random("3/interruptions")
+    streamed = islice(stream(Random("3/train"), source, SHARES), len(dialogues))
+    assert dialogues == [interrupted(row, chance) for row in streamed]
     assert rows == list(islice(taught(source, 0.4, seed=3), 1500))
     assert not any("reading" in row for row in islice(taught(source, 0.0, seed=3), 200))
 
@@ -54,7 +57,7 @@ def test_what_the_user_says_is_learned_with_a_weight_of_its_own_and_not_drafted(
     rows = list(islice(taught(source, 0.5, seed=3), 200))
     for row in reasoned(rows, 1.0, seed=1):
         encoded = encode_row(template, row)
-        said = sum(m["role"] == "assistant" for m in row["messages"])
+        said = sum(m["role"] == "assistant" and not m.get("cut") for m in row["messages"])
         if not row.get("reading"):
             assert len(encoded.answers) == said
             continue
