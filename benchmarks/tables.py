@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import training_tables
+from benchmarks import quality_tables, training_tables
 from benchmarks.report import RESULTS, ROOT
 
 DOCUMENTS = (
@@ -169,65 +169,6 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def quality(told: dict[str, Any]) -> list[list[str]]:
-    """The shipped model on what training never showed, of quality.json."""
-    names = {
-        "own": "own tools, held-out phrasings",
-        "others": "own tools, sentences of other authors",
-        "noise": "own tools, through a bad recogniser",
-        "renamed": "own tools under unseen names",
-        "unseen": "tools for things that training never named",
-        "services": "services of other people's dialogues",
-        "coffee": "orders of other people's coffee dialogues",
-        "parallel": "several calls in one turn",
-        "going_on": "follow-ups and corrections",
-    }
-    figures = told["figures"]
-    rows = [["", "cases", "tool right", "tool and arguments right"]]
-    for name, label in names.items():
-        scores = figures["sets"].get(name)
-        if scores:
-            cells = [f"{scores[key]:.1%}" for key in ("tool", "call")]
-            rows.append([label, str(scores["call_cases"]), *cells])
-    for label, cases, share in _other_shares(figures):
-        rows.append([label, str(cases), "", f"{share:.1%}"])
-    for kind, pace in figures["tokens_per_forward"].items():
-        rows.append(
-            [f"tokens per forward with the agents' own tools, {kind}", "", "", f"{pace:.2f}"]
-        )
-    return rows
-
-
-def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
-    """Shares that are not of calls: label, cases, share."""
-    sets, replies = figures["sets"], figures["replies"]
-    found = [
-        ("replies that tell the value and nothing made up", replies["cases"], replies["grounded"])
-    ]
-    if "coffee" in sets:
-        coffee = sets["coffee"]
-        found.append(("slots of those coffee orders", coffee["call_cases"], coffee["slots"]))
-    if "asking" in sets:
-        found.append(
-            ("asked back for what is missing", sets["asking"]["ask_cases"], sets["asking"]["ask"])
-        )
-    if "out_of_scope" in figures:
-        scope, cases = figures["out_of_scope"], sets["out_of_scope"]["decision_cases"]
-        found.append(("out of scope, declined", cases, scope["recall"]))
-        served = sum(sets[n]["call_cases"] for n in ("own", "others", "noise") if n in sets)
-        found.append(("in scope, declined all the same", served, scope["false_refusals"]))
-    if "heard" in figures:
-        real = figures["heard"]
-        found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))
-        found.append(("slots of recorded orders", real["orders"], real["orders_slots_heard"]))
-    if "talk" in figures:
-        talk = figures["talk"]
-        found.append(
-            ("small talk: empty or looping replies", talk["openers"], talk["empty"] + talk["loops"])
-        )
-    return found
-
-
 def decoding(told: dict[str, Any]) -> list[list[str]]:
     """Ways of decoding with the same weights, of decoding.json."""
     kinds = {"replies": "replies", "calls": "tool calls"}
@@ -312,7 +253,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "pareto": ("pareto", pareto),
     "memory": ("memory", memory),
     "footprint": ("footprint", footprint),
-    "quality": ("quality", quality),
+    "quality": ("quality", quality_tables.quality),
+    "draws": ("quality", quality_tables.draws),
+    "efforts": ("quality", quality_tables.efforts),
+    "failures": ("quality", quality_tables.failures),
+    "shares": ("training", training_tables.shares),
     "decoding": ("decoding", decoding),
     "recipes": ("recipes", training_tables.recipes),
     "fine_tuning": ("fine_tuning", training_tables.fine_tuning),

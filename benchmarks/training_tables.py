@@ -46,6 +46,29 @@ def number_formats(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+_KINDS = {
+    "assistant": "the assistant with its own tools",
+    "coffee": "the barista with its own tools",
+    "assistant_renamed": "the assistant's tools under other names and descriptions",
+    "coffee_renamed": "the barista's tools under other names and descriptions",
+    "invented": "invented tools, written by hand",
+    "corpus": "orders of the coffee dialogues",
+    "stranger": "composed tools, and intents of the corpora as tools",
+}
+
+
+def shares(told: dict[str, Any]) -> list[list[str]]:
+    """What the dialogues of the last run were, of training.json."""
+    figures = told["figures"]
+    rows = [["dialogues", "share"]]
+    rows += [[_KINDS[kind], f"{share:.0%}"] for kind, share in figures["shares"].items()]
+    rows.append(["with a thought before the answer, of these", f"{figures['reasons']:.0%}"])
+    rows.append(
+        ["a request behind one tool alone, to read it, of all rows", f"{figures['readings']:.0%}"]
+    )
+    return rows
+
+
 def _share(share: dict[str, Any]) -> str:
     if not share["of"]:
         return ""

@@ -1,6 +1,7 @@
 """The log of a training run, summed up: ``python -m benchmarks.dlm.training runs/small``.
 
-Results: benchmarks/results/training.json, with the loss curve in a few dozen points.
+Results: benchmarks/results/training.json, with the loss curve in a few dozen points and
+the shares of what it was trained on.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ def main() -> None:
     lines = (arguments.run / "log.jsonl").read_text(encoding="utf-8").splitlines()
     told = figures([json.loads(line) for line in lines])
     told["config"] = json.loads((arguments.run / "config.json").read_text(encoding="utf-8"))
+    run = json.loads((arguments.run / "run.json").read_text(encoding="utf-8"))
+    told |= {"tokens": run["tokens"], "shares": run["data"]["shares"]}
+    told |= {key: run["config"][key] for key in ("readings", "reasons")}
     print({key: value for key, value in told.items() if key not in ("curve", "config")})
     print(write("training", "benchmarks.dlm.training", told, machine()))
 

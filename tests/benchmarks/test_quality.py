@@ -6,7 +6,7 @@ import torch
 from benchmarks.dlm import quality
 from dlm.config import ModelConfig
 from dlm.engine import Engine
-from dlm.evaluate.run import Plan
+from dlm.evaluate.run import Plan, Told
 from dlm.model import Transformer
 from dlm.tokenizer import Tokenizer
 
@@ -18,9 +18,37 @@ def test_a_model_is_measured_in_every_respect(monkeypatch: pytest.MonkeyPatch) -
     config = ModelConfig(tokenizer.vocab_size, 32, 64, 2, 2, 1, 16, block_size=8)
     engine = Engine(Transformer(config).eval().requires_grad_(False), tokenizer)
     try:
-        told = quality.measure(engine, Plan(names=("own",), scale=0.005, extras=False))
+        told = quality.measure(engine, Plan(names=("own",), scale=0.005, extras=False), 2)
     finally:
         engine.close()
     assert 0.0 <= told["sets"]["own"]["decision"] <= 1.0
     assert told["heard"] == {"commands": 1}
     assert {"replies", "seconds"} <= set(told)
+    drawn = told["draws"]["own"]
+    assert len(drawn["call"]) == 2
+    assert drawn["least"] <= drawn["mean"] <= drawn["most"]
+    assert [one["set"] for one in told["failures"]] == ["own"], "a random model is right nowhere"
+
+
+def test_one_failure_of_each_set_is_kept_and_none_of_share_alike_text() -> None:
+    made = [("own", "a"), ("own", "b"), ("services", "c"), ("others", "d"), ("others", "e")]
+    told = [{"set": name, "said": [said], "tools": ["x()"]} for name, said in made]
+    assert quality.first_failures(told) == [
+        {"set": "own", "said": ["a"]},
+        {"set": "others", "said": ["d"]},
+    ]
+
+
+def test_other_draws_are_other_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+
+    def evaluated(plan: Plan, ask: object, engine: object, say: object) -> Told:
+        seeds.append(plan.seed)
+        assert not plan.extras
+        return Told({"sets": {"own": {"call": plan.seed / 10}, "unseen": {}}})
+
+    monkeypatch.setattr(quality, "evaluate", evaluated)
+    plan = Plan(names=("own", "unseen", "noise"))
+    told = quality.over_draws(plan, lambda request: None, range(1, 4))
+    assert seeds == [1, 2, 3]
+    assert told == {"own": {"mean": 0.2, "least": 0.1, "most": 0.3, "call": [0.1, 0.2, 0.3]}}

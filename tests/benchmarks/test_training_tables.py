@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from benchmarks.training_tables import fine_tuning, number_formats, recipes
+from benchmarks.training_tables import fine_tuning, number_formats, recipes, shares
+from dlm.train.dialogues import SHARES
 
 
 def test_recipes_stand_in_the_order_of_their_size() -> None:
@@ -41,3 +42,10 @@ def test_formats_are_compared_with_float32() -> None:
     }
     rows = number_formats({"figures": {"ways": {"float32": way}}})
     assert rows[1] == ["float32", "11.0 MiB", "98.0%", "91.0%", "90.0% (9 of 10)"]
+
+
+def test_shares_of_every_kind_of_dialogue_have_a_name() -> None:
+    rows = shares({"figures": {"shares": SHARES, "reasons": 0.15, "readings": 0.45}})
+    assert len({row[0] for row in rows}) == len(SHARES) + 3
+    assert rows[1] == ["the assistant with its own tools", f"{SHARES['assistant']:.0%}"]
+    assert [row[1] for row in rows[-2:]] == ["15%", "45%"]

@@ -1,0 +1,131 @@
+"""Tables of how good the shipped model is, of quality.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMES = {
+    "own": "own tools, held-out phrasings",
+    "others": "own tools, sentences of other authors",
+    "noise": "own tools, through a bad recogniser",
+    "renamed": "own tools under unseen names",
+    "unseen": "tools for things that training never named",
+    "services": "services of other people's dialogues",
+    "coffee": "orders of other people's coffee dialogues",
+    "parallel": "several calls in one turn",
+    "going_on": "follow-ups and corrections",
+    "interrupting": "the same while the agent still speaks",
+}
+OTHER_NAMES = {"asking": "missing information", "out_of_scope": "out of scope"}
+
+
+def quality(told: dict[str, Any]) -> list[list[str]]:
+    """The shipped model on what training never showed."""
+    figures = told["figures"]
+    rows = [["", "cases", "tool right", "tool and arguments right"]]
+    for name, label in NAMES.items():
+        scores = figures["sets"].get(name)
+        if scores:
+            cells = [f"{scores[key]:.1%}" for key in ("tool", "call")]
+            rows.append([label, str(scores["call_cases"]), *cells])
+    for label, cases, share in _other_shares(figures):
+        rows.append([label, str(cases), "", f"{share:.1%}"])
+    for label, value in _means(figures):
+        rows.append([label, "", "", value])
+    for kind, pace in figures["tokens_per_forward"].items():
+        rows.append(
+            [f"tokens per forward with the agents' own tools, {kind}", "", "", f"{pace:.2f}"]
+        )
+    return rows
+
+
+def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
+    """Shares that are not of calls: label, cases, share."""
+    sets, replies = figures["sets"], figures["replies"]
+    found = [
+        ("replies that tell the value and nothing made up", replies["cases"], replies["grounded"])
+    ]
+    if "coffee" in sets:
+        coffee = sets["coffee"]
+        found.append(("slots of those coffee orders", coffee["call_cases"], coffee["slots"]))
+    if "asking" in sets:
+        found.append(
+            ("asked back for what is missing", sets["asking"]["ask_cases"], sets["asking"]["ask"])
+        )
+    if "out_of_scope" in figures:
+        scope, cases = figures["out_of_scope"], sets["out_of_scope"]["decision_cases"]
+        found.append(("out of scope, declined", cases, scope["recall"]))
+        served = sum(sets[n]["call_cases"] for n in ("own", "others", "noise") if n in sets)
+        found.append(("in scope, declined all the same", served, scope["false_refusals"]))
+    if "heard" in figures:
+        real = figures["heard"]
+        found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))
+        found.append(("slots of recorded orders", real["orders"], real["orders_slots_heard"]))
+    if "talk" in figures:
+        talk = figures["talk"]
+        found.append(
+            ("small talk: empty or looping replies", talk["openers"], talk["empty"] + talk["loops"])
+        )
+    if "spans" in figures:
+        spans = figures["spans"]
+        bound = "own calls where arguments are spans of what was said"
+        found.append((bound, spans["cases"], spans["call"]))
+        free = "the same calls where arguments are free"
+        found.append((free, spans["cases"], spans["call_free"]))
+    return found
+
+
+def _means(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Figures that are no shares."""
+    found = [("words in a reply that tells a result, mean", f"{figures['replies']['words']:.1f}")]
+    perplexity = figures.get("talk", {}).get("perplexity")
+    if perplexity is not None:
+        found.append(("perplexity of held-out chat's next turns", f"{perplexity:.2f}"))
+    return found
+
+
+def draws(told: dict[str, Any]) -> list[list[str]]:
+    """Exact calls on further draws of the cases: the one above is one of many."""
+    rows = [["tool and arguments right", "draws", "mean", "least", "most"]]
+    for name, found in told["figures"]["draws"].items():
+        shares = [f"{found[key]:.1%}" for key in ("mean", "least", "most")]
+        rows.append([NAMES[name], str(len(found["call"])), *shares])
+    return rows
+
+
+def efforts(told: dict[str, Any]) -> list[list[str]]:
+    """What each effort costs and brings."""
+    figures = told["figures"]
+    heads = ("calls exact", "tokens per forward, calls", "replies", "a call", "a reply")
+    rows = [["effort", *heads, "24 tokens of a reply"]]
+    for effort, pace in figures["speed"].items():
+        right = figures.get("efforts", {}).get(effort)
+        share = f"{right['call']:.1%}" if right else ""
+        fast = [f"{pace[f'tokens_per_forward_{kind}']:.2f}" for kind in ("calls", "replies")]
+        times = ("ms_calls", "ms_replies", "ms_24_tokens_replies")
+        rows.append([effort, share, *fast, *(f"{pace[key]:.0f} ms" for key in times)])
+    return rows
+
+
+def failures(told: dict[str, Any]) -> list[list[str]]:
+    """The first failure of each set."""
+    rows = [["of", "said", "expected", "answered"]]
+    for one in told["figures"]["failures"]:
+        said = next((line for line in reversed(one["said"]) if line.startswith("user: ")), "")
+        cells = [said.removeprefix("user: "), _words(one["wanted"]), _words(one["got"])]
+        label = (NAMES | OTHER_NAMES)[one["set"]]
+        rows.append([label, *(cell.replace("|", "\\|") for cell in cells)])
+    return rows
+
+
+def _words(answer: Any) -> str:
+    """An answer as one reads it: what is said, or calls as in a programming language."""
+    if answer is None:
+        return "something malformed"
+    if isinstance(answer, str):
+        return f"“{answer}”"
+    calls = (
+        f"{name}({', '.join(f'{key}: {value}' for key, value in given.items())})"
+        for name, given in answer
+    )
+    return f"`{'; '.join(calls)}`"
