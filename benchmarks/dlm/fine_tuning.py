@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.fine_tuning", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of training")
+    parser.add_argument("--minutes", type=float, default=6.0, help="of training")
     parser.add_argument("--count", type=int, default=300, help="dialogues of the rest")
     parser.add_argument("--lines", type=int, default=160, help="dialogues that teach")
     parser.add_argument("--set", action="append", default=[], help="an option of the training")
