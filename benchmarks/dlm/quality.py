@@ -40,9 +40,11 @@ def measure(engine: Engine, plan: Plan, draws: int = 0) -> dict[str, Any]:
 
 def first_failures(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The first failure of each set, in the order of the sets, without the tools it was offered."""
-    first = {f["set"]: f for f in reversed(failures) if f["set"] not in UNQUOTED}
-    order = dict.fromkeys(f["set"] for f in failures if f["set"] in first)
-    return [{k: v for k, v in first[name].items() if k != "tools"} for name in order]
+    first: dict[str, dict[str, Any]] = {}
+    for failure in failures:
+        if failure["set"] not in UNQUOTED:
+            first.setdefault(failure["set"], failure)
+    return [{k: v for k, v in failure.items() if k != "tools"} for failure in first.values()]
 
 
 def over_draws(plan: Plan, ask: Ask, seeds: Iterable[int]) -> dict[str, dict[str, Any]]:
