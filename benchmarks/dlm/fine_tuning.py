@@ -92,7 +92,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.fine_tuning", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--minutes", type=float, help="of training; as configured")
     parser.add_argument("--count", type=int, default=300, help="dialogues of the rest")
     parser.add_argument("--lines", type=int, default=160, help="dialogues that teach")
     parser.add_argument("--set", action="append", default=[], help="an option of the training")
@@ -106,8 +105,6 @@ def main() -> None:
         text = "".join(json.dumps(line) + "\n" for line in lines(options.lines, "train"))
         data.write_text(text, encoding="utf-8")
         command = ["--init", options.checkpoint, "--data", data, "--out", out]
-        if options.minutes is not None:
-            command += ["--set", f"total_minutes = {options.minutes}"]
         command += ["--corpora", options.corpora] if options.corpora else []
         command += itertools.chain(*(("--set", change) for change in options.set))
         # An engine takes few threads for everything in this process; training wants all cores.
@@ -116,7 +113,6 @@ def main() -> None:
         train([str(word) for word in command])
         told["training_s"] = round(time.monotonic() - start)
         told["run"] = json.loads((out / "run.json").read_text(encoding="utf-8"))
-        told["minutes"] = told["run"]["config"]["total_minutes"]
         told["after"] = judged(out, options.corpora, options.count)
     for when in ("before", "after"):
         print(when, told[when])

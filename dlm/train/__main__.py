@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
     told = {"config": asdict(run.config), "machine": machine(), "data": told}
     with Stopping(run) as stopping:
         try:
-            with Progress(config.total_minutes, options.minutes) as progress:
+            with Progress(run.config, options.minutes) as progress:
 
                 def report(row: Report) -> None:
                     append_json(options.out / "log.jsonl", row)
@@ -81,10 +81,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _ending(run: Run, words: Sequence[str]) -> str:
     """Where the run is now, and how to go on where it is not over."""
-    total = run.config.total_minutes
-    where = f"step {run.step}, {run.elapsed_s / 60:.1f} of {total:g} minutes, in {run.directory}"
+    minutes, steps = run.config.total_minutes, run.config.total_steps
+    reached = "total_steps" if steps and run.step >= steps else "total_minutes"
+    where = f"step {run.step}, {run.elapsed_s / 60:.1f} of {minutes:g} minutes, in {run.directory}"
     if run.share >= 1.0:
-        return f"done: {where}; it goes on with a larger total_minutes"
+        return f"done: {where}; it goes on with a larger {reached}"
     return f"saved: {where}; go on with: python -m dlm.train {shlex.join(words)}"
 
 

@@ -36,7 +36,10 @@ class TrainConfig:
     """A run.
 
     Attributes:
-        total_minutes: Training time over all invocations; the schedule is a function of its share.
+        total_minutes: Training time over all invocations; the schedule follows the share gone by.
+        total_steps: Bound on the optimiser's steps; the schedule follows whichever of the two is
+            nearer. What a recipe does to the weights depends on its steps, and a fast machine makes
+            more of them in the same time; 0 leaves the minutes alone.
         ar_share: Share of the time spent on next-token prediction alone, before the joint phase.
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
         tokens_per_step: Clean tokens in a batch, padding included.
@@ -79,6 +82,7 @@ class TrainConfig:
     head_dim: int = 64
     block_size: int = 16
     total_minutes: float = 60.0
+    total_steps: int = 0
     ar_share: float = 0.6
     cooldown_share: float = 0.25
     warmup_steps: int = 100
@@ -126,7 +130,7 @@ class TrainConfig:
         for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
-        for name in ("seed", "threads"):
+        for name in ("seed", "threads", "total_steps"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected >= 0")
         # A misspelling would train in float32 and tell nobody.
@@ -173,8 +177,13 @@ class TrainConfig:
         sizes = {name: getattr(model, name) for name in _SIZES}
         return replace(self, **sizes)
 
+    def share(self, elapsed_s: float, step: int) -> float:
+        """Share of the run that lies behind it, at most 1: of its time, or of its steps if more."""
+        steps = step / self.total_steps if self.total_steps else 0.0
+        return min(1.0, max(elapsed_s / (60 * self.total_minutes), steps))
+
     def rate_at(self, step: int, share: float) -> float:
-        """Learning rate at a step and a share of the total time: warm up, hold, fall linearly."""
+        """Learning rate at a step and a share of the run: warm up, hold, fall linearly."""
         warm = min(1.0, (step + 1) / max(1, self.warmup_steps))
         left = (1.0 - share) / max(self.cooldown_share, 1e-9)
         return self.learning_rate * warm * max(0.01, min(1.0, left))

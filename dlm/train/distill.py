@@ -128,7 +128,7 @@ def distill(
     run = Run(config, out, model)
     run.resume()
     heldout = [[data.heldout[i]] for i in range(len(data.heldout))]
-    with Stopping(run) as stopping, Progress(config.total_minutes, minutes) as progress:
+    with Stopping(run) as stopping, Progress(config, minutes) as progress:
 
         def report(row: Report) -> None:
             append_json(out / "log.jsonl", row)

@@ -1,4 +1,4 @@
-"""The training loop: bounded by minutes, resumable, told apart by the share of time gone by."""
+"""The training loop: bounded by minutes or steps, resumable, scheduled by the share gone by."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class Run:
 
     @property
     def share(self) -> float:
-        """Share of the total time gone by, at most 1."""
-        return min(1.0, self.elapsed_s / (60 * self.config.total_minutes))
+        """Share of the run that is over, at most 1."""
+        return self.config.share(self.elapsed_s, self.step)
 
     @property
     def phase(self) -> str:
@@ -187,7 +187,9 @@ class Run:
         heldout: Sequence[list[Encoded]] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Train until the minutes, this invocation's or all, or the data are over, or `stop`; save.
+        """Train until the minutes, this invocation's or all, the steps or the data are over; save.
+
+        `stop` ends it before.
 
         Args:
             data: Batches of dialogues from `place` on.

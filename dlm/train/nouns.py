@@ -219,6 +219,11 @@ tilt toast transport trim tune turn_around twist unload unlock unpack unwrap val
 ventilate verify wake warm wash water wax weigh whiten widen wind wipe wrap
 """
 
+_SHORT = 0.3
+"""Share of compounds that are called by their last word as well."""
+_OTHER = 0.25
+"""Share of things that have another's name besides, as synonyms have for who does not know them."""
+
 ANY = "any"
 """The group of deeds: what can be done with things of whatever kind."""
 
@@ -246,15 +251,23 @@ def deeds() -> tuple[str, ...]:
 def thing(rng: Random, group: str, split: str) -> tuple[str, ...]:
     """All names of a random thing: of the tables, of the lists here, a compound, or a made-up word.
 
-    In the held-out split a thing is one that the tables keep unseen.
+    In the held-out split a thing is one that the tables keep unseen. In training many have a
+    second name that no table knows: the name and the description must be read to know that they
+    are the same, and that "bedtime" is no part of a story's title.
     """
     roll = rng.random()
     if split == "heldout" or (group != ANY and roll < 0.3):
         return rng.choice(_tables(group, split))
     head = rng.choice(heads(group))
+    names = [head if roll < 0.5 else f"{rng.choice(modifiers())}_{head}"]
     if roll > 0.9:
-        return (pseudo_word(rng) if roll > 0.95 else f"{pseudo_word(rng)}_{head}",)
-    return (head,) if roll < 0.5 else (f"{rng.choice(modifiers())}_{head}",)
+        names = [pseudo_word(rng) if roll > 0.95 else f"{pseudo_word(rng)}_{head}"]
+    second = rng.random()
+    if second < _SHORT and names[0].endswith(f"_{head}"):
+        names.append(head)
+    elif second < _SHORT + _OTHER:
+        names.append(rng.choice(heads(group)))
+    return tuple(dict.fromkeys(names))
 
 
 @cache

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import IO, Any, Self
 
+from dlm.train.config import TrainConfig
+
 Report = dict[str, float | str]
 
 
@@ -14,13 +16,13 @@ class Progress:
     """Shows reports of the loop; a context.
 
     Args:
-        total_minutes: Of the whole run.
+        config: Of the run.
         minutes: Bound of this invocation.
         out: A terminal gets the live line.
     """
 
-    def __init__(self, total_minutes: float, minutes: float, out: IO[str] = sys.stdout) -> None:
-        self._total_minutes = total_minutes
+    def __init__(self, config: TrainConfig, minutes: float, out: IO[str] = sys.stdout) -> None:
+        self._config = config
         self._minutes = minutes
         self._out = out
         self._began = time.monotonic()
@@ -56,9 +58,12 @@ class Progress:
 
     def line(self, row: Report) -> str:
         """A report in one line, with the minutes that are left of this invocation."""
-        done = float(row["minutes"])
+        config, done = self._config, float(row["minutes"])
         spent = (time.monotonic() - self._began) / 60
-        left = max(0.0, min(self._total_minutes - done, self._minutes - spent))
+        share = config.share(60 * done, int(row["step"]))
+        whole = done / share if share else config.total_minutes
+        left = max(0.0, min(whole - done, self._minutes - spent))
+        step = f"{row['step']} of {config.total_steps}" if config.total_steps else row["step"]
         losses = (
             f"{name.replace('_', ' ')} {value:.3f}"
             for name, value in row.items()
@@ -68,6 +73,6 @@ class Progress:
         if "utilisation" in row:
             speed += f" ({float(row['utilisation']):.0%} of peak)"
         return (
-            f"{row['phase']} step {row['step']} · {done:.1f} of {self._total_minutes:g} min · "
+            f"{row['phase']} step {step} · {done:.1f} of {config.total_minutes:g} min · "
             f"{left:.1f} min left · {speed} · {' · '.join(losses)}"
         )

@@ -69,6 +69,7 @@ def test_a_run_takes_the_shape_of_a_model() -> None:
         ("device = 0", "device: got 0, expected a text"),
         ("threads = -1", "threads: got -1, expected >= 0"),
         ("replay 0.5", "run.toml: Expected '='"),
+        ("total_steps = -1", "total_steps: got -1, expected >= 0"),
         ("seed = -1", "seed: got -1, expected >= 0"),
         ("attention = 'flash'", "attention: got 'flash', expected 'sdpa' or 'flex'"),
         ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off', 'bfloat16' or 'auto'"),

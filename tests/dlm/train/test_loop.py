@@ -256,6 +256,23 @@ def test_a_run_that_is_over_trains_no_more(tmp_path: Path) -> None:
     assert run.step == steps
 
 
+def test_steps_bound_a_run_and_its_schedule_on_any_machine(tmp_path: Path) -> None:
+    run = Run(config(total_steps=2 * LOG_STEPS, cooldown_share=1.0), tmp_path)
+    rates = []
+    data_of_a_run = data(100_000)
+
+    def watched() -> Iterator[Placed]:
+        for batch in data_of_a_run:
+            rates.append(run.config.rate_at(run.step, run.share))
+            yield batch
+
+    run.train(watched(), minutes=5, report=quiet)
+    assert (run.step, run.share) == (2 * LOG_STEPS, 1.0)
+    assert rates[LOG_STEPS] == pytest.approx(0.5 * run.config.learning_rate)
+    run.train(data(100), minutes=5, report=quiet)
+    assert run.step == 2 * LOG_STEPS
+
+
 def test_a_run_is_saved_while_it_goes_on_and_as_a_checkpoint(tmp_path: Path) -> None:
     run = Run(config(checkpoint_minutes=0.0), tmp_path / "new")
     batches = data(3)

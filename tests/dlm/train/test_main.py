@@ -281,6 +281,9 @@ def test_a_command_ends_with_where_the_run_is(tmp_path: Path) -> None:
         f"done: step 40, 10.0 of 10 minutes, in {tmp_path}/a run; "
         "it goes on with a larger total_minutes"
     )
+    run.config = replace(run.config, total_steps=40)
+    run.elapsed_s = 150.0
+    assert program._ending(run, []).endswith("it goes on with a larger total_steps")
 
 
 @pytest.mark.parametrize("reads", [False, True])
