@@ -31,6 +31,16 @@ def test_things_are_hardly_ever_the_same() -> None:
     assert len(set(drawn)) > 600
 
 
+def test_things_have_second_names_that_only_reading_tells() -> None:
+    rng = Random(5)
+    drawn = [nouns.thing(rng, nouns.ANY, "train") for _ in range(1000)]
+    short = [names for names in drawn if len(names) == 2 and names[0].endswith(f"_{names[1]}")]
+    other = [names for names in drawn if len(names) == 2 and names not in short]
+    assert len(short) > 80 and len(other) > 150
+    assert all(len(set(names)) == len(names) <= 2 for names in drawn)
+    assert len({second for _, second in other}) > 0.8 * len(other)
+
+
 def test_a_relative_shares_the_last_word_alone() -> None:
     rng = Random(4)
     (found,) = nouns.relative(rng, "office_chair")
