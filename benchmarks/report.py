@@ -61,9 +61,11 @@ def commit() -> str:
 
 
 def shipped_checkpoint() -> dict[str, str]:
-    """Directory → the first 12 hexadecimal digits of its weights' SHA-256."""
-    files = sorted((ROOT / "dlm" / "checkpoints").glob("*/model.safetensors"))
-    return {f.parent.name: hashlib.sha256(f.read_bytes()).hexdigest()[:12] for f in files}
+    """Directory → the first 12 hexadecimal digits of the SHA-256 of its weights' files in order."""
+    told: dict[str, Any] = {}
+    for file in sorted((ROOT / "dlm" / "checkpoints").glob("*/model*.safetensors")):
+        told.setdefault(file.parent.name, hashlib.sha256()).update(file.read_bytes())
+    return {name: digest.hexdigest()[:12] for name, digest in told.items()}
 
 
 def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]) -> Path:

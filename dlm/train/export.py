@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dlm.hub import placed
 from dlm.weights import SCALE
 
 Weights = dict[str, Tensor]
@@ -124,6 +125,18 @@ def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: flo
     return {n: torch.lerp(t.float(), theirs[n].float(), share).to(t.dtype) for n, t in ours.items()}
 
 
+def stored(directory: Path) -> Weights:
+    """A checkpoint's weights as they are on disk, in one file or in several.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The index is malformed.
+    """
+    place = placed(directory)
+    files = ["model.safetensors"] if place is None else sorted(set(place.values()))
+    return {n: tensor for f in files for n, tensor in load_file(str(directory / f)).items()}
+
+
 def export(
     run: Path, out: Path, int8: bool, limit: int, blend: tuple[Path, float] | None = None
 ) -> list[Path]:
@@ -143,10 +156,10 @@ def export(
     """
     if out.resolve() == run.resolve():
         raise ValueError(f"{out}: got the run's own directory, expected another")
-    tensors = load_file(str(run / "model.safetensors"))
+    tensors = stored(run)
     if blend:
         other, share = blend
-        tensors = blended(tensors, load_file(str(other / "model.safetensors")), share)
+        tensors = blended(tensors, stored(other), share)
     files = write(quantised(tensors) if int8 else tensors, out, limit)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(run / name, out / name)
@@ -160,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
         SystemExit: What was asked for cannot be done, 2.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.export", description=__doc__)
-    parser.add_argument("run", type=Path, help="directory of a run, or a checkpoint in one file")
+    parser.add_argument("run", type=Path, help="directory of a run, or of a checkpoint")
     parser.add_argument("--out", type=Path, required=True, help="directory of the checkpoint")
     parser.add_argument("--int8", action="store_true", help="matrices in 8 bits")
     parser.add_argument("--shard-mib", type=float, default=SHARD_MIB, help="most in one file")

@@ -36,3 +36,7 @@ def test_the_shipped_weights_are_named_by_their_digest(monkeypatch, tmp_path):
     (tmp_path / "dlm" / "checkpoints" / "small").mkdir(parents=True)
     (tmp_path / "dlm" / "checkpoints" / "small" / "model.safetensors").write_bytes(b"")
     assert report.shipped_checkpoint() == {"small": "e3b0c44298fc"}
+    for number, text in ((2, b"c"), (1, b"ab")):
+        name = f"model-0000{number}-of-00002.safetensors"
+        (tmp_path / "dlm" / "checkpoints" / "small" / name).write_bytes(text)
+    assert report.shipped_checkpoint() == {"small": "ba7816bf8f01"}

@@ -47,6 +47,14 @@ def test_two_runs_are_mixed_by_share(run: Path, tmp_path: Path) -> None:
         assert torch.allclose(weight, 0.75 * whole[name], rtol=0.01)
 
 
+def test_checkpoints_in_several_files_are_read_as_well(run: Path, tmp_path: Path) -> None:
+    assert len(export(run, tmp_path / "cut", int8=False, limit=25_000)) > 2
+    export(tmp_path / "cut", tmp_path / "out", int8=False, limit=10**9, blend=(run, 0.5))
+    whole = load_model(run).state_dict()
+    for name, weight in load_model(tmp_path / "out").state_dict().items():
+        assert torch.equal(weight, whole[name])
+
+
 def test_runs_of_another_shape_are_not_mixed() -> None:
     with pytest.raises(ValueError, match="one shape"):
         blended({"a": torch.ones(2)}, {"a": torch.ones(3)}, 0.5)
