@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from voice import errors
-from voice.errors import ProtocolError, VoiceError
+from voice.errors import ProtocolError, VoiceError, origins
 
 
 def test_every_error_is_a_voice_error() -> None:
@@ -43,3 +43,22 @@ def test_a_protocol_error_carries_code_and_field() -> None:
 def test_a_protocol_error_has_a_code_by_default() -> None:
     error = ProtocolError("bad")
     assert (error.code, error.param) == ("invalid_value", None)
+
+
+def test_the_origins_of_an_error_are_told_without_what_it_quotes() -> None:
+    said = "my number"
+
+    def raised() -> None:
+        try:
+            int(said)
+        except ValueError as error:
+            raise KeyError(said) from error
+
+    group = ExceptionGroup(said, [OSError(said)])
+    with pytest.raises(KeyError) as found:
+        raised()
+    told = origins(ExceptionGroup(said, [found.value, group]))
+    kinds = [line for line in told.splitlines() if line and not line.startswith(" ")]
+    assert kinds == ["KeyError", "ValueError", "OSError"]
+    assert __file__ in told and "in raised" in told
+    assert said not in told

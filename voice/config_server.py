@@ -41,7 +41,7 @@ class ServerConfig(Section):
     other frames, such as pings and pieces of messages, eight for each."""
     max_audio_speed: float = Field(default=4.0, ge=1)
     """Seconds of audio taken per second, on average; a minute of it may come at once, on the
-    telephone ten seconds."""
+    telephone what ten seconds allow."""
     max_responses_per_min: float = Field(default=240.0, gt=0)
     """Replies of all Realtime conversations with one key: one more that a client asks for is
     refused."""

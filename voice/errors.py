@@ -9,6 +9,9 @@
 Bad input from calling code is a plain ``ValueError`` that names what was got and what was expected.
 """
 
+import traceback
+from collections.abc import Iterator
+
 
 class VoiceError(Exception):
     """Base of every error that this package raises on purpose; its text is fit for a user."""
@@ -39,3 +42,24 @@ class DeviceError(VoiceError):
 
 class ModelError(VoiceError):
     """A recogniser, language model or voice could not be loaded or failed while running."""
+
+
+def origins(error: BaseException) -> str:
+    """Kinds of an error, of its causes and of all in a group, with the lines that raised them.
+
+    For the log where nobody foresaw the error: its text may quote the conversation.
+    """
+    return "\n".join(
+        "\n".join((type(one).__name__, *traceback.format_tb(one.__traceback__)))
+        for one in _chain(error)
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        if isinstance(error, BaseExceptionGroup):
+            for one in error.exceptions:
+                yield from _chain(one)
+        else:
+            yield error
+        error = error.__cause__ or error.__context__

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -200,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")
-    parser.add_argument("--minutes", type=float, default=9.0, help="bound of this training")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="bound of this one")
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
     return parser
 

@@ -1,4 +1,4 @@
-"""``python -m dlm.train.grow CHECKPOINT --layers 0,1,1,2,3,3 --out DIR``: a deeper checkpoint.
+"""``python -m dlm.train.grow CHECKPOINT --layers 0,1,1,2 --out DIR``: a deeper checkpoint.
 
 Layers that are named again are copies whose outputs begin at zero, so that the deeper model
 computes what the shallower one did until training changes it.

@@ -130,7 +130,8 @@ async def test_the_end_of_a_conversation_closes_the_connection_after_the_last_wo
 async def test_a_session_that_fails_closes_with_1011(caplog: pytest.LogCaptureFixture) -> None:
     async with line(lambda session: setattr(session, "run_error", KeyError("secret"))) as talk:
         assert await talk.close_code() == 1011
-    assert "failed" in caplog.text
+    assert "failed: KeyError" in caplog.text
+    assert "secret" not in caplog.text
 
 
 async def test_binary_messages_are_not_understood() -> None:

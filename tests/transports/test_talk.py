@@ -87,7 +87,7 @@ def test_a_key_that_no_telephone_has_is_ignored(
     bench.talk.tell(STARTED)
     bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
     bench.after(0)
-    with caplog.at_level("INFO", "voice.transports.talk"):
+    with caplog.at_level("WARNING", "voice.transports.talk"):
         bench.press("!W, !")
         assert bench.talk.unheard_s() is not None
         bench.press("1!#")

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from voice.errors import ProtocolError
+from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
 from voice.security import Meter
 from voice.transports.calls import (
@@ -168,8 +168,8 @@ class Call:
             closing = _Closing(TOO_LARGE if isinstance(error, TooLarge) else POLICY, str(error))
         except* TimeoutError:
             closing = _Closing(POLICY, "the call took too long")
-        except* Exception:
-            _log.exception("a call failed")
+        except* Exception as raised:
+            _log.error("a call failed: %s", origins(raised))
             closing = _Closing(INTERNAL, "internal error")
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):

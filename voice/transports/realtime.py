@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from voice.errors import origins
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
 from voice.realtime.outbox import Outbox, SlowClient
 from voice.realtime.protocol import RealtimeProtocol
@@ -78,8 +79,8 @@ class RealtimeConnection:
             closing = _first(raised)
         except* SlowClient:
             closing = _Closing(POLICY, "the client does not read")
-        except* Exception:
-            _log.exception("session %s failed", self._protocol.session_id)
+        except* Exception as raised:
+            _log.error("session %s failed: %s", self._protocol.session_id, origins(raised))
             closing = _Closing(INTERNAL, "internal error")
         finally:
             self._session.close("connection ended")

@@ -182,7 +182,7 @@ class Talk:
         if key not in KEYS:
             if not self._told_of_key:
                 # What keys a caller pressed is no matter of the log's.
-                _log.info("the line told of a key that no telephone has; such keys are ignored")
+                _log.warning("the line told of a key that no telephone has; such keys are ignored")
             self._told_of_key = True
             return
         if self._keypad.empty:
