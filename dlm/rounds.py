@@ -7,6 +7,7 @@ The engine's thread owns it. It knows nothing of text or of asyncio.
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Protocol
 from dlm.decode import Decoder
 from dlm.forwards import Asides, Runner, Served, Steps, Wish, answer_of, parts_of
 from dlm.scheduler import Waiting, choose
+
+_log = logging.getLogger(__name__)
 
 
 class Job(Protocol):
@@ -151,11 +154,16 @@ class Rounds:
         one.job.fail(error)
 
     def _over(self, one: _Running) -> None:
-        if one in self._running:
-            self._running.remove(one)
+        if one not in self._running:
+            return
+        self._running.remove(one)
+        try:
             if one.steps is not None:
                 one.steps.close()
             self._leave(one.decoder)
+        except Exception as error:
+            # What a request leaves behind for the next one is worth no other request.
+            _log.warning("a request could not be put away: %s", type(error).__name__)
 
 
 def _waiting(one: _Running, wish: Wish) -> Waiting:

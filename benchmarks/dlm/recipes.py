@@ -29,10 +29,11 @@ from dlm.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.model import Transformer
 from dlm.train import packed
-from dlm.train.batches import Place, Recipe, batches, passes
+from dlm.train.batches import HELD_OUT_SEED, Place, Recipe, batches, passes
 from dlm.train.config import TrainConfig
-from dlm.train.loop import HELD_OUT_SEED, Report, Run
+from dlm.train.loop import Run
 from dlm.train.machine import fast_bfloat16, prepare
+from dlm.train.progress import Report
 
 
 def _shape(width: int, layers: int, heads: int, kv_heads: int) -> dict[str, Any]:

@@ -59,9 +59,9 @@ class Scores:
             self.forwards[kind] = (before[0] + forwards, before[1] + tokens)
 
     def paces(self) -> dict[str, float]:
-        """Tokens per forward, by kind."""
+        """Tokens per forward, by kind; an endpoint tells of no forwards, and has none."""
         spent = sorted(self.forwards.items())
-        return {kind: round(tokens / max(1, forwards), 2) for kind, (forwards, tokens) in spent}
+        return {kind: round(tokens / forwards, 2) for kind, (forwards, tokens) in spent if forwards}
 
     def share(self, name: str) -> float:
         """Hits of a score per case; nan where there was none."""
@@ -210,9 +210,10 @@ def _told(case: Case, answer: Answer | None) -> dict[str, Any]:
     got: Any = None
     if answer is not None:
         got = [[c.name, dict(c.arguments)] for c in answer.calls] or answer.content
+    said = [turn for turn in case.turns if turn.role != "system" and turn.content]
     return {
         "kind": str(case.kind),
-        "said": [f"{t.role}: {t.content}" for t in case.turns[1:] if t.content][-4:],
+        "said": [f"{turn.role}: {turn.content}" for turn in said[-4:]],
         "wanted": wanted,
         "got": got,
         "tools": [f"{t.name}({', '.join(t.properties)})" for t in case.tools],

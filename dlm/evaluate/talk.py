@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from dlm.engine import Engine, Finished, Request
+from dlm.engine import Engine, Request
 from dlm.evaluate.scores import Ask, loops
-from dlm.template import Tool, Turn
+from dlm.template import Turn, tools_of
 from dlm.train.corpora import Corpora, rows
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 
@@ -53,23 +53,21 @@ def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]
     """Answer openers with the assistant's tools at hand.
 
     Returns:
-        Shares of empty replies, of loops and of replies that call a tool; words per reply, median
-        and 95th percentile; the share of the most frequent reply.
+        Shares of answers that are empty, go round in circles, or call a tool. Of those that call
+        none: words, median and 95th percentile; the share of the most frequent one.
     """
     answers = [ask(_opening(opener)) for opener, _ in pairs]
-    texts = [a.answer.content if a else "" for a in answers]
-    called = sum(bool(a and a.answer.calls) for a in answers)
+    texts = [a.answer.content if a else "" for a in answers if not (a and a.answer.calls)]
     lengths = sorted(len(t.split()) for t in texts)
-    count = max(1, len(texts))
-    empty = sum(not text and not _calls(a) for text, a in zip(texts, answers, strict=True))
+    count = max(1, len(answers))
     return {
-        "openers": len(texts),
-        "empty": round(empty / count, 4),
+        "openers": len(answers),
+        "empty": round(texts.count("") / count, 4),
         "loops": round(sum(map(loops, texts)) / count, 4),
-        "called": round(called / count, 4),
+        "called": round((len(answers) - len(texts)) / count, 4),
         "words_p50": statistics.median(lengths) if lengths else 0,
         "words_p95": lengths[len(lengths) * 95 // 100] if lengths else 0,
-        "commonest_reply": round(max(Counter(texts).values(), default=0) / count, 4),
+        "commonest_reply": round(max(Counter(texts).values(), default=0) / max(1, len(texts)), 4),
     }
 
 
@@ -84,10 +82,5 @@ def perplexity(pairs: list[tuple[str, str]], engine: Engine) -> float:
 
 
 def _opening(opener: str) -> Request:
-    specs = [TOOLS[name] for name in AGENT_TOOLS["assistant"]]
-    tools = tuple(Tool(s["name"], s["description"], s["parameters"]) for s in specs)
+    tools = tools_of([TOOLS[name] for name in AGENT_TOOLS["assistant"]])
     return Request((Turn("system", INSTRUCTIONS["assistant"]), Turn("user", opener)), tools)
-
-
-def _calls(finished: Finished | None) -> bool:
-    return bool(finished and finished.answer.calls)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import shlex
 import sys
@@ -25,18 +24,26 @@ from dlm.placement import usable_device
 from dlm.template import Encoded, Template
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
-from dlm.train.batches import Placed, Recipe, batches, encode_row, passes, stream
+from dlm.train.batches import (
+    HELD_OUT_SEED,
+    Placed,
+    Recipe,
+    batches,
+    encode_row,
+    held_out_rows,
+    passes,
+    stream,
+)
 from dlm.train.config import TrainConfig
 from dlm.train.examples import read as read_examples
-from dlm.train.loop import HELD_OUT_SEED, Run, append_json
+from dlm.train.loop import Run
 from dlm.train.machine import machine, prepare
-from dlm.train.progress import Progress, Report
+from dlm.train.progress import Progress
+from dlm.train.record import logged, record
 from dlm.train.stopping import Stopping
 from dlm.train.survey import survey
 from dlm.train.vocabulary import learn
 from dlm.weights import load_model
-
-RECORD = "run.json"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -63,16 +70,10 @@ def main(arguments: list[str] | None = None) -> None:
     with Stopping(run) as stopping:
         try:
             with Progress(run.config, options.minutes) as progress:
-
-                def report(row: Report) -> None:
-                    append_json(options.out / "log.jsonl", row)
-                    progress(row)
-
-                run.train(data(run), options.minutes, report, heldout)
-            record = {**told, "step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-            text = json.dumps(record, indent=1) + "\n"
-            (options.out / RECORD).write_text(text, encoding="utf-8")
-        except OSError as error:
+                run.train(data(run), options.minutes, logged(options.out, progress), heldout)
+            far = {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
+            record(options.out, told | far)
+        except (OSError, FloatingPointError) as error:
             parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     print(_ending(run, words), flush=True)
     if stopping.exit_code:
@@ -193,7 +194,8 @@ def write_tokenizer(
     """Put the run's tokenizer into its directory: the checkpoint's, the data's, or a new one.
 
     Raises:
-        ValueError: The run has another tokenizer than its checkpoint, or than its data.
+        ValueError: The run has another tokenizer than its checkpoint, or than its data, or one of
+            more entries than the model will have.
     """
     file = options.out / "tokenizer.json"
     if options.init is not None:
@@ -210,6 +212,9 @@ def write_tokenizer(
         learn(
             options.corpora, config.share_alike, config.vocab_size, config.tokenizer_dialogues
         ).save(options.out)
+    size = Tokenizer.load(options.out).vocab_size
+    if size > config.vocab_size:
+        raise ValueError(f"{file}: {size} entries, more than the vocab_size of {config.vocab_size}")
 
 
 def held_out(
@@ -218,18 +223,18 @@ def held_out(
     """Batches to evaluate on, the same in every invocation; none where the run asks for none."""
     if not config.evaluate_minutes:
         return []
-    rows: Iterator[Encoded]
     if data is not None:
-        rows = iter(data.heldout)
+        rows = list(itertools.islice(data.heldout, config.evaluate_dialogues))
     else:
-        from dlm.train.dialogues import generate
-
-        template = Template(Tokenizer.load(recipe.tokenizer))
-        made = generate(seed=HELD_OUT_SEED, corpora=recipe.corpora, split="heldout")
-        rows = (encode_row(template, row) for row in made)
-    some = itertools.islice(rows, config.evaluate_dialogues)
+        rows = held_out_rows(
+            Template(Tokenizer.load(recipe.tokenizer)),
+            recipe.corpora,
+            recipe.share_alike,
+            config.max_length,
+            config.evaluate_dialogues,
+        )
     rng = np.random.default_rng(HELD_OUT_SEED)
-    return list(batches(some, config.tokens_per_step, config.max_length, rng))
+    return list(batches(rows, config.tokens_per_step, config.max_length, rng))
 
 
 def _shares(examples: Path | None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from dlm.template import Encoded, Template, Turn, tools_of, turn_of
 from dlm.tokenizer import Mark, Tokenizer
 from dlm.train.packed import Dialogues
 
+HELD_OUT_SEED = 7
 POOL_ROWS = 512
 CHUNK_DIALOGUES = 16_384
 CHUNK_SEEDS = 1_000_003
@@ -98,6 +99,33 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     return encoded
 
 
+def held_out_rows(
+    template: Template, corpora: Path | None, share_alike: bool, max_length: int, count: int
+) -> list[Encoded]:
+    """Dialogues that losses are told of, the same for all runs, packed or not.
+
+    There are no readings and no reasons in them, so that losses stay comparable from run to run.
+
+    Args:
+        template: Of the model.
+        corpora: Directory of the text corpora; None for generated dialogues alone.
+        share_alike: Whether corpora under share-alike licences may be used.
+        max_length: Longer ones are left out, tokens.
+        count: How many.
+    """
+    from dlm.train.dialogues import Source
+    from dlm.train.readings import taught
+
+    source = Source.load(corpora, "heldout", share_alike)
+    rows = (encode_row(template, row) for row in taught(source, 0.0, HELD_OUT_SEED))
+    return list(itertools.islice(short(rows, max_length), count))
+
+
+def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
+    """Dialogues of at most so many tokens in which an answer is learned."""
+    return (row for row in rows if len(row.ids) <= max_length and row.answers)
+
+
 def batches(
     rows: Iterable[Encoded], tokens_per_batch: int, max_length: int, rng: np.random.Generator
 ) -> Iterator[list[Encoded]]:
@@ -111,7 +139,7 @@ def batches(
     """
     # Large batches need a larger pool for their rows to be alike.
     size = max(POOL_ROWS, tokens_per_batch // 16)
-    kept = (row for row in rows if len(row.ids) <= max_length and row.answers)
+    kept = short(rows, max_length)
     while pool := list(itertools.islice(kept, size)):
         yield from _cut(pool, tokens_per_batch, rng)
 

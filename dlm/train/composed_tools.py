@@ -108,9 +108,9 @@ def compose(
     shown = rng.choice(thing)
     ref = rng.choice(list(_REFS)) if any("REF" in s for s in action.say) else ""
     kinds = _parameters(rng, action, ref, shown)
-    plural = "s" if action.name == "list" and rng.random() < 0.7 else ""
-    words = _name(rng, action, shown, split)
-    name = styled(words, style) + plural
+    several = action.name == "list" and rng.random() < 0.7
+    words = _name(rng, action, nouns.plural(shown) if several else shown, split)
+    name = styled(words, style)
     # A word that stands in neither name nor description could only be guessed at.
     told = said if shown.replace("_", " ") != said else rng.choice(thing)
     description = _description(rng, rng.choice(action.verbs), told, list(kinds))
@@ -212,9 +212,7 @@ def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
     return told.rstrip(".") + "." + rng.choice(_NEEDS).format(keys=named)
 
 
-def request(
-    tool: Stranger, rng: Random, values: Values, digits: bool, bare: str = ""
-) -> list[Piece]:
+def request(tool: Stranger, rng: Random, values: Values, digits: bool) -> list[Piece]:
     """What a user says for a tool, cut into pieces whose slots are parameters.
 
     Args:
@@ -222,12 +220,11 @@ def request(
         rng: Source of chance.
         values: Where values come from.
         digits: Whether numbers are digits.
-        bare: A parameter to be left out, if the wording allows.
     """
     source = rng.choice(tool.action.say)
     by_kind = {kind: name for name, kind in tool.kinds.items()}
     if tool.ref:
-        known = "ref" in by_kind and by_kind["ref"] != bare and rng.random() < 0.8
+        known = "ref" in by_kind and rng.random() < 0.8
         source = source.replace("REF", rng.choice(_REFS[tool.ref] if known else _NO_REF))
     source = _named(source, tool)
     pieces = [Piece(p.text, p.slot.rstrip("*")) for p in template(source.lstrip("!")).expand(rng)]
@@ -236,7 +233,7 @@ def request(
     used = {p.slot for p in pieces if p.slot}
     extra = [k for k in tool.kinds.values() if k not in used and k not in ("ref", "value")]
     for kind in rng.sample(extra, rng.choice((0, 1, 1, 2, 2, 3)) if len(extra) > 2 else len(extra)):
-        if by_kind[kind] == bare or rng.random() < 0.25 or (kind in _TIMES and used & _TIMES):
+        if rng.random() < 0.25 or (kind in _TIMES and used & _TIMES):
             continue
         used.add(kind)
         phrase = template(rng.choice(ALL_KINDS[kind].said).replace("{}", f"{{{kind}}}"))
@@ -251,7 +248,7 @@ def request(
 
 def _value(tool: Stranger, kind: str, rng: Random, values: Values, digits: bool) -> str:
     if kind == "ref":
-        return values.draw({"code": "code"}.get(tool.ref, tool.ref), rng, digits)
+        return values.draw(tool.ref, rng, digits)
     drawn = ALL_KINDS[kind].value
     return values.draw("noun" if drawn == "salad" else drawn, rng, digits)
 

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import torch
 
 from dlm.engine import Engine, Finished, Request
@@ -30,16 +31,16 @@ from dlm.sources import sources
 from dlm.template import Encoded, Template, Turn, tools_of, turn_of
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
-from dlm.train.batches import Recipe, passes
+from dlm.train.batches import HELD_OUT_SEED, Recipe, batches, passes
 from dlm.train.config import TrainConfig
-from dlm.train.loop import HELD_OUT_SEED, Run, append_json
+from dlm.train.loop import Run
 from dlm.train.machine import machine, prepare
-from dlm.train.progress import Progress, Report
+from dlm.train.progress import Progress
+from dlm.train.record import logged, record
 from dlm.train.stopping import Stopping
 from dlm.weights import load_model
 
 ANSWERS = "answers.npz"
-RECORD = "run.json"
 HELD_OUT_ANSWERS = 100
 
 Case = tuple[Request, Turn]
@@ -61,15 +62,16 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
             yield Request(tuple(turns[:at]), tools, said=sources(turns[:at])), turns[at]
 
 
-def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Request, Finished]]:
-    """The checkpoint's own answers; calls that are not those of the script are left out."""
-    for request, wanted in asked:
-        try:
-            finished = engine.answer(request)
-        except ValueError:
-            continue
-        if finished.reason == "stop" and finished.answer.calls == wanted.calls:
-            yield request, finished
+def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Case, Finished]]:
+    """The checkpoint's own answers, but for malformed ones."""
+    for case in asked:
+        with suppress(ValueError):
+            yield case, engine.answer(case[0])
+
+
+def right(case: Case, finished: Finished) -> bool:
+    """Whether an answer is whole and has the calls of the script."""
+    return finished.reason == "stop" and finished.answer.calls == case[1].calls
 
 
 def encoded(template: Template, request: Request, finished: Finished) -> Encoded:
@@ -80,7 +82,7 @@ def encoded(template: Template, request: Request, finished: Finished) -> Encoded
 
 
 def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
-    """Tokens of all answers over the forwards that they took, prompts included."""
+    """Tokens of all answers, right or wrong, over the forwards that they took, with prompts."""
     tokens = forwards = 0
     for _, finished in answered(engine, asked):
         tokens += finished.usage.answer_tokens
@@ -99,8 +101,8 @@ def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -
     def own(seed: int, split: str, number: int) -> packed.Dialogues:
         rows = generate(seed=seed, corpora=corpora, split=split, share_alike=config.share_alike)
         asked = itertools.islice(cases(rows, seed), number)
-        pairs = answered(engine, asked)
-        made = (encoded(template, request, finished) for request, finished in pairs)
+        kept = ((case, made) for case, made in answered(engine, asked) if right(case, made))
+        made = (encoded(template, request, finished) for (request, _), finished in kept)
         return packed.Dialogues.of(row for row in made if len(row.ids) <= config.max_length)
 
     try:
@@ -128,14 +130,12 @@ def distill(
     recipe = Recipe(out, config.seed, config.tokens_per_step, config.max_length)
     run = Run(config, out, model)
     run.resume()
-    heldout = [[data.heldout[i]] for i in range(len(data.heldout))]
+    rows = (data.heldout[index] for index in range(len(data.heldout)))
+    rng = np.random.default_rng(HELD_OUT_SEED)
+    heldout = list(batches(rows, config.tokens_per_step, config.max_length, rng))
     with Stopping(run) as stopping, Progress(config, minutes) as progress:
-
-        def report(row: Report) -> None:
-            append_json(out / "log.jsonl", row)
-            progress(row)
-
-        run.train(passes(data.train, recipe, run.place), minutes, report, heldout)
+        made = passes(data.train, recipe, run.place)
+        run.train(made, minutes, logged(out, progress), heldout)
     return run, stopping.exit_code
 
 
@@ -158,6 +158,8 @@ def main(arguments: list[str] | None = None) -> None:
         run, stopped = distill(config, options.init, options.out, data, options.minutes)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
+    except FloatingPointError as error:
+        parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped before the first step\n")
     print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}", flush=True)
@@ -168,7 +170,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"saved; go on with: python -m dlm.train.distill {shlex.join(words)}", flush=True)
         raise SystemExit(stopped)
     try:
-        told["tokens_per_forward"] = gained(options)
+        told["tokens_per_forward"] = gained(options, config)
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped while it measured; the run is saved\n")
     record(options.out, told)
@@ -206,25 +208,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def record(out: Path, told: Mapping[str, Any]) -> None:
-    """Write what is known of the run into its directory."""
-    (out / RECORD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-
-
-def gained(options: argparse.Namespace) -> dict[str, float]:
+def gained(options: argparse.Namespace, config: TrainConfig) -> dict[str, float]:
     """Tokens per forward of the checkpoint and of the run's, told and returned."""
     out = {}
     for name, checkpoint in (("before", options.init), ("after", options.out)):
-        out[name] = round(measured(checkpoint, options.corpora), 3)
+        out[name] = round(measured(checkpoint, options.corpora, config.share_alike), 3)
         print(f"{checkpoint}: {out[name]:.2f} tokens per forward", flush=True)
     return out
 
 
-def measured(checkpoint: Path, corpora: Path | None) -> float:
+def measured(checkpoint: Path, corpora: Path | None, share_alike: bool) -> float:
     """Tokens per forward on held-out dialogues that no answer was collected from."""
     from dlm.train.dialogues import generate
 
-    rows = generate(seed=HELD_OUT_SEED + 1, corpora=corpora, split="heldout")
+    rows = generate(
+        seed=HELD_OUT_SEED + 1, corpora=corpora, split="heldout", share_alike=share_alike
+    )
     engine = Engine.load(checkpoint)
     try:
         asked = itertools.islice(cases(rows, HELD_OUT_SEED), HELD_OUT_ANSWERS)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from dlm.weights import SCALE
 Weights = dict[str, Tensor]
 
 MIB = 2**20
+_INDEX = "model.safetensors.index.json"
 SHARD_MIB = 14.0
 """Below the 15 MiB that a file of the repository may have."""
 
@@ -81,24 +83,36 @@ def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Pa
 
     Raises:
         ValueError: A tensor is too large for a file; nothing is replaced then.
+        OSError: A file cannot be written; what lay there before stands.
     """
     # What cannot be written replaces nothing.
     groups = shards(tensors, limit)
     directory.mkdir(parents=True, exist_ok=True)
+    count = len(groups)
+    names = [f"model-{i:05}-of-{count:05}.safetensors" for i in range(1, count + 1)]
+    if count == 1:
+        names = ["model.safetensors"]
+    made: dict[str, Path] = {}
+    try:
+        for name, group in zip(names, groups, strict=True):
+            made[name] = directory / f"{name}.partial"
+            save_file(group, str(made[name]), metadata={"format": "pt"})
+        if count > 1:
+            index = {
+                "metadata": {"total_size": sum(t.nbytes for t in tensors.values())},
+                "weight_map": {key: n for n, g in zip(names, groups, strict=True) for key in g},
+            }
+            made[_INDEX] = directory / f"{_INDEX}.partial"
+            made[_INDEX].write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    except (SafetensorError, OSError) as error:
+        for partial in made.values():
+            partial.unlink(missing_ok=True)
+        raise OSError(f"{directory}: cannot be written: {error}") from error
     for old in directory.glob("model*.safetensors*"):
-        old.unlink()
-    names = ["model.safetensors"]
-    if len(groups) > 1:
-        count = len(groups)
-        names = [f"model-{i:05}-of-{count:05}.safetensors" for i in range(1, count + 1)]
-        index = {
-            "metadata": {"total_size": sum(t.numel() * t.element_size() for t in tensors.values())},
-            "weight_map": {key: n for n, g in zip(names, groups, strict=True) for key in g},
-        }
-        text = json.dumps(index, indent=1) + "\n"
-        (directory / "model.safetensors.index.json").write_text(text, encoding="utf-8")
-    for name, group in zip(names, groups, strict=True):
-        save_file(group, str(directory / name), metadata={"format": "pt"})
+        if old not in made.values():
+            old.unlink()
+    for name, partial in made.items():
+        partial.replace(directory / name)
     return [directory / name for name in names]
 
 
@@ -126,15 +140,22 @@ def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: flo
 
 
 def stored(directory: Path) -> Weights:
-    """A checkpoint's weights as they are on disk, in one file or in several.
+    """A checkpoint's weights, in one file or in several; those in 8 bits are float32 again.
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The index is malformed.
+        ValueError: The index is malformed, or a file is damaged.
     """
     place = placed(directory)
     files = ["model.safetensors"] if place is None else sorted(set(place.values()))
-    return {n: tensor for f in files for n, tensor in load_file(str(directory / f)).items()}
+    found: Weights = {}
+    for file in files:
+        try:
+            found |= load_file(str(directory / file))
+        except SafetensorError as error:
+            raise ValueError(f"{directory / file}: {error}") from error
+    scales = {name: found.pop(name + SCALE) for name in list(found) if name + SCALE in found}
+    return {n: t.float() * scales[n] if n in scales else t for n, t in found.items()}
 
 
 def export(
@@ -150,9 +171,9 @@ def export(
         blend: Another run of the same model, and its share of the weights.
 
     Raises:
-        FileNotFoundError: A run has saved nothing yet.
-        ValueError: A tensor is too large for a file, the other run is of another shape, or the
-            checkpoint would be written over the run.
+        OSError: A run has saved nothing yet, or a file cannot be written.
+        ValueError: A tensor is too large for a file, the other run is of another shape or damaged,
+            or the checkpoint would be written over the run.
     """
     if out.resolve() == run.resolve():
         raise ValueError(f"{out}: got the run's own directory, expected another")
@@ -160,7 +181,8 @@ def export(
     if blend:
         other, share = blend
         tensors = blended(tensors, stored(other), share)
-    files = write(quantised(tensors) if int8 else tensors, out, limit)
+    plain = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
+    files = write(quantised(tensors) if int8 else plain, out, limit)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(run / name, out / name)
     return files

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,18 +19,16 @@ from dlm.model import Transformer
 from dlm.template import Encoded
 from dlm.train.anchor import Anchor
 from dlm.train.average import Average
-from dlm.train.batches import Place, Placed, ahead
+from dlm.train.batches import HELD_OUT_SEED, Place, Placed, ahead
 from dlm.train.config import TrainConfig
 from dlm.train.machine import fast_bfloat16
 from dlm.train.objective import Copies, Rows, ar_step, collate, joint_step, noisy_copies
+from dlm.train.progress import Report
 from dlm.weights import save_model
 
 LOG_STEPS = 20
 STATE = "state.pt"
 AHEAD = 4
-HELD_OUT_SEED = 7
-
-Report = dict[str, float | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +206,7 @@ class Run:
         batch = next(batches, None)
         began = last_save = last_look = clock()
         start_s = self.elapsed_s
+        often_s = self.config.evaluate_minutes * 60
         meter = Meter(self.config, self.model)
         while batch and clock() - began < minutes * 60 and self.share < 1.0 and not self.stopped:
             meter.add(self._step(batch), batch, self.phase)
@@ -217,14 +215,16 @@ class Run:
             if self.step % LOG_STEPS == 0:
                 row: Report = {"step": self.step, "minutes": round(self.elapsed_s / 60, 2)}
                 row |= {"phase": self.phase, **meter.read()}
-                if heldout and now - last_look >= self.config.evaluate_minutes * 60:
+                if heldout and 0 < often_s <= now - last_look:
                     row |= self.evaluate(heldout)
                     last_look = now
                 report(row)
             if now - last_save > self.config.checkpoint_minutes * 60:
+                meter.check()
                 self.save()
                 last_save = now
             batch = None if self.stopped else next(batches, None)
+        meter.check()
         self.save()
 
     def _batches(self, data: Iterator[Placed]) -> Iterator[Batch]:
@@ -303,6 +303,18 @@ class Meter:
         self._tokens += batch.tokens
         self._positions += batch.positions(phase)
 
+    def check(self) -> dict[str, float]:
+        """Means of the losses since the last report.
+
+        Raises:
+            FloatingPointError: One is not finite.
+        """
+        means = {n: round(float(torch.stack(v).mean()), 4) for n, v in self._seen.items()}
+        for name, mean in means.items():
+            if not np.isfinite(mean):
+                raise FloatingPointError(f"{name}: got {mean}, expected a number")
+        return means
+
     def read(self) -> Report:
         """What was seen since the last time.
 
@@ -313,10 +325,7 @@ class Meter:
         Raises:
             FloatingPointError: A mean is not finite.
         """
-        means = {n: round(float(torch.stack(v).mean()), 4) for n, v in self._seen.items()}
-        for name, mean in means.items():
-            if not np.isfinite(mean):
-                raise FloatingPointError(f"{name}: got {mean}")
+        means = self.check()
         spent_s = time.monotonic() - self._since
         told: Report = {"tokens_per_s": round(self._tokens / spent_s)}
         if self._peak:
@@ -349,9 +358,3 @@ def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Opti
         ),
         torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0),
     ]
-
-
-def append_json(file: Path, row: Report) -> None:
-    """Add a line to a log of JSON lines."""
-    with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(row) + "\n")

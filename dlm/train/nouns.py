@@ -221,8 +221,8 @@ ventilate verify wake warm wash water wax weigh whiten widen wind wipe wrap
 
 _SHORT = 0.3
 """Share of compounds that are called by their last word as well."""
-_OTHER = 0.25
-"""Share of things that have another's name besides, as synonyms have for who does not know them."""
+_OTHER = 0.4
+"""Share of things that have another's name besides, as synonyms are for who does not know them."""
 
 ANY = "any"
 """The group of deeds: what can be done with things of whatever kind."""
@@ -265,7 +265,7 @@ def thing(rng: Random, group: str, split: str) -> tuple[str, ...]:
     second = rng.random()
     if second < _SHORT and names[0].endswith(f"_{head}"):
         names.append(head)
-    elif second < _SHORT + _OTHER:
+    elif second > 1 - _OTHER:
         names.append(rng.choice(heads(group)))
     return tuple(dict.fromkeys(names))
 

@@ -6,16 +6,14 @@ A machine that has the checkout and this file needs neither the corpora nor the 
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 from dlm.template import Encoded, Template
 from dlm.tokenizer import Tokenizer
 from dlm.train import packed
-from dlm.train.batches import encode_row
+from dlm.train.batches import encode_row, held_out_rows, short
 from dlm.train.config import TrainConfig
-from dlm.train.loop import HELD_OUT_SEED
 from dlm.train.machine import machine
 from dlm.train.vocabulary import learn
 
@@ -37,25 +35,21 @@ def pack(
 
     template = Template(tokenizer)
 
-    def encoded(seed: int, split: str) -> Iterator[Encoded]:
-        source = Source.load(corpora, split, config.share_alike)
-        # What is held out is dialogues answered at once: losses stay comparable from run to run.
-        train = split == "train"
-        made = taught(source, config.readings if train else 0.0, seed)
-        thought = reasoned(made, config.reasons if train else 0.0, seed)
-        rows = (encode_row(template, row) for row in thought)
-        return (r for r in rows if r.answers and len(r.ids) <= config.max_length)
-
     def enough() -> Iterator[Encoded]:
+        source = Source.load(corpora, "train", config.share_alike)
+        made = taught(source, config.readings, config.seed)
+        thought = reasoned(made, config.reasons, config.seed)
         count = 0
-        for row in encoded(config.seed, "train"):
+        for row in short((encode_row(template, row) for row in thought), config.max_length):
             yield row
             count += len(row.ids)
             if count >= tokens:
                 return
 
     train = packed.Dialogues.of(enough())
-    heldout = itertools.islice(encoded(HELD_OUT_SEED, "heldout"), config.evaluate_dialogues)
+    heldout = held_out_rows(
+        template, corpora, config.share_alike, config.max_length, config.evaluate_dialogues
+    )
     told = {
         "seed": config.seed,
         "shares": SHARES,

@@ -205,3 +205,25 @@ def test_decoders_are_those_of_jobs_that_have_begun() -> None:
     decoders: Sequence[Decoder] = list(made.decoders)
     assert len(decoders) == 1
     assert decoders[0] not in left
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_request_that_cannot_be_put_away_harms_no_other(
+    cancelled: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(decoder: Decoder | None) -> None:
+        if not seen:
+            seen.append(decoder)
+            raise OSError("no memory for it")
+
+    seen: list[Decoder | None] = []
+    bad, good = Broken(1), Count(2)
+    made = Rounds(Eager(NET), 64, leave)
+    for job in (bad, good):
+        made.join(job, job.begin)
+    if cancelled:
+        bad.cancelled.set()
+    turn(made, 3)
+    assert good.finished and len(made) == 0
+    assert (bad.error is None) == cancelled
+    assert caplog.messages == ["a request could not be put away: OSError"]

@@ -130,3 +130,16 @@ def test_arguments_are_compared_without_what_tools_ignore() -> None:
 
 def test_a_score_without_cases_is_not_a_number() -> None:
     assert math.isnan(score([], lambda _: None).share("call"))
+
+
+def test_what_an_endpoint_does_not_tell_is_left_out() -> None:
+    scores = Scores()
+    scores.spend({"calls": (0, 1200), "replies": (10, 25)})
+    assert scores.paces() == {"replies": 2.5}
+
+
+def test_a_failure_tells_what_was_said_without_the_instructions() -> None:
+    for row in (ROW, ROW | {"system": ""}):
+        scores = score(list(cases([row]))[:1], lambda _: None)
+        said = ["assistant: Hello.", "user: Set a timer for ten minutes."]
+        assert scores.failures[0]["said"] == said

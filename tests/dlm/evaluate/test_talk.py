@@ -39,6 +39,15 @@ def test_what_is_wrong_with_replies_is_counted() -> None:
         assert told[name] == 0.3333, name
 
 
+def test_calls_are_no_replies() -> None:
+    texts = ["One thing.", "One thing.", "Another thing that is longer.", "A third."]
+    answers = iter([RIGHT] * 4 + [Answer(text, ()) for text in texts])
+    pairs = [(str(number), "") for number in range(8)]
+    told = small_talk(pairs, lambda _: finished(next(answers)))
+    assert (told["called"], told["empty"]) == (0.5, 0.0)
+    assert (told["commonest_reply"], told["words_p50"]) == (0.5, 2.0)
+
+
 def test_a_refrain_is_a_loop_and_a_repeated_word_is_not() -> None:
     assert loops("very very very good") is False
     assert loops("it is so and it is so and it is so") is True

@@ -16,6 +16,14 @@ def test_things_of_the_splits_are_apart() -> None:
     assert all(unseen(t.thing[0]) for t in tools("heldout"))
 
 
+def test_names_of_tools_that_list_have_the_plural() -> None:
+    named = {
+        t.name for split in ("train", "heldout") for t in tools(split) if t.action.name == "list"
+    }
+    assert any("ies" in name for name in named)
+    assert not any(name.endswith(("ys", "shs", "chs", "xs", "zs")) for name in named)
+
+
 def test_a_request_holds_what_is_required_and_only_what_is_offered() -> None:
     rng, values = Random(1), Values()
     for tool in tools():

@@ -18,7 +18,7 @@ from dlm.template import Call, Turn
 from dlm.train import packed
 from dlm.train.batches import Place, Recipe, passes
 from dlm.train.config import TrainConfig
-from dlm.train.distill import Case, answered, cases, encoded, main, tokens_per_forward
+from dlm.train.distill import Case, answered, cases, encoded, main, right, tokens_per_forward
 from dlm.train.loop import Run
 from dlm.train.objective import ar_step, collate
 from dlm.train.stopping import SIGNALS
@@ -104,7 +104,7 @@ def test_a_model_distilled_on_its_own_answers_needs_fewer_forwards(
     before, slow = answers(init)
     assert len(before) == len(DIALOGUES)
     engine = Engine.load(init)
-    made = [encoded(template(), r, finished) for r, finished in answered(engine, asked())]
+    made = [encoded(template(), case[0], finished) for case, finished in answered(engine, asked())]
     engine.close()
     assert [len(row.answers) for row in made] == [1] * len(DIALOGUES)
     config = TrainConfig(
@@ -131,15 +131,19 @@ def test_a_model_distilled_on_its_own_answers_needs_fewer_forwards(
     assert fast > 1.3 * slow
 
 
-def test_wrong_calls_and_malformed_answers_are_left_out(init: Path) -> None:
+def test_wrong_calls_and_unfinished_answers_are_not_learned_but_measured(init: Path) -> None:
     engine = Engine.load(init)
     try:
         request, wanted = asked()[2]
         assert wanted.calls
-        assert len(list(answered(engine, [(request, wanted)]))) == 1
-        assert list(answered(engine, [(request, Turn("assistant", "No."))])) == []
         short = Request(request.turns, TOOLS, max_tokens=2)
-        assert list(answered(engine, [(short, Turn("assistant", ""))])) == []
+        others = [(request, Turn("assistant", "No.")), (short, Turn("assistant", ""))]
+        made = list(answered(engine, [(request, wanted), *others]))
+        assert [right(case, finished) for case, finished in made] == [True, False, False]
+        whole = tokens_per_forward(engine, [(request, wanted)])
+        assert tokens_per_forward(engine, others[:1]) == whole
+        impossible = Request((*request.turns, Turn("user", "word " * 9000)), TOOLS)
+        assert list(answered(engine, [(impossible, wanted)])) == []
     finally:
         engine.close()
 

@@ -9,6 +9,7 @@ import torch
 from dlm.train.export import blended, export, main, quantised, shards, write
 from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
+from tests.dlm.train.disk import full_disk
 
 
 @pytest.fixture
@@ -53,6 +54,39 @@ def test_checkpoints_in_several_files_are_read_as_well(run: Path, tmp_path: Path
     whole = load_model(run).state_dict()
     for name, weight in load_model(tmp_path / "out").state_dict().items():
         assert torch.equal(weight, whole[name])
+
+
+def test_eight_bits_are_mixed_as_the_numbers_they_stand_for(run: Path, tmp_path: Path) -> None:
+    small, again = tmp_path / "small", tmp_path / "again"
+    export(run, small, int8=True, limit=10**9)
+    export(small, again, int8=True, limit=10**9)
+    whole = load_model(small).state_dict()
+    for name, weight in load_model(again).state_dict().items():
+        torch.testing.assert_close(weight, whole[name], rtol=0.0, atol=1e-6)
+    for mixed in ((small, again), (run, small)):
+        export(mixed[0], tmp_path / "out", int8=False, limit=10**9, blend=(mixed[1], 0.5))
+        for name, weight in load_model(tmp_path / "out").state_dict().items():
+            bound = 0.02 * whole[name].abs().max()
+            assert (weight - whole[name]).abs().max() <= bound
+    assert size(tmp_path / "out") == size(run)
+
+
+def test_what_lies_there_stands_until_the_new_is_written(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out", int8=False, limit=10**9)
+    before = (tmp_path / "out" / "model.safetensors").read_bytes()
+    with full_disk(20_000), pytest.raises(OSError, match="cannot be written"):
+        write({"a": torch.zeros(100), "b": torch.zeros(10_000)}, tmp_path / "out", 40_000)
+    assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
+    assert not list((tmp_path / "out").glob("*.partial"))
+
+
+def test_a_damaged_file_is_told(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(SystemExit):
+        main([str(run), "--out", str(tmp_path / "out")])
+    assert "model.safetensors: " in capsys.readouterr().err
 
 
 def test_runs_of_another_shape_are_not_mixed() -> None:

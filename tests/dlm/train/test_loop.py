@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import torch
 from dlm.template import Encoded
 from dlm.train.batches import Place, Placed
 from dlm.train.config import TrainConfig
-from dlm.train.loop import LOG_STEPS, Run, append_json, initialised, optimizers
+from dlm.train.loop import LOG_STEPS, Run, initialised, optimizers
 from dlm.weights import load_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
 from tests.dlm.train.disk import full_disk
@@ -168,7 +167,7 @@ def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
 
 
 def test_held_out_losses_are_the_same_for_the_same_weights(tmp_path: Path) -> None:
-    run = Run(config(), tmp_path)
+    run = Run(config(evaluate_minutes=1e-6), tmp_path)
     heldout = [dialogues()[:2], dialogues()[2:]]
     first = run.evaluate(heldout)
     assert set(first) == {"heldout_causal", "heldout_denoising"}
@@ -179,9 +178,10 @@ def test_held_out_losses_are_the_same_for_the_same_weights(tmp_path: Path) -> No
     assert seen[-1]["heldout_causal"] == run.evaluate(heldout)["heldout_causal"]
 
 
-def test_held_out_losses_are_told_only_so_often(tmp_path: Path) -> None:
+@pytest.mark.parametrize("minutes", [0.0, 60.0])
+def test_held_out_losses_are_told_only_so_often(tmp_path: Path, minutes: float) -> None:
     seen: list[dict[str, Any]] = []
-    run = Run(config(evaluate_minutes=60.0), tmp_path)
+    run = Run(config(evaluate_minutes=minutes), tmp_path)
     run.train(data(LOG_STEPS), 5, seen.append, [dialogues()])
     assert "heldout_causal" not in seen[0]
 
@@ -203,6 +203,21 @@ def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path: Path) 
     with pytest.raises(FloatingPointError, match="causal: got nan"):
         run.train(data(LOG_STEPS), 5, quiet)
     assert not (tmp_path / "state.pt").exists()
+
+
+@pytest.mark.parametrize("checkpoint_minutes", [0.0, 60.0])
+def test_a_loss_that_is_no_number_is_found_before_anything_is_saved(
+    tmp_path: Path, checkpoint_minutes: float
+) -> None:
+    run = Run(config(checkpoint_minutes=checkpoint_minutes), tmp_path)
+    run.train(data(3), 5, quiet)
+    good = (tmp_path / "state.pt").read_bytes()
+    with torch.no_grad():
+        run.model.norm.weight.fill_(torch.nan)
+    # Fewer steps than there are between two reports.
+    with pytest.raises(FloatingPointError, match="causal: got nan"):
+        run.train(data(3), 5, quiet)
+    assert (tmp_path / "state.pt").read_bytes() == good
 
 
 def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:
@@ -339,10 +354,3 @@ def test_every_parameter_has_one_optimizer() -> None:
     assert not inside & outside
     assert made.embed_tokens.weight in outside
     assert made.layers[0].mlp.down_proj.weight in inside
-
-
-def test_a_log_is_lines_of_json(tmp_path: Path) -> None:
-    for step in (1, 2):
-        append_json(tmp_path / "log.jsonl", {"step": step, "phase": "ar"})
-    lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [1, 2]

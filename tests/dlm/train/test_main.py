@@ -169,6 +169,16 @@ def test_data_of_another_tokenizer_are_refused(
     assert "packed with another tokenizer" in refused(command, capsys)
 
 
+def test_a_vocabulary_larger_than_the_model_s_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tokenizer().bpe.to_str(pretty=True)
+    write(tmp_path / "data.npz", PackedData(Dialogues.of([]), Dialogues.of([]), text, {}))
+    command = ["--data", str(tmp_path / "data.npz"), "--out", str(tmp_path / "run")]
+    told = refused([*command, "--set", "vocab_size = 300"], capsys)
+    assert "330 entries, more than the vocab_size of 300" in told
+
+
 @pytest.fixture
 def shipped(tmp_path: Path) -> Path:
     save_model(model(), tmp_path / "shipped")
