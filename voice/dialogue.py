@@ -122,6 +122,11 @@ class Dialogue:
         entry = self._entries[at]
         self._entries[at] = replace(entry, message=replace(entry.message, content=content))
 
+    def open(self, item_id: str) -> None:
+        """Add an agent entry that says nothing yet, where there has been none with this id."""
+        if item_id not in self._deleted and self._place(item_id) is None:
+            self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, "")))
+
     def break_off(self, item_id: str, call_item_id: str) -> None:
         """What is said of an entry from here on stands behind a call for the model, and its result.
 

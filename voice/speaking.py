@@ -49,11 +49,16 @@ class Speaking:
         return out
 
     def aside(self, reply: Reply, text: str) -> list[Command]:
-        """Words that sound and are kept nowhere: the model would take them for an answer."""
+        """Words that sound and are kept nowhere: the model would take them for an answer.
+
+        The reply has its place in the dialogue from here on, since the client may tell how much of
+        it was played.
+        """
         options = reply.options
         if not options.speak:
             return []
         segment = reply.aside(text)
+        self._dialogue.open(reply.item_id)
         return [Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)]
 
     def sounds_on(self, reply: Reply) -> None:
