@@ -9,6 +9,7 @@ from voice.security import (
     MAX_EPHEMERAL_KEYS,
     AccessDenied,
     AccessPolicy,
+    Allowances,
     EphemeralKeys,
     Intake,
     Meter,
@@ -166,9 +167,24 @@ def test_the_subprotocol_with_the_key_is_never_selected() -> None:
     assert chosen_subprotocol(["openai-insecure-api-key.x"]) is None
 
 
+def test_a_key_has_one_allowance_however_many_other_keys_there_are() -> None:
+    allowances = Allowances(60.0, lambda: 0.0)
+    held, spent = allowances.of("held"), allowances.of("spent")
+    assert spent.take()
+    del spent
+    for number in range(2 * MAX_EPHEMERAL_KEYS):
+        allowances.of(f"key{number}")
+    assert allowances.of("held") is held
+    assert allowances.of("spent").left == 59.0
+    assert len(allowances._meters) <= MAX_EPHEMERAL_KEYS
+
+
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("localhost", True), ("127.3.2.1", True), ("::1", True), ("0.0.0.0", False), ("x", False)],
+    [
+        *(("localhost", True), ("127.3.2.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
+        *(("0.0.0.0", False), ("::ffff:10.0.0.1", False), ("x", False)),
+    ],
 )
 def test_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected

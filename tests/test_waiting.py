@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.script import TOOLS, Script
-from voice.events import ReplyEnded, ReplyText
+from voice.events import ReplyEnded, ReplyStarted, ReplyText
 from voice.turns import (
     CancelTool,
     Generate,
@@ -118,6 +118,23 @@ def test_a_reply_of_nothing_but_a_bridge_ends_when_it_has_sounded() -> None:
     script.feed(SpeechStarted(2, 32_000))
     assert script.conversation.active_reply is None
     assert script.history() == [("user", "search")]
+
+
+def test_a_reply_of_nothing_but_a_bridge_has_its_place_in_the_dialogue() -> None:
+    """Its sound announced it to the client, which tells how much of it was played."""
+    script = Script()
+    script.user("search and book")
+    script.model("", SEARCH, BOOK)
+    script.feed(ToolSlow(script.last(RunTool).reply_id, "c1"))
+    dialogue = script.conversation.dialogue
+    item_id = script.events(ReplyStarted)[0].item_id
+    assert dialogue.get(item_id).content == ""
+    script.tool(SEARCH, "Found.")
+    script.tool(BOOK, "Booked.")
+    script.model("Found and booked.")
+    assert dialogue.last_id == item_id and dialogue.get(item_id).content == "Found and booked."
+    shown = [message.content or message.tool_calls for message in dialogue.view(24)]
+    assert shown[-1] == "Found and booked." and shown.count("Found and booked.") == 1
 
 
 def test_what_only_reads_is_called_off_by_voice() -> None:

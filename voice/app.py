@@ -217,17 +217,16 @@ class Doors:
                     self._config.server.send_timeout_s,
                     Intake(self._config.server),
                     self._config.server.idle_session_s,
-                ),
-                socket,
+                )
             )
             _log.info("session %s ends", protocol.session_id)
 
-    async def _hold(self, connection: RealtimeConnection, socket: WebSocket) -> None:
+    async def _hold(self, connection: RealtimeConnection) -> None:
         try:
             async with asyncio.timeout(self._config.server.longest_session_s):
                 await connection.run()
         except TimeoutError:
-            await socket.close(POLICY, "the longest session is over")
+            await connection.close(POLICY, "the longest session is over")
 
     async def mint(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from voice.config_server import ServerConfig
 from voice.errors import ConfigError, VoiceError
@@ -267,14 +268,19 @@ class Allowances:
         self._per_min = per_min
         self._clock = clock
         self._meters: dict[str, Meter] = {}
+        # A conversation holds its meter, which must stay the key's for that long.
+        self._held: WeakValueDictionary[str, Meter] = WeakValueDictionary()
 
     def of(self, account: str) -> Meter:
-        """The key's; one that is full again is as good as forgotten."""
+        """The key's; where there are many, one that is full again is as good as forgotten."""
         if account not in self._meters:
             full = [name for name, meter in self._meters.items() if meter.left >= meter.burst]
-            for name in full[: len(self._meters) - MAX_EPHEMERAL_KEYS + 1]:
+            for name in full[: max(0, len(self._meters) - MAX_EPHEMERAL_KEYS + 1)]:
                 del self._meters[name]
-            self._meters[account] = Meter(self._per_min / 60, self._per_min, self._clock)
+            meter = self._held.get(account)
+            if meter is None:
+                meter = Meter(self._per_min / 60, self._per_min, self._clock)
+            self._meters[account] = self._held[account] = meter
         return self._meters[account]
 
 
@@ -322,7 +328,11 @@ def is_loopback(host: str) -> bool:
     """Whether a name or address means this machine alone."""
     if host.lower() == "localhost":
         return True
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+    if not _is_address(host):
+        return False
+    address = ipaddress.ip_address(host)
+    # So a socket for both families names a peer that has an IPv4 address.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _is_address(host: str) -> bool:

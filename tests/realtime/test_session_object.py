@@ -187,3 +187,10 @@ def test_a_transcription_session_shows_its_input_alone() -> None:
     assert shown["object"] == "realtime.transcription_session"
     assert set(shown) == {"type", "object", "id", "audio", "include"}
     assert set(shown["audio"]) == {"input"}
+
+
+def test_null_leaves_defaults_where_the_type_changes_as_well() -> None:
+    changed = {"type": "server_vad", "threshold": None, "silence_duration_ms": 400}
+    session = change_detection(SessionObject(), changed)
+    before = turn_detection(change_detection(SessionObject(), {"type": "server_vad"}))
+    assert turn_detection(session) == before | {"silence_duration_ms": 400}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
+from starlette.types import Message
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -226,3 +227,22 @@ async def test_a_client_that_floods_is_sent_away() -> None:
         for _ in range(11):
             await send(talk.socket, "input_audio_buffer.clear")
         assert await talk.close_code() == 1008
+
+
+async def test_a_close_that_comes_too_late_is_no_failure() -> None:
+    """The server ends a connection of its own accord where frames break the protocol."""
+
+    async def hear() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "websocket.close":
+            raise RuntimeError("Unexpected ASGI message 'websocket.close'")
+
+    scope = {"type": "websocket", "headers": [], "path": "/", "query_string": b""}
+    socket = WebSocket(scope, hear, sent)
+    await socket.accept()
+    session = FakeSession()
+    protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
+    connection = RealtimeConnection(socket, session, protocol, lambda _: None, 1.0)  # type: ignore[arg-type]
+    await connection.close(1000, "")

@@ -140,6 +140,8 @@ def test_old_calls_are_forgotten() -> None:
     for number in range(MAX_CALLS + 10):
         calls.begin(f"CA{number}", calls.ticket(f"CA{number}"))
         calls.ticket(f"CB{number}")
+        # Where no tickets are asked for, this is the first that is heard of a call.
+        calls.hand_over(f"CC{number}", "+15550100")
     assert len(calls._tickets) == len(calls._begun) == MAX_CALLS
 
 

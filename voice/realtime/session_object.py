@@ -256,6 +256,9 @@ def _merge(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
             and value.get("type", before.get("type")) == before.get("type")
         ):
             tree[key] = _merge(before, value)
+        elif isinstance(value, dict) and isinstance(before, dict):
+            # Of another type: nothing of the old one stays, and null leaves its defaults.
+            tree[key] = _merge({}, value)
         else:
             tree[key] = value
     return tree

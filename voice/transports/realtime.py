@@ -84,7 +84,7 @@ class RealtimeConnection:
             closing = _Closing(INTERNAL, "internal error")
         finally:
             self._session.close("connection ended")
-        await self._close(closing)
+        await self.close(closing.code, closing.reason)
 
     async def _converse(self) -> None:
         self._outbox.put(self._protocol.opening())
@@ -138,14 +138,16 @@ class RealtimeConnection:
                 self._tell(event)
             self._outbox.put(self._protocol.receive(text))
 
-    async def _close(self, closing: _Closing) -> None:
+    async def close(self, code: int, reason: str) -> None:
+        """End the connection, if the client has not; raises nothing and waits for nobody long."""
         if self._socket.application_state is not WebSocketState.CONNECTED:
             return
         try:
             # The close frame queues up behind what the client does not read; it may never leave.
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-                await self._socket.close(closing.code, closing.reason)
-        except (TimeoutError, WebSocketDisconnect):
+                await self._socket.close(code, reason)
+        except (TimeoutError, WebSocketDisconnect, RuntimeError):
+            # Starlette raises RuntimeError when the other side has closed it first.
             _log.debug("session %s: the client had gone", self._protocol.session_id)
 
 

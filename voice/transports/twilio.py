@@ -137,6 +137,7 @@ class TwilioCalls:
     def hand_over(self, call_id: str, number: str) -> None:
         """Remember the number that a call goes on to."""
         self._begun[call_id] = number
+        _forget(self._begun)
 
     def after(self, call_id: str) -> str:
         """The number that a call goes on to; empty when it is over. It is told once."""
