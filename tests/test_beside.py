@@ -26,7 +26,7 @@ SILENT = SessionOptions(instructions="Sort.", agent_tools=("set_timer",), speak=
 
 def beside() -> Beside:
     numbers = itertools.count(1)
-    return Beside(lambda prefix: f"{prefix}{next(numbers)}", max_history=24)
+    return Beside(lambda prefix: f"{prefix}{next(numbers)}", max_tool_calls=6, max_history=24)
 
 
 def told(commands: list[Command]) -> list[object]:
@@ -63,10 +63,10 @@ def test_the_clients_tools_are_offered_and_called() -> None:
     (asked,) = replies.ask(reply_id, context())
     assert isinstance(asked, Generate)
     assert asked.prompt.tools == (CLIENT_TOOL,)
-    call = ToolCall("c1", "open_door", {})
-    called, ended = told(replies.feed(ModelAnswered(reply_id, (call,), False, 9, 2)))
-    assert isinstance(called, ReplyToolCall)
-    assert called.client_side
+    calls = tuple(ToolCall(f"c{number}", "open_door", {"number": number}) for number in (1, 2))
+    *called, ended = told(replies.feed(ModelAnswered(reply_id, calls, False, 9, 2)))
+    assert [one.call for one in called if isinstance(one, ReplyToolCall)] == list(calls)
+    assert all(isinstance(one, ReplyToolCall) and one.client_side for one in called)
     assert isinstance(ended, ReplyEnded)
 
 

@@ -9,6 +9,7 @@ from tests.virtual_parts import Answer, Model, call, calling, last_user, parts, 
 from tests.virtual_time import run
 from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
 from voice.llm import Prompt
+from voice.types import Message, Role
 from voice.waiting import ONE_MOMENT, STOPPED
 
 
@@ -136,5 +137,46 @@ def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
             await line.say("goodbye")
             assert (await line.next(SessionEnded)).reason == "ended by the agent"
             assert line.of(ReplyToolResult)
+
+    run(main())
+
+
+@pytest.mark.parametrize("gap_s", [0.62, 0.9])
+def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s: float) -> None:
+    """The same call is not run twice, but what it asks for counts each time."""
+
+    def answer(prompt: Prompt) -> Answer:
+        if results := tool_results(prompt):
+            return f"{results[0]} It was nice to talk to you today."
+        return call("end_conversation")
+
+    async def main() -> None:
+        loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+        async with calling(loaded) as line:
+            line.session.update(silence_ms=500)
+            await line.say("end the call now")
+            await asyncio.sleep(gap_s)
+            await line.say("please hang up")
+            assert (await line.next(SessionEnded)).reason == "ended by the agent"
+
+    run(main())
+
+
+def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return tool_results(prompt)[0] if tool_results(prompt) else call("look_up", topic="tea")
+
+    async def main() -> None:
+        loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+        async with calling(loaded) as line:
+            await line.say("how is the tea", word_ms=400)
+            await asyncio.sleep(0.15)
+            assert virtual_tools.LEDGER == ["look_up tea"]
+            line.session.clear_audio()
+            await asyncio.sleep(600)
+            line.session.add_item("typed", Message(Role.USER, "how is the tea"), None)
+            line.session.create_response()
+            await line.next(ReplyEnded)
+            assert virtual_tools.LEDGER == ["look_up tea"] * 2
 
     run(main())

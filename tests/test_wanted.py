@@ -19,6 +19,7 @@ from voice.turns import (
     ModelSaid,
     RecognitionFailed,
     SessionOptions,
+    Speak,
 )
 from voice.types import EndReason, Message, Role, SpeechStarted, Transcript, TurnEnded
 from voice.wanted import Context, Heeded, Wanted
@@ -39,7 +40,7 @@ class Client:
             return f"{prefix}{next(numbers)}"
 
         self.conversation = Conversation(OPTIONS, {}, ids)
-        self.wanted = Wanted(self.conversation, ids, 24)
+        self.wanted = Wanted(self.conversation, ids, 6, 24)
         self.commands: list[Command] = []
 
     def feed(self, *events: Heeded) -> None:
@@ -183,3 +184,19 @@ def test_an_item_that_was_deleted_in_the_meantime_stays_away() -> None:
     client.feed(ItemHeard("i2", "good day", 0.9, 1.5))
     assert client.asked() == [["hello"]]
     assert "i2" not in [entry.item_id for entry in client.conversation.dialogue]
+
+
+def test_a_cough_over_a_reply_lets_it_go_on_as_it_was_asked_for() -> None:
+    client = Client()
+    client.conversation.options = replace(OPTIONS, turn_detection=True, instructions="Of all.")
+    client.add("i1", "hello")
+    own = replace(OPTIONS, instructions="Of this one.", max_reply_tokens=500)
+    _, commands = client.wanted.begin(own, [Message(Role.USER, "only this")], beside=False)
+    client.commands += commands
+    client.feed(SpeechStarted(1, 100_000), TurnEnded(1, 103_000, 111_000, EndReason.SILENCE))
+    client.feed(heard(""))
+    first, second = client.of(Generate)
+    assert second.prompt.messages == first.prompt.messages
+    assert [message.content for message in second.prompt.messages] == ["Of this one.", "only this"]
+    assert second.prompt.max_tokens == 500
+    assert not client.of(Speak)

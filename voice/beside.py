@@ -23,12 +23,13 @@ class Beside:
 
     Args:
         ids: Makes an id from a prefix, never the same twice.
+        max_tool_calls: In one reply.
         max_history: Messages that the model sees.
     """
 
-    def __init__(self, ids: Callable[[str], str], max_history: int) -> None:
+    def __init__(self, ids: Callable[[str], str], max_tool_calls: int, max_history: int) -> None:
         self._ids = ids
-        self._max_history = max_history
+        self._limits = max_tool_calls, max_history
         self._agents: dict[str, Replying] = {}
 
     def __contains__(self, reply_id: object) -> bool:
@@ -49,7 +50,7 @@ class Beside:
                 f"at most {MOST} at once",
                 "too_many_active_responses",
             )
-        agent = Replying(Dialogue(), {}, self._ids, 1, self._max_history)
+        agent = Replying(Dialogue(), {}, self._ids, *self._limits)
         commands = agent.begin(0, replace(options, agent_tools=()))
         assert agent.current is not None
         reply_id = agent.current.reply_id

@@ -37,6 +37,7 @@ class Errands:
         self._tell = tell
         self._slow_s = slow_s
         self._waiting: dict[str, ToolCall] = {}
+        self._wished: dict[str, str] = {}
 
     async def run(self, reply_id: str, call: ToolCall, key: str) -> None:
         """Run a call until its result is told, and for one that took too long its outcome."""
@@ -48,11 +49,11 @@ class Errands:
                 slow.cancel()
         finally:
             self._waiting.pop(key, None)
-        self._report_wishes()
+        self._report_wish(key)
         self._tell(ToolAnswered(reply_id, result))
         if result.unfinished:
             outcome = await self._toolbox.outcome(call, self._scope, key)
-            self._report_wishes()
+            self._report_wish(key)
             self._tell(ToolFinished(outcome))
 
     def cancel(self, key: str) -> None:
@@ -82,10 +83,16 @@ class Errands:
             await asyncio.sleep(self._slow_s)
             self._tell(ToolSlow(reply_id, call_id))
 
-    def _report_wishes(self) -> None:
-        """What a tool wants to become of the session; said ahead of its result."""
+    def _report_wish(self, key: str) -> None:
+        """What a tool wants to become of the session; said ahead of its result.
+
+        A call that repeats another is not run again, but wants the same: the user may have talked
+        over the goodbye, which takes the first wish back.
+        """
         if self._scope.transfer_to is not None:
-            self._tell(EndRequested("transferred"))
+            self._wished[key] = "transferred"
         elif self._scope.end_requested:
-            self._tell(EndRequested("ended by the agent"))
+            self._wished[key] = "ended by the agent"
         self._scope.end_requested, self._scope.transfer_to = False, None
+        if key in self._wished:
+            self._tell(EndRequested(self._wished[key]))

@@ -71,15 +71,16 @@ class Session:
         def new_id(prefix: str) -> str:
             return f"{prefix}_{unique}_{next(numbers)}"
 
+        most = parts.config.turn.max_tool_calls
         self._conversation = Conversation(
             options,
             {spec.name: spec for spec in specs},
             ids=new_id,
-            max_tool_calls=parts.config.turn.max_tool_calls,
+            max_tool_calls=most,
             max_history=history,
             draft_words=parts.draft_words,
         )
-        self._wanted = Wanted(self._conversation, new_id, history)
+        self._wanted = Wanted(self._conversation, new_id, most, history)
         self._marks = TurnMarks()
         self._ears = Ears(
             parts.recognizer,
@@ -172,7 +173,7 @@ class Session:
     def clear_audio(self) -> None:
         """Drop what has been heard of an unfinished turn."""
         self._ears.clear()
-        self._do(self._conversation.forget_turn())
+        self._forget_turn()
 
     def update(self, **changes: Any) -> None:
         """Change options; who marks the turns from now on hears nothing of an unfinished one.
@@ -187,7 +188,12 @@ class Session:
         self._ears.configure(self.options)
         if options.turn_detection != before.turn_detection:
             # The ears have dropped the turn that was under way; nobody is to wait for its end.
-            self._do(self._conversation.forget_turn())
+            self._forget_turn()
+
+    def _forget_turn(self) -> None:
+        # What its drafts have read would be old news by the next turn.
+        self._hands.drop_drafts()
+        self._do(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
         """Put a message into the dialogue; ``root`` is the front and None the end.

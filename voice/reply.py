@@ -29,6 +29,7 @@ class Reply:
         retries: Malformed answers so far in this round.
         round_at: How long the text was before the first try of this round.
         said: What malformed answers of this round have said, and the next need not say again.
+        wrote: Whether the model has written anything since it was asked last.
         handed_over: Whether the last answer called tools of the client's.
         closed: Whether all that it will say has been said.
         failure: Why the reply failed; empty when it did not.
@@ -51,6 +52,7 @@ class Reply:
     retries: int = 0
     round_at: int = 0
     said: str = ""
+    wrote: bool = False
     handed_over: bool = False
     closed: bool = False
     failure: str = ""
@@ -65,6 +67,7 @@ class Reply:
 
     def push(self, delta: str) -> list[str]:
         """Take text in; returns the speakable pieces that are complete by now."""
+        self.wrote = self.wrote or bool(delta.strip())
         return self._cutter.push(delta)
 
     def flush(self) -> list[str]:

@@ -128,8 +128,8 @@ class Replying:
         self._reply().waits = True
         return [told]
 
-    def ask(self, context: Dialogue | None = None) -> list[Command]:
-        """Ask the model for the reply that was begun; ``context`` goes for the dialogue."""
+    def ask(self, context: Dialogue | None = None, of: Reply | None = None) -> list[Command]:
+        """Ask the model; a context goes for the dialogue, as in the reply that it is ``of``."""
         # Another "bye" over the agent's own takes nothing back.
         said, parting, self._parting = self._dialogue.user_texts(1), self._parting, ""
         if said and is_parting(said[0]):
@@ -138,7 +138,8 @@ class Replying:
         reply.waits = False
         if context is not None:
             reply.context = context
-            reply.before = frozenset(entry.item_id for entry in self._dialogue)
+            known = frozenset(entry.item_id for entry in self._dialogue)
+            reply.before = of.before if of else known
         return [self._generate()]
 
     def answer(self, text: str) -> list[Command]:
@@ -188,16 +189,16 @@ class Replying:
         self._parting, self.ending = self.ending or self._parting, ""
         return out
 
-    def go_on(self, turn_id: int, options: SessionOptions) -> list[Command]:
-        """Say the rest of what was interrupted, since the interruption was none."""
+    def go_on(self, turn_id: int, _: SessionOptions) -> list[Command]:
+        """Say the rest of what was interrupted, as it was asked for: the interruption was none."""
         cut, self._cut = self._cut, None
         if cut is None:
             return []
         self.ending, self._parting = self._parting, ""
         if not cut.closed:
-            return self.start(turn_id, options)
+            return [*self.begin(turn_id, cut.options), *self.ask(cut.context, cut)]
         rest = self._speaking.unheard(cut)
-        return self.say(rest, turn_id, options) if rest.strip() else self.hang_up()
+        return self.say(rest, turn_id, cut.options) if rest.strip() else self.hang_up()
 
     def heard(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
@@ -237,7 +238,7 @@ class Replying:
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if calls:
             return out + self._call(reply, calls)
-        if len(reply.text) == reply.asked_at:
+        if not reply.wrote:
             message = "the model's answer is empty"
             return out + self.model_failed(ModelFailed(reply.reply_id, message, malformed=True))
         return out + self._close(reply)
@@ -350,7 +351,7 @@ class Replying:
 
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
-        reply.asked_at = len(reply.text)
+        reply.asked_at, reply.wrote = len(reply.text), False
         if not reply.retries:
             reply.round_at, reply.said = reply.asked_at, ""
         options = reply.options

@@ -35,6 +35,7 @@ class Wanted:
     Args:
         conversation: Takes what concerns no reply beside it.
         ids: Makes an id from a prefix, never the same twice.
+        max_tool_calls: In one reply.
         max_history: Messages that the model sees.
 
     Attributes:
@@ -42,9 +43,13 @@ class Wanted:
     """
 
     def __init__(
-        self, conversation: Conversation, ids: Callable[[str], str], max_history: int
+        self,
+        conversation: Conversation,
+        ids: Callable[[str], str],
+        max_tool_calls: int,
+        max_history: int,
     ) -> None:
-        self.beside = Beside(ids, max_history)
+        self.beside = Beside(ids, max_tool_calls, max_history)
         self._conversation = conversation
         self._owed: dict[str, Context | None] = {}
         self._unheard: set[str] = set()
