@@ -214,8 +214,8 @@ class Toolbox:
         for name, kind in tool.provided.items():
             given[name] = own[kind] if kind in own else self._provided[kind]
         if inspect.iscoroutinefunction(tool.function):
-            return str(await tool.function(**given))
-        return await self._threads.run(tool.spec.name, lambda: str(tool.function(**given)))
+            return _content(await tool.function(**given))
+        return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
 
     def _named(self, name: str) -> Tool:
         if name in self._tools:
@@ -285,6 +285,11 @@ def _folder(documents_dir: str) -> Path | None:
     if not found:
         raise ConfigError(f"tools.documents_dir: got {documents_dir!r}, which is no folder")
     return folder
+
+
+def _content(value: object) -> str:
+    # What only does something has nothing to tell, and "None" would be read out.
+    return "" if value is None else str(value)
 
 
 def _spoken(call: ToolCall) -> str:
