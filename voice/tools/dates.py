@@ -124,6 +124,7 @@ def moment(text: str, now: datetime, first_hour: int = 1) -> When:
 
 def _normal(text: str) -> str:
     said = digits(text.replace("’", "'"), ordinals=True, fractions=False)
+    said = re.sub(r"(?<=\d)(?=[ap]\.?m\b)", " ", said)
     said = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", said)
     return re.sub(r"\bo'? ?clock\b", "o'clock", said)
 
