@@ -35,6 +35,9 @@ _HOLIDAYS = {
     "independence day": (7, 4), "halloween": (10, 31), "christmas eve": (12, 24),
     "boxing day": (12, 26), "christmas day": (12, 25), "christmas": (12, 25),
 }  # fmt: skip
+_ON_24_HOURS = re.compile(r"(?:oh )?(?:[01]?\d|2[0-4]) ?[0-5]\d hours")
+"""A time of day as on a duty roster: "1930 hours", "oh 730 hours"."""
+
 _PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
 
 
@@ -102,10 +105,12 @@ def moment(text: str, now: datetime, first_hour: int = 1) -> When:
         Unreadable: It is not a moment.
         ToolError: The moment has passed.
     """
-    with contextlib.suppress(Unreadable):
-        # By way of UTC: adding to local time would be wrong by an hour when summer time changes.
-        return When((now.astimezone(UTC) + duration(text)).astimezone(now.tzinfo), time_said=True)
     said = _normal(text)
+    if not _ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
+        with contextlib.suppress(Unreadable):
+            # By way of UTC: adding to local time is wrong by an hour when summer time changes.
+            then = now.astimezone(UTC) + duration(text)
+            return When(then.astimezone(now.tzinfo), time_said=True)
     found, rest = _take_day(said, now)
     clock, part, rest = _take_time(rest)
     if rest or (found is None and clock is None and part is None):
@@ -232,7 +237,8 @@ def _clock(said: str) -> _Clock | None:
     half = None
     if match := re.search(r" ?\b(am|pm)$", said):
         half, said = match[1], said[: match.start()]
-    numbers = _hour_and_minute(re.sub(r" (?:o'clock|hours)$", "", said))
+    certain = half is not None or _ON_24_HOURS.fullmatch(said) is not None
+    numbers = _hour_and_minute(re.sub(r"^oh | (?:o'clock|hours)$", "", said))
     if numbers is None or numbers[0] > 24 or numbers[1] > 59:
         return None
     hour, minute = numbers
@@ -240,7 +246,7 @@ def _clock(said: str) -> _Clock | None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half == "pm" else 0)
-    return _Clock(hour, minute, certain=half is not None or hour > 12 or hour == 0)
+    return _Clock(hour, minute, certain=certain or hour > 12 or hour == 0)
 
 
 def _hour_and_minute(said: str) -> tuple[int, int] | None:
