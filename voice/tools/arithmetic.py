@@ -27,6 +27,7 @@ _CONTEXT = Context(prec=30, traps=[DivisionByZero, InvalidOperation, Overflow])
 _REWRITES: tuple[tuple[str, str], ...] = (
     (r"^(?:what is|what's|how much is|calculate|compute|the result of)\b", ""),
     (r"(?:=|\bequals?|\bis)$", ""),
+    (r"^add ([\d.]+ ?(?:%|percent)) to (.+)$", r"\2 plus \1"),
     (r"^(?:add|the sum of) (.+?) (?:and|to|plus) (.+)$", r"\1 plus \2"),
     (r"^subtract (.+?) from (.+)$", r"\2 minus \1"),
     (r"^(?:multiply|the product of) (.+?) (?:by|and|with) (.+)$", r"\1 times \2"),
@@ -45,7 +46,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?:and )?added to|and then plus", "+"),
     (r"multiplied (?:by|with)", "*"),
     (r"divided (?:by|with)|split (?:by|between)", "/"),
-    (r"(?:percent|%)(?: (?:tip|discount|tax))? (?:of|on)", "pof"),
+    (r"(?:percent|%)(?: (?:tip|discount|(?:sales )?tax))? (?:of|on)", "pof"),
     (r"(?:percent|%)(?: discount)? off(?: of)?", "poff"),
     (r"half of", "0.5 *"),
     (r"(0\.\d+) of", r"\1 *"),
@@ -57,7 +58,7 @@ _TOKENS = {
     "by": "*", "over": "/", "modulo": "mod", "percent": "%",
     "×": "*", "÷": "/", "**": "^",
 }  # fmt: skip
-_IGNORED = {"the", "a", "an", "dollars", "dollar", "euros", "pounds"}
+_IGNORED = {"the", "a", "an", "dollars", "dollar", "euros", "pounds", *"$€£¥₹"}
 _TOKEN = re.compile(rf"{NUMBER}|[a-z]+|\*\*|[-+*/^%()×÷]|\S")
 
 
@@ -98,8 +99,10 @@ def _restated(said: str) -> str:
 
 
 def _tokens(expression: str) -> list[str]:
-    said = re.sub(r"\bto the (second|third) power\b", _digit_power, expression.lower())
-    said = _restated(digits(said))
+    said = re.sub(
+        r"\bto the (second|third)\b(?: power\b|(?! of\b))", _digit_power, expression.lower()
+    )
+    said = re.sub(r" ?% ?", " % ", _restated(digits(said)))
     for pattern, replacement in _WORDS:
         said = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", f" {replacement} ", f"{said} ")
     tokens = (_TOKENS.get(token, token) for token in _TOKEN.findall(said))

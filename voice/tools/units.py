@@ -18,17 +18,18 @@ yard=yard=yards yd|nautical mile=nautical_mile=nautical_miles|light year=light_y
 pound=pound=pounds lb lbs|ounce=ounce=ounces oz|stone=stone=stone stones
 kilogram=kilogram=kilograms kilo kilos kg|gram=gram=grams g|milligram=milligram=milligrams mg
 ton=ton=tons|tonne=metric_ton=tonnes metric_ton metric_tons|liter=liter=liters litre litres l
-milliliter=milliliter=milliliters millilitre millilitres ml|gallon=gallon=gallons
-quart=quart=quarts|pint=pint=pints|cup=cup=cups|fluid ounce=fluid_ounce=fluid_ounces
-tablespoon=tablespoon=tablespoons|teaspoon=teaspoon=teaspoons
-degree Celsius=degC=celsius centigrade degrees_celsius degree_celsius
-degree Fahrenheit=degF=fahrenheit degrees_fahrenheit degree_fahrenheit
-kelvin=kelvin=kelvin kelvins|second=second=seconds|minute=minute=minutes|hour=hour=hours
-day=day=days|week=week=weeks|month=month=months|year=year=years
+milliliter=milliliter=milliliters millilitre millilitres ml|gallon=gallon=gallons gal
+quart=quart=quarts qt|pint=pint=pints pt|cup=cup=cups|fluid ounce=fluid_ounce=fluid_ounces fl_oz
+tablespoon=tablespoon=tablespoons tbsp|teaspoon=teaspoon=teaspoons tsp
+degree Celsius=degC=celsius centigrade degrees_celsius degree_celsius c °c
+degree Fahrenheit=degF=fahrenheit degrees_fahrenheit degree_fahrenheit f °f
+kelvin=kelvin=kelvin kelvins|second=second=seconds sec|minute=minute=minutes min
+hour=hour=hours hr|day=day=days|week=week=weeks|month=month=months|year=year=years
 mile per hour=mile/hour=miles_per_hour mph miles_an_hour
-kilometer per hour=kilometer/hour=kilometers_per_hour kilometres_per_hour kilometers_an_hour
-meter per second=meter/second=meters_per_second|knot=knot=knots|acre=acre=acres
-hectare=hectare=hectares|square foot=foot**2=square_feet
+kilometer per hour=kilometer/hour=kilometers_per_hour kilometres_per_hour kilometers_an_hour \
+km/h kph kmh
+meter per second=meter/second=meters_per_second m/s|knot=knot=knots|acre=acre=acres
+hectare=hectare=hectares|square foot=foot**2=square_feet sq_ft
 square meter=meter**2=square_meters square_metres|square mile=mile**2=square_miles
 square kilometer=kilometer**2=square_kilometers|square inch=inch**2=square_inches
 square yard=yard**2=square_yards|cubic meter=meter**3=cubic_meters|cubic foot=foot**3=cubic_feet
