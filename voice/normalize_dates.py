@@ -35,6 +35,17 @@ _FIRST_YEAR, _LAST_YEAR = 1100, 2099
 _FIRST_OWN_YEAR = 2010
 """From here on a number is said like a year even where nothing shows that it is one."""
 
+_DECADE = r"'?(?:\d\d)?\d0'?s"
+_BEFORE_DECADES = re.compile(
+    r"\b(?:the|lower|low|mid|middle|upper|high|early|late|h(?:is|er)|their|my|our|your)[ -]"
+    rf"(?:{_DECADE}(?:,|,? and|,? or| to| through) )*$",
+    re.I,
+)
+"""Before decades, ages and temperatures: "the late 90s", "in her 30s", "the 60s and 70s"."""
+
+_TIMED = re.compile(r" (?:timer|countdown|delay|timeout|limit|mark|plank|rest|break)(?!\w)", re.I)
+"""Behind seconds, whatever stands before them: "my 30s timer"."""
+
 MONTHS = "Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec"
 """How their names begin."""
 
@@ -147,14 +158,22 @@ def _say_year(match: re.Match[str]) -> str | None:
 
 def _say_decade(match: re.Match[str]) -> str | None:
     century, decade = match["century"], int(match["decade"])
-    if not century and previous_word(match) != "the" and not match.group().startswith("'"):
-        return None  # "30s" is seconds.
+    if not century and not match.group().startswith("'") and _is_seconds(match):
+        return None
     if decade == 0:
         if century and 10 < int(century) < 20:
             return integer(int(century)) + " hundreds"
         return year(int(century + "00")) + "s" if century and century[1] == "0" else None
     said = integer(decade).removesuffix("y") + "ies" if decade > 10 else "tens"
     return f"{integer(int(century))} {said}" if century else said
+
+
+def _is_seconds(match: re.Match[str]) -> bool:
+    """Whether "30s" is no decade."""
+    if _TIMED.match(match.string, match.end()):
+        return True
+    before = match.string[max(0, match.start() - 48) : match.start()]
+    return previous_word(match) != "the" and _BEFORE_DECADES.search(before) is None
 
 
 def _calendar_day(year_number: int, month: int, day: int) -> datetime.date | None:
