@@ -68,6 +68,8 @@ def test_single_forms() -> None:
         ("3.11.2", "three point eleven point two"),
         ("192.168.0.1", "one nine two dot one six eight dot zero dot one"),
         ("it is -3.5", "it is minus three point five"),
+        ("GMT-5, UTC+2", "G M T minus five, U T C plus two"),
+        ("UTC-03:30", "U T C minus three thirty"),
         ("COVID-19", "COVID nineteen"),
     ],
 )

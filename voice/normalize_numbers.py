@@ -197,6 +197,7 @@ FRACTION_RULES: tuple[Rule, ...] = (
 )
 
 NUMBER_RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<=\bGMT|\bUTC)-(?=\d)"), lambda match: "minus"),
     (re.compile(r"\d{1,9}(?:\.\d{1,9}){2,9}(?!\d)"), _say_version),
     (re.compile(r"(?P<above>\d{1,9})/(?P<below>\d{1,9})(?![\d/])"), _say_over),
     (
