@@ -47,6 +47,8 @@ def test_says_what_the_agent_says(text: str, said: str) -> None:
         ("and/or, TCP/IP", "and or, T C P slash I P"),
         ("C#, #7 and #tag", "C sharp, number seven and hashtag tag"),
         ("10² and x^2", "ten squared and x squared"),
+        ("10⁶ and x⁴", "ten to the power of six and x to the power of four"),
+        ("10⁻⁶ and e^-x", "ten to the power of minus six and e to the power of minus x"),
         ("~5 and < 7", "about five and less than seven"),
         ("yes—no – ok - fine (or not)", "yes, no, ok, fine, or not,"),
         ("Well... maybe. Well... Maybe", "Well, maybe. Well. Maybe"),

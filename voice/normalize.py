@@ -23,6 +23,7 @@ _WORD = re.compile(rf"{_LETTER}+(?:['-]{_LETTER}+)*")
 _LOWER_WORD = re.compile(r"[a-z]+(?=[ ,;!?\n]|:(?!/)|$)")
 _DOTS = re.compile(r"\.{2,}(?=\s*(?P<lower>[a-z])?)")
 _POWER = re.compile(r"\^(?P<exponent>[23])(?!\d)")
+_EXPONENT = re.compile(r"\^-?[^\W_]")
 _ENDS_AMOUNT = re.compile(r"[\d%°$€£¥₹]")
 _BEGINS_AMOUNT = re.compile(r"[\d$€£¥₹]")
 _CLOCK = r"(?:[ap]\.?m\.?|\d:\d\d|noon|midnight)"
@@ -230,13 +231,14 @@ class _Reader:
             return _SIGNS_SAID[char]
         if char in "*-":
             times = "times" if char == "*" else "minus"
-            return times if self._is_sum(position) else ""
+            raised = before == "^" and char == "-" and after.isalnum()
+            return times if raised or self._is_sum(position) else ""
         if char == "/":
             return self._say_slash(before, after, position)
         if char == "~":
             return "about" if _BEGINS_AMOUNT.match(self._text[position + 1 :].lstrip()) else ""
         if char == "^":
-            return "to the power of" if after.isalnum() else ""
+            return "to the power of" if _EXPONENT.match(self._text, position) else ""
         if char == "#":
             if before.isalpha():
                 return "sharp"

@@ -26,14 +26,17 @@ _REPLACED = {
     "÷": " divided by ",
     "×": " times ",
     "≈": "~",
-    "²": "^2",
-    "³": "^3",
     "№": "#",
     "•": "\n",
     "。": ". ",
     "、": ", ",
 }
-"""Characters that NFKC leaves alone or would read wrongly ("m²" is not "m2")."""
+"""Characters that NFKC leaves alone or would read wrongly ("2×3" is not "2x3")."""
+
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
+_EXPONENT = re.compile(r"\^-?\d*$")
+_BASE = re.compile(r"(?:[\d)]|(?<![^\W\d_])[^\W\d_]{1,2})$")
+"""What is raised to a power: a number, a bracket, a variable or a unit; words have footnotes."""
 
 _MARKUP = re.compile(
     r"""
@@ -101,11 +104,13 @@ class _Collector:
     def __init__(self) -> None:
         self.chars: list[str] = []
         self.origin: list[int] = []
+        # Behind the last superscript that opened no power; what follows it is none either.
+        self._left = 0
 
     def put(self, text: str, origin: int) -> None:
         """Add plain characters that all came from one place."""
         for char in text:
-            for plain in _plain_forms(char):
+            for plain in self._raised(char) if char in _RAISED else _plain_forms(char):
                 if unicodedata.category(plain).startswith("M"):
                     self._combine(plain, origin)
                 else:
@@ -123,6 +128,17 @@ class _Collector:
                 self._combine(char, index)
             else:
                 self.put(char, index)
+
+    def _raised(self, char: str) -> str:
+        """A superscript as it goes on here: "10⁻⁶" is "10^-6"."""
+        before = "".join(self.chars[-8:])
+        if _EXPONENT.search(before):
+            return _RAISED[char]
+        follows = before[-1:].strip() and self._left != len(self.chars)
+        if follows and (char in "²³" or _BASE.search(before)):
+            return "^" + _RAISED[char]
+        self._left = len(self.chars) + 1
+        return _plain_forms(char)
 
     def _combine(self, mark: str, index: int) -> None:
         """Put an accent on the letter before it; without one it is dropped."""
