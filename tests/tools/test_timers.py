@@ -34,6 +34,13 @@ async def test_a_timer_is_found_by_its_length_and_all_of_them_at_once(call: Call
     assert await call("cancel_timer", name="all timers") == "2 timers cancelled."
 
 
+@pytest.mark.parametrize("name", ["all timers", "all of my timers", "both", "every timer"])
+async def test_all_of_no_timers_are_no_timer_of_that_name(call: Call, name: str) -> None:
+    assert await call("cancel_timer", name=name) == "Error: No timer is running."
+    await call("set_timer", duration="ten minutes")
+    assert await call("cancel_timer", name=name) == "Timer cancelled."
+
+
 async def test_a_timer_that_has_run_out_is_not_running(call: Call, clock: Clock) -> None:
     await call("set_timer", duration="one minute")
     clock.advance(minutes=2)

@@ -14,6 +14,7 @@ from voice.tools.scope import SessionScope
 _LONGEST_TIMER = timedelta(days=7)
 # A reminder for "tomorrow at five" means the afternoon; an alarm for then means the morning.
 _FIRST_REMINDER_HOUR = 7
+_EVERY_ONE = re.compile(r"(?:all|both|every|each)(?: of)?(?: (?:them|the|my|our))?")
 
 
 @tool()
@@ -47,9 +48,11 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
     """Stop a running timer."""
     timers = _running(store, scope)
     label = _bare(name)
+    every_one = _EVERY_ONE.fullmatch(label) is not None
     if not timers:
-        raise ToolError(f"There is no {label} timer." if label else "No timer is running.")
-    if label in ("all", "every", "both", "all of them"):
+        named = label and not every_one
+        raise ToolError(f"There is no {label} timer." if named else "No timer is running.")
+    if every_one:
         chosen = timers
     elif label:
         chosen = _called(label, timers)[-1:]
