@@ -48,6 +48,10 @@ def test_money(text: str, said: str) -> None:
         ("5 m²", "five square meters"),
         ("6'2\"", "six feet two inches"),
         ("5 min.", "five minutes."),
+        (
+            'a 12" pizza, 65" TV, 12" wide.',
+            "a twelve inch pizza, sixty five inch T V, twelve inches wide.",
+        ),
         ("16 GB", "sixteen gigabytes"),
         ("at 5 in the morning", "at five in the morning"),
     ],

@@ -130,6 +130,11 @@ _UNITS = {
 
 _MEASURED = r"(?=[.,;:)]|$| (?:tall|long|wide|high|deep|by|and|x)\b)"
 """What "in" stands before as a unit: "6 ft 2 in the air" has none."""
+_NOUN = re.compile(
+    r" (?!(?:tall|wide|long|high|deep|thick|across|apart|away|above|below|from|off|by|and|or|in|at"
+    r"|of|to|on|for|with|than|per|is|are|was|were|x)\b)[A-Za-z]{2}"
+)
+"""What inches stand before in the singular: a 12" pizza, which is 12" wide."""
 _UNIT = "|".join(re.escape(symbol) for symbol in sorted(_UNITS, key=len, reverse=True))
 
 
@@ -141,7 +146,8 @@ def _unit_name(symbol: str, singular: bool) -> str:
 
 
 def _say_measure(match: re.Match[str]) -> str:
-    name = _unit_name(match["unit"], is_one(match["number"]))
+    before_noun = match["unit"] == '"' and _NOUN.match(match.string, match.end()) is not None
+    name = _unit_name(match["unit"], before_noun or is_one(match["number"]))
     return _signed(match, f"{cardinal(match['number'])} {name}{_per(match)}")
 
 

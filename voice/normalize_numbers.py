@@ -34,6 +34,10 @@ _TOLD_CODE = re.compile(
 )
 """Before four to six digits that are said one by one: "your code is 483920", "Reno, NV 89501"."""
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 100})
+_DATE_CUES = frozenset({"on", "by", "until", "since", "from", "before", "after", "due"})
+_RATED = re.compile(
+    r"\b(?:rat(?:e[sd]?|ings?)|scor(?:e[sd]?|ing)|g[ai]ves? it)\b[^.!?\d]{0,24}$", re.I
+)
 _LAST_WORD = re.compile(r"([^\W\d_]+)[^\w]*$")
 
 
@@ -138,6 +142,19 @@ def _denominator(below: int, above: int) -> str:
     return "halves" if below == 2 else singular + "s"
 
 
+def _say_rating(match: re.Match[str]) -> str | None:
+    above, below = match["above"], match["below"]
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    rated = _RATED.search(before) or match["rating"] is not None or "." in above
+    if not rated and (above != below or previous_word(match) in _DATE_CUES):
+        return None
+    return f"{cardinal(above)} out of {cardinal(below)}"
+
+
+def _say_plan(match: re.Match[str]) -> str:
+    return f"four oh {_DIGITS[int(match['last'])]} {match['letter']}"
+
+
 def _say_over(match: re.Match[str]) -> str:
     return f"{cardinal(match['above'])} over {cardinal(match['below'])}"
 
@@ -179,6 +196,7 @@ _PHONES = (
     r"\+\d{1,3}[ .-]?(?:\(?\d{1,4}\)?[ .-]?){1,4}\d{2,4}(?![\w-])",
     r"(?:1[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?![\w-])",
     r"(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}(?![\w-])",
+    r"(?<![\d.,] )(?:1 )?[2-9]\d\d \d{3} \d{4}(?![\w-]|[.,:]\d| \d)",
     r"\d{3}-\d{4}(?![\w-])",
     r"(?<!\d )\(?0\d{1,4}\)?(?: \d{3,6}){1,3}(?![\w-]|[.,:]\d)",
     r"1-8\d\d(?=-[A-Z])",
@@ -191,12 +209,20 @@ PHONE_RULES: tuple[Rule, ...] = tuple((re.compile(phone), _say_groups) for phone
 FRACTION_RULES: tuple[Rule, ...] = (
     (re.compile(r"(?:24/7|50/50|20/20)(?!\d)"), _say_always),
     (
+        re.compile(
+            r"(?P<above>\d{1,3}(?:\.\d{1,2})?)/(?P<below>5|10|100)(?![\d/]|[.–-]\d| of )"
+            r"(?=(?P<rating> (?:stars?|ratings?|scores?|reviews?)(?!\w))?)"
+        ),
+        _say_rating,
+    ),
+    (
         re.compile(FRACTION),
         say_fraction,
     ),
 )
 
 NUMBER_RULES: tuple[Rule, ...] = (
+    (re.compile(r"40(?P<last>[13])\(?(?P<letter>(?<=[1(])k|(?<=[3(])b)\)?(?!\w)"), _say_plan),
     (re.compile(r"(?<=\bGMT|\bUTC)-(?=\d)"), lambda match: "minus"),
     (re.compile(r"\d{1,9}(?:\.\d{1,9}){2,9}(?!\d)"), _say_version),
     (re.compile(r"(?P<above>\d{1,9})/(?P<below>\d{1,9})(?![\d/])"), _say_over),
