@@ -164,7 +164,7 @@ def test_with_no_tool_at_work_the_model_hears_it() -> None:
     assert script.of(Generate)
 
 
-def told_late() -> Script:
+def told_late(content: str = "Timer set.") -> Script:
     """A tool has taken too long, the agent has said so, and now the tool has done it."""
     script = Script()
     script.user("book")
@@ -175,8 +175,12 @@ def told_late() -> Script:
     script.model("Sorry, it takes long.")
     script.sent()
     script.played()
-    script.feed(ToolFinished(ToolResult("c2", "set_timer", "Timer set.")))
+    script.feed(ToolFinished(ToolResult("c2", "set_timer", content)))
     return script
+
+
+def test_a_late_tool_that_has_nothing_to_tell_is_done() -> None:
+    assert said(told_late(""))[-1] == "Done."
 
 
 def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None:

@@ -23,6 +23,7 @@ from voice.events import (
 )
 from voice.idleness import GOODBYE, Idleness
 from voice.interrupting import Interrupting
+from voice.reply_tools import aloud
 from voice.replying import Replying
 from voice.turns import (
     Announce,
@@ -188,8 +189,7 @@ class Conversation:
                 return self._interrupting.lasted(turn_id, turn) if turn else []
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    told = result.content.removeprefix("Error: ")
-                    self._waiting.append(Announce(told, again=True))
+                    self._waiting.append(Announce(aloud(result.content), again=True))
             case SpeakingStopped():
                 self._agent.speaking_stopped(event)
                 self._keep_missed()

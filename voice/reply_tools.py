@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from voice.dialogue import Dialogue
+from voice.dialogue import DONE, Dialogue
 from voice.events import ReplyToolCall
 from voice.reply import Reply
 from voice.turns import CancelTool, Command, Emit, RunTool
@@ -164,3 +164,8 @@ class ToolCalls:
 def signature(call: ToolCall) -> str:
     """What is called, and with what: the same for calls that are alike."""
     return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"
+
+
+def aloud(content: str) -> str:
+    """A tool's result as it is spoken where the model has no words for it."""
+    return content.removeprefix("Error: ").strip() or DONE

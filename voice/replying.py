@@ -20,7 +20,7 @@ from voice.events import (
 )
 from voice.grounding import is_grounded
 from voice.reply import Reply
-from voice.reply_tools import ToolCalls
+from voice.reply_tools import ToolCalls, aloud
 from voice.speaking import Speaking
 from voice.turns import (
     AudioPlayed,
@@ -374,7 +374,7 @@ class Replying:
         if len(good) == len(pieces):
             return self._speaking.speak(reply, pieces)
         reply.drop_rest()
-        results = "".join(f" {result.removeprefix('Error: ')}" for result in reply.results)
+        results = "".join(f" {aloud(result)}" for result in reply.results)
         instead = self._speaking.speak(reply, [results])
         return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
 
