@@ -117,17 +117,19 @@ def talked_over(told: dict[str, Any]) -> list[list[str]]:
     """What is made of sounds over the agent's speech in whole calls, of turns.json."""
     figures = told["figures"]
     heads = ("stopped it", "silent after p50, p95", "kept to the word")
-    rows = [["said over the agent", "n", *heads]]
+    rows = [["said over the agent", "attempts", "counted", *heads]]
     groups = {"interruption of a reply": figures["barge_in"]}
     for kind, group in {**groups, **figures.get("while_the_agent_speaks", {})}.items():
         if "stopped" in group:
             cells = [_rate(group["stopped"]), _pair(group["silence_ms"])]
             kept = _rate(group["kept_to_the_word"])
-            rows.append([kind, str(group["attempts"]), *cells, kept])
+            counts = (group["attempts"], group["stopped"]["of"])
+            rows.append([kind, *map(str, counts), *cells, kept])
     if "reopened" in figures:
         gone = figures["reopened"]
         cells = ["", _pair(gone["silence_ms"]), f"nothing kept: {_rate(gone['nothing_kept'])}"]
-        rows.append(["the user goes on within 700 ms", str(gone["attempts"]), *cells])
+        counts = (gone["attempts"], gone["nothing_kept"]["of"])
+        rows.append(["the user goes on within 700 ms", *map(str, counts), *cells])
     return rows
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,10 @@ GREETING = (
 """Sounds for more than ten seconds; the recogniser that checks the kept words knows all of it."""
 DECIDED_AFTER_S = 2.5
 """How long after a sound the agent has stopped if it stops at all."""
+IGNORED_AFTER_S = 0.5
+"""An agent that ends its speech after so much talk over it, and took no notice, did not stop."""
+KEPT_WITHIN_S = 5.0
+"""How long the server may take to say what it keeps of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class TalkedOver:
         stopped: Whether the agent was stopped for good.
         held_ms: How long it was held where it went on.
         whole: The text of the reply; empty where the agent was not stopped.
-        kept: What the dialogue keeps of it.
+        kept: What the dialogue keeps of it; None where the server did not say.
         heard: What was heard of it; None where nobody can tell.
     """
 
@@ -64,7 +69,7 @@ class TalkedOver:
     stopped: bool
     held_ms: float = 0.0
     whole: str = ""
-    kept: str = ""
+    kept: str | None = ""
     heard: Heard | None = None
     decided_ms: float | None = None
 
@@ -92,67 +97,88 @@ async def interrupt(
     sound = Sound(second.kind, second.samples, begin)
     async with RealtimeClient.open(url, greet=False) as client:
         client.microphone.say(at_client_rate(first.samples, SAMPLE_RATE_HZ))
-        with suppress(TimeoutError, ConnectionError):
-            return await _talk_over(client, sound, after_s)
-    return None
+        return await _talk_over(client, sound, after_s)
 
 
 async def disturb(url: str, sound: Sound, after_s: float) -> TalkedOver | None:
     """Make a sound while the agent says its greeting to a client that can hold it.
 
     Returns:
-        None when the greeting was over.
+        None when the greeting was over before the agent could notice, or there was none.
     """
     async with RealtimeClient.open(url, holds=True) as client:
-        with suppress(TimeoutError, ConnectionError):
-            return await _talk_over(client, sound, after_s)
-    return None
+        return await _talk_over(client, sound, after_s)
 
 
 async def _talk_over(client: RealtimeClient, sound: Sound, after_s: float) -> TalkedOver | None:
-    created = await client.wait_for("response.created")
-    response_id = created.event["response"]["id"]
-    item_id = await client.until(lambda: item_of(client.events, response_id))
-    audible_s = await client.until(lambda: client.loudspeaker.first_audible_s(item_id))
-    await asyncio.sleep(audible_s + after_s - sound.start / SAMPLE_RATE_HZ - client.clock())
+    try:
+        response_id, item_id, audible_s = await _audible(client)
+    except (TimeoutError, ConnectionError):
+        return None
+    # Of more silence before the sound than there is time for, the end is enough.
+    lead = min(sound.start, int(after_s * SAMPLE_RATE_HZ))
+    samples = sound.samples[sound.start - lead :]
+    await asyncio.sleep(audible_s + after_s - lead / SAMPLE_RATE_HZ - client.clock())
     since = len(client.events)
-    position = client.microphone.say(at_client_rate(sound.samples, SAMPLE_RATE_HZ))
-    spoken_s = client.microphone.time_of(position) + sound.start / SAMPLE_RATE_HZ
-    ends_s = client.microphone.time_of(position) + len(sound.samples) / SAMPLE_RATE_HZ
-    over_s = client.loudspeaker.silent_from_s
-    with suppress(TimeoutError):
+    position = client.microphone.say(at_client_rate(samples, SAMPLE_RATE_HZ))
+    said_s = client.microphone.time_of(position)
+    spoken_s, ends_s = (said_s + at / SAMPLE_RATE_HZ for at in (lead, len(samples)))
+    # From here on whatever fails to come is the agent's failure, and is counted as one.
+    with suppress(TimeoutError, ConnectionError):
         left_s = ends_s + DECIDED_AFTER_S - client.clock()
         await client.wait_for("input_audio_buffer.speech_started", since, left_s)
     events = client.events[since:]
     holds = of_type(events, "quicksilver.hold")
     started = of_type(events, "input_audio_buffer.speech_started")
-    silent_s = [r.at_s for r in (*holds[:1], *started[:1])]
-    if over_s < (min(silent_s) if silent_s else ends_s):
+    noticed_s = min((r.at_s for r in (*holds[:1], *started[:1])), default=math.inf)
+    over_s = _over_s(client, item_id, noticed_s)
+    if over_s < min(noticed_s, spoken_s + IGNORED_AFTER_S):
         return None
+    in_time = noticed_s <= over_s
     committed = of_type(client.events[:since], "input_audio_buffer.committed")
-    decided_ms = 1000 * (spoken_s - committed[-1].at_s) if committed else None
     over = TalkedOver(
         kind=sound.kind,
         after_ms=1000 * (spoken_s - audible_s),
-        silence_ms=1000 * (min(silent_s) - spoken_s) if silent_s else None,
-        stopped=bool(started),
-        decided_ms=decided_ms,
+        silence_ms=1000 * (noticed_s - spoken_s) if in_time else None,
+        stopped=in_time and bool(started),
+        decided_ms=1000 * (spoken_s - committed[-1].at_s) if committed else None,
     )
-    if not started:
+    if not over.stopped:
         return replace(over, held_ms=_held_ms(holds, client.clock()))
     whole, audio = _reply(client, response_id)
     played = sum(len(p.samples) for p in client.loudspeaker.timeline if p.item_id == item_id)
     heard = heard_words(whole, audio, played * SAMPLE_RATE_HZ // RATE_HZ)
-    kept = await _kept(client, item_id, since)
-    return replace(over, whole=whole, kept=kept, heard=heard)
+    return replace(over, whole=whole, kept=await _kept(client, item_id, since), heard=heard)
 
 
-async def _kept(client: RealtimeClient, item_id: str, since: int) -> str:
-    """What the dialogue keeps of a reply that was truncated."""
-    await client.wait_for("conversation.item.truncated", since)
-    asked = len(client.events)
-    await client.send({"type": "conversation.item.retrieve", "item_id": item_id})
-    kept = await client.wait_for("conversation.item.retrieved", asked)
+async def _audible(client: RealtimeClient) -> tuple[str, str, float]:
+    """Response and item of the first reply, and when its first audible sample sounds."""
+    created = await client.wait_for("response.created")
+    response_id = created.event["response"]["id"]
+    item_id = await client.until(lambda: item_of(client.events, response_id))
+    audible_s = await client.until(lambda: client.loudspeaker.first_audible_s(item_id))
+    return response_id, item_id, audible_s
+
+
+def _over_s(client: RealtimeClient, item_id: str, until_s: float) -> float:
+    """When what had come of an item by some moment would have sounded, neither held nor cut."""
+    over_s = -math.inf
+    for received in of_type(client.events, "response.output_audio.delta"):
+        if received.event["item_id"] == item_id and received.at_s <= until_s:
+            samples = samples_from_pcm16(base64.b64decode(received.event["delta"]))
+            over_s = max(over_s, received.at_s) + len(samples) / RATE_HZ
+    return over_s
+
+
+async def _kept(client: RealtimeClient, item_id: str, since: int) -> str | None:
+    """What the dialogue keeps of a reply that was truncated; None when the server does not say."""
+    try:
+        await client.wait_for("conversation.item.truncated", since, KEPT_WITHIN_S)
+        asked = len(client.events)
+        await client.send({"type": "conversation.item.retrieve", "item_id": item_id})
+        kept = await client.wait_for("conversation.item.retrieved", asked, KEPT_WITHIN_S)
+    except (TimeoutError, ConnectionError):
+        return None
     content: list[dict[str, Any]] = kept.event["item"]["content"]
     return "".join(part.get("transcript") or part.get("text") or "" for part in content)
 
@@ -187,20 +213,22 @@ def talkative(agent: str) -> Iterator[str]:
 
 
 def figures(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
-    """Whether the agent stopped, how soon it was silent, and whether it keeps what was heard."""
+    """Whether the agent stopped, how soon it was silent, and whether it keeps what was heard.
+
+    Where the server does not say what it keeps, it keeps something wrong.
+    """
     made = [attempt for attempt in attempts if attempt]
     stopped = [attempt for attempt in made if attempt.stopped]
     silence_ms = [a.silence_ms for a in made if a.silence_ms is not None]
-    known = [(a.heard, a.kept) for a in stopped if a.heard is not None]
+    judged = [a for a in stopped if a.heard is not None or a.kept is None]
+    beginnings = sum(a.kept is not None and a.whole.startswith(a.kept) for a in stopped)
     return {
         "attempts": len(attempts),
         "stopped": share(len(stopped), len(made)),
         "silence_ms": percentiles(silence_ms),
         "held_ms_where_it_went_on": percentiles([a.held_ms for a in made if not a.stopped]),
-        "kept_is_a_beginning": share(
-            sum(a.whole.startswith(a.kept) for a in stopped), len(stopped)
-        ),
-        "kept_to_the_word": share(sum(not heard.off(kept) for heard, kept in known), len(known)),
+        "kept_is_a_beginning": share(beginnings, len(stopped)),
+        "kept_to_the_word": share(sum(_to_the_word(a) for a in judged), len(judged)),
         "kept": [_row(attempt) for attempt in stopped],
     }
 
@@ -218,22 +246,43 @@ def by_kind(attempts: Sequence[tuple[Sound, TalkedOver | None]]) -> dict[str, An
     return told
 
 
-def withdrawn(attempts: Sequence[TalkedOver]) -> dict[str, Any]:
+def withdrawn(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
     """Replies that the user went on before: nothing of them may be kept, heard or not."""
+    made = [attempt for attempt in attempts if attempt]
     return {
         "attempts": len(attempts),
-        "nothing_kept": share(sum(not a.kept for a in attempts), len(attempts)),
-        "silence_ms": percentiles([a.silence_ms for a in attempts if a.silence_ms is not None]),
+        "nothing_kept": share(sum(a.stopped and a.kept == "" for a in made), len(made)),
+        "silence_ms": percentiles([a.silence_ms for a in made if a.silence_ms is not None]),
     }
 
 
+def as_intended(
+    attempts: Sequence[tuple[float, TalkedOver | None]], moments_s: Sequence[float], reopens: bool
+) -> list[TalkedOver | None]:
+    """What came of the interruptions meant for some moments.
+
+    Args:
+        attempts: After how long an interruption was to come, and what came of it.
+        moments_s: Those that are meant.
+        reopens: Whether the user only goes on with the turn at these moments; an interruption that
+            came at another time than that counts for nothing, and stands as None.
+    """
+    meant = [came for after_s, came in attempts if after_s in moments_s]
+    return [came if came and came.reopens == reopens else None for came in meant]
+
+
+def _to_the_word(attempt: TalkedOver) -> bool:
+    heard, kept = attempt.heard, attempt.kept
+    return heard is not None and kept is not None and not heard.off(kept)
+
+
 def _row(attempt: TalkedOver) -> dict[str, Any]:
-    heard = attempt.heard
+    heard, kept = attempt.heard, attempt.kept
     return {
         "kind": attempt.kind,
         "after_ms": round(attempt.after_ms),
         "whole": attempt.whole,
-        "kept": attempt.kept,
-        "words_kept": len(attempt.kept.split()),
+        "kept": kept,
+        "words_kept": None if kept is None else len(kept.split()),
         "words_heard": heard and [heard.least, heard.likely, heard.most],
     }

@@ -60,7 +60,13 @@ from benchmarks.voice.interruptions import (
 )
 from benchmarks.voice.noise import KINDS, SNRS_DB, recorded, with_noise
 from benchmarks.voice.short_words import ShortWord, each_by_another
-from benchmarks.voice.talking_over import TalkedOver, disturb, interrupt, talkative
+from benchmarks.voice.talking_over import (
+    TalkedOver,
+    as_intended,
+    disturb,
+    interrupt,
+    talkative,
+)
 from voice.demo_server import EMBEDDED, as_arguments, serving
 
 PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls")
@@ -107,7 +113,7 @@ class Run:
 
     Attributes:
         said: Of one call at a time, or of `ABREAST`.
-        cut: Interruptions of replies.
+        cut: Interruptions of replies: after how long one was to come, and what came of it.
         disturbed: Sounds made over the greeting, and what came of each.
         drafts: The servers' counts after one call at a time.
         calls: Number of calls at once → what was said in them.
@@ -115,7 +121,7 @@ class Run:
     """
 
     said: list[Said] = field(default_factory=list)
-    cut: list[TalkedOver | None] = field(default_factory=list)
+    cut: list[tuple[float, TalkedOver | None]] = field(default_factory=list)
     disturbed: list[tuple[Sound, TalkedOver | None]] = field(default_factory=list)
     drafts: list[dict[str, float]] = field(default_factory=list)
     calls: dict[int, list[Said]] = field(default_factory=dict)
@@ -195,8 +201,9 @@ async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str])
             with run.timed("barge-in"):
                 for after_s in (REOPENS_S, *INTERRUPTS_S):
                     for first, second in pairwise(lines):
-                        run.cut.append(await interrupt(url, first, second, after_s))
-                        print(f"{first.name[:32]:32} {run.cut[-1]}", flush=True)
+                        came = await interrupt(url, first, second, after_s)
+                        run.cut.append((after_s, came))
+                        print(f"{first.name[:32]:32} {came}", flush=True)
         run.drafts.append(await counted(server.metrics_url))
         if agent == CALLED and "calls" in chosen.parts:
             for calls in chosen.calls:
@@ -266,8 +273,8 @@ async def main() -> None:
         runs[name] = run
     run = next(iter(runs.values()))
     told = {"settings": settings, "checkpoint": checkpoint, **figures(run.said)}
-    told["barge_in"] = talking_over.figures([c for c in run.cut if not (c and c.reopens)])
-    told["reopened"] = talking_over.withdrawn([c for c in run.cut if c and c.reopens])
+    told["barge_in"] = talking_over.figures(as_intended(run.cut, INTERRUPTS_S, reopens=False))
+    told["reopened"] = talking_over.withdrawn(as_intended(run.cut, [REOPENS_S], reopens=True))
     told["while_the_agent_speaks"] = talking_over.by_kind(run.disturbed)
     told["drafting"] = side_by_side(runs)
     print(write(given.name, "benchmarks.voice.turns", told, began))

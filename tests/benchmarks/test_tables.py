@@ -82,14 +82,16 @@ def test_noise_and_sounds_over_the_agent_have_tables() -> None:
     assert noise({"figures": {"noise": {"5 dB": quiet}}})[1:] == [
         ["5 dB", "2", *["50.0% (1 of 2)"] * 4]
     ]
-    group = {"attempts": 2, "stopped": rate, "silence_ms": times, "kept_to_the_word": rate}
-    gone = {"attempts": 2, "nothing_kept": rate, "silence_ms": times}
+    group = {"attempts": 3, "stopped": rate, "silence_ms": times, "kept_to_the_word": rate}
+    gone = {"attempts": 4, "nothing_kept": rate, "silence_ms": times}
     figures = {"barge_in": group, "while_the_agent_speaks": {"hum": group}, "reopened": gone}
     rows = talked_over({"figures": figures})
     assert [row[0] for row in rows[1:]] == [
         "interruption of a reply", "hum", "the user goes on within 700 ms",
     ]  # fmt: skip
-    assert rows[2][1:] == ["2", "50.0% (1 of 2)", "100 ms, 150 ms", "50.0% (1 of 2)"]
+    assert rows[0][1:3] == ["attempts", "counted"]
+    assert rows[2][1:] == ["3", "2", "50.0% (1 of 2)", "100 ms, 150 ms", "50.0% (1 of 2)"]
+    assert rows[3][1:3] == ["4", "2"]
     assert rows[3][-1] == "nothing kept: 50.0% (1 of 2)"
 
 

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import base64
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.asyncio.server import ServerConnection
 
 from benchmarks.voice.bystander import Sound
 from benchmarks.voice.corpus import demo_lines
@@ -8,7 +15,9 @@ from benchmarks.voice.heard_words import Heard
 from benchmarks.voice.talking_over import (
     GREETING,
     TalkedOver,
+    as_intended,
     by_kind,
+    disturb,
     figures,
     interrupt,
     talkative,
@@ -20,6 +29,42 @@ from voice.types import SAMPLE_RATE_HZ
 from voice.virtual_audio import room_tone
 
 LINES = demo_lines("assistant")
+PIECE_S = 0.2
+
+
+@dataclass
+class Greeting(FakeRealtime):
+    """It greets in pieces that come as they are needed, and is silent about some things."""
+
+    pieces: int = 10
+    untold: tuple[str, ...] = ()
+
+    async def _send(self, socket: ServerConnection, kind: str, **fields: Any) -> None:
+        if kind in self.untold:
+            return
+        if kind != "response.output_audio.delta":
+            await super()._send(socket, kind, **fields)
+        if kind == "session.updated":
+            asyncio.get_running_loop().create_task(self._reply(socket, 0))
+        if kind == "response.output_audio.delta":
+            piece = base64.b64encode(tone(PIECE_S).tobytes()).decode()
+            for _ in range(self.pieces):
+                await super()._send(socket, kind, **fields | {"delta": piece})
+                # A piece is always ahead.
+                await asyncio.sleep(0.9 * PIECE_S)
+
+
+def sentence(lead_s: float, seconds: float) -> Sound:
+    """A sound behind some silence."""
+    rate = SAMPLE_RATE_HZ
+    loud = np.tile(np.int16([9000, -9000]), round(seconds * rate / 2))
+    lead = room_tone(lead_s, rate)
+    return Sound("sentence", np.concatenate([lead, loud]), len(lead))
+
+
+async def over_a_greeting(server: Greeting, sound: Sound, after_s: float) -> TalkedOver | None:
+    async with server.running() as url:
+        return await disturb(url, sound, after_s)
 
 
 async def test_an_interruption_is_timed_from_the_first_sound_of_speech() -> None:
@@ -45,6 +90,41 @@ async def test_a_reply_that_was_over_cannot_be_interrupted() -> None:
     server = FakeRealtime(quiet_packets=20, reply=tone(0.1))
     async with server.running() as url:
         assert await interrupt(url, LINES[-1], LINES[0], 0.4) is None
+
+
+@pytest.mark.parametrize("lead_s", [0.0, 1.5])
+async def test_a_reply_lasts_as_long_as_all_that_comes_of_it(lead_s: float) -> None:
+    over = await over_a_greeting(Greeting(pieces=20), sentence(lead_s, 0.5), 0.5)
+    assert over is not None
+    assert over.stopped
+    assert over.silence_ms is not None
+    # Most of so long a silence before the sound is left out.
+    assert 400 < over.after_ms < 1500
+
+
+async def test_who_does_not_say_what_is_kept_has_stopped_and_keeps_something_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.voice.talking_over.KEPT_WITHIN_S", 0.3)
+    server = Greeting(untold=("conversation.item.truncated",))
+    over = await over_a_greeting(server, sentence(0.1, 0.5), 0.3)
+    assert over is not None
+    assert (over.stopped, over.kept) == (True, None)
+    told = figures([over])
+    assert told["kept_is_a_beginning"] == told["kept_to_the_word"]
+    assert told["kept_to_the_word"] == {"count": 0, "of": 1, "rate": 0.0}
+    assert told["kept"][0]["words_kept"] is None
+    assert withdrawn([over])["nothing_kept"]["count"] == 0
+
+
+async def test_an_agent_that_ignores_a_sound_to_its_own_end_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.voice.talking_over.DECIDED_AFTER_S", 0.1)
+    server = Greeting(untold=("input_audio_buffer.speech_started",))
+    over = await over_a_greeting(server, sentence(0.1, 3.0), 0.3)
+    assert over is not None
+    assert (over.stopped, over.silence_ms) == (False, None)
 
 
 def test_an_agent_with_more_to_say_is_the_same_otherwise() -> None:
@@ -90,5 +170,16 @@ def test_sounds_that_do_not_stop_the_agent_are_counted_by_kind() -> None:
 
 
 def test_of_a_reply_begun_too_soon_nothing_may_be_kept() -> None:
-    kept = [TalkedOver("c", 300, 90.0, True, kept=text) for text in ("", "", "It is")]
-    assert withdrawn(kept)["nothing_kept"] == {"count": 2, "of": 3, "rate": 0.6667}
+    kept = [TalkedOver("c", 300, 90.0, True, kept=text) for text in ("", "", "It is", None)]
+    ignored = TalkedOver("c", 300, None, False)
+    told = withdrawn([*kept, ignored, None])
+    assert told["attempts"] == 6
+    assert told["nothing_kept"] == {"count": 2, "of": 5, "rate": 0.4}
+
+
+def test_an_attempt_belongs_to_the_group_that_it_was_meant_for() -> None:
+    soon = TalkedOver("c", 300, 90.0, True, decided_ms=600.0)
+    late = replace(soon, decided_ms=900.0)
+    attempts = [(0.3, soon), (0.3, late), (0.3, None), (1.0, late), (1.7, None), (1.7, soon)]
+    assert as_intended(attempts, [0.3], reopens=True) == [soon, None, None]
+    assert as_intended(attempts, [1.0, 1.7], reopens=False) == [late, None, None]
