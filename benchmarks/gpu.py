@@ -73,15 +73,24 @@ def draw(measured: Path, target: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         print("matplotlib is not installed: --only plot draws elsewhere")
         return
-    plot(json.loads(measured.read_text(encoding="utf-8"))["figures"], target)
+    figures = json.loads(measured.read_text(encoding="utf-8"))["figures"]
+    if not _steps(figures):
+        print(f"{measured} holds no steps: nothing is drawn")
+        return
+    plot(figures, target)
     print(target)
+
+
+def _steps(results: dict[str, Any]) -> list[tuple[list[str], dict[str, float]]]:
+    """Model, number format, context and batch of each step that was measured, and its figures."""
+    return [(key.split("_"), told) for key, told in results.items() if key.count("_") == 3]
 
 
 def plot(results: dict[str, Any], file: Path) -> None:
     """Milliseconds of a step by batch, as measured and at the roofline, a panel for each model.
 
     Args:
-        results: Figures of `benchmarks.dlm.gpu_step`.
+        results: Figures of `benchmarks.dlm.gpu_step`, of one step at least.
         file: To be written, SVG.
     """
     import matplotlib
@@ -89,9 +98,9 @@ def plot(results: dict[str, Any], file: Path) -> None:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    rows = [(key.split("_"), told) for key, told in results.items() if key.count("_") == 3]
+    rows = _steps(results)
     models = list(dict.fromkeys(key[0] for key, _ in rows))
-    figure, panels = pyplot.subplots(1, max(1, len(models)), figsize=(11, 3.6), squeeze=False)
+    figure, panels = pyplot.subplots(1, len(models), figsize=(11, 3.6), squeeze=False)
     for panel, model in zip(panels[0], models, strict=True):
         mine = [(key, told) for key, told in rows if key[0] == model]
         for bits, context in dict.fromkeys((key[1], key[2]) for key, _ in mine):

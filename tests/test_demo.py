@@ -55,6 +55,12 @@ def test_a_turn_is_shown_with_its_waterfall():
     assert lines[-1].endswith("500 ms")
 
 
+def test_the_median_of_two_times_is_between_them():
+    turns = [turn(voice_to_voice_ms=ms) for ms in (900.0, None, 400.0)]
+    assert demo.timing(turns) == "voice to voice: 650 ms median, 900 ms longest"
+    assert demo.timing([turn(voice_to_voice_ms=None)]) == ""
+
+
 def test_what_went_wrong_is_shown():
     nothing = turn(transcript="", tools=(), reply="", status="none", voice_to_voice_ms=None)
     assert shown(TIME, nothing)[:4] == [

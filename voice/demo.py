@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import statistics
 import sys
 import wave
 from collections.abc import Sequence
@@ -99,6 +100,15 @@ def _column(at_ms: float) -> int:
     return round(min(max(at_ms, 0.0), BAR_MS) / BAR_MS * BAR_COLUMNS)
 
 
+def timing(turns: Sequence[Turn]) -> str:
+    """The median and the longest time from voice to voice, in words; "" where no reply sounded."""
+    times_ms = [t.voice_to_voice_ms for t in turns if t.voice_to_voice_ms is not None]
+    if not times_ms:
+        return ""
+    median = statistics.median(times_ms)
+    return f"voice to voice: {median:.0f} ms median, {max(times_ms):.0f} ms longest"
+
+
 def write_wav(file: Path, both: Samples) -> None:
     """Write (T, 2) int16 samples at 24 kHz; directories are made as needed."""
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -127,13 +137,9 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
         turns, both = await converse(server.realtime_url, key, lines, console)
     write_wav(file, both)
     missed = sum(not called(said, turn) for said, turn in zip(lines, turns, strict=True))
-    times_ms = sorted(t.voice_to_voice_ms for t in turns if t.voice_to_voice_ms is not None)
     console.print(f"\n{len(lines) - missed} of {len(lines)} turns called the expected tool")
-    if times_ms:
-        console.print(
-            f"voice to voice: {times_ms[len(times_ms) // 2]:.0f} ms median, "
-            f"{times_ms[-1]:.0f} ms longest"
-        )
+    if told := timing(turns):
+        console.print(told)
     console.print(f"the conversation: {file}")
     return missed
 

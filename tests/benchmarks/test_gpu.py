@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,13 @@ def test_a_plot_is_drawn(tmp_path: Path) -> None:
     drawn = (tmp_path / "plot.svg").read_text(encoding="utf-8")
     assert drawn.count("<!-- 8B -->") == 1
     assert "<!-- int8, 1024 before -->" in drawn
+
+
+def test_without_a_step_nothing_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured, target = tmp_path / "gpu_step.json", tmp_path / "plot.svg"
+    measured.write_text(json.dumps({"figures": {"device": "none"}}), encoding="utf-8")
+    gpu.draw(measured, target)
+    assert not target.exists()
+    assert capsys.readouterr().out == f"{measured} holds no steps: nothing is drawn\n"
