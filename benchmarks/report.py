@@ -9,7 +9,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,18 @@ def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]
     }
     file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return file
+
+
+def differences(told: Mapping[str, Any], began: Mapping[str, Any]) -> str:
+    """How an earlier run's commit and machine differ from this one's, in words; "" if they do not.
+
+    Args:
+        told: A results file.
+        began: `machine` of this run; how busy it is makes no difference.
+    """
+    earlier = {"commit": told["commit"], **told["machine"], "load_1_min": began["load_1_min"]}
+    other = [key for key, value in began.items() if earlier.get(key) != value]
+    return ", ".join(f"{key} {earlier.get(key)!r}, now {began[key]!r}" for key in other)
 
 
 def _git(*arguments: str) -> str:

@@ -1,20 +1,28 @@
-"""Figures that are kept as they come, so that a run that is cut off loses nothing and can go on."""
+"""Figures that are kept as they come, so that a run that is cut off loses nothing and can go on.
+
+A results file has one commit and one machine, so it can go on there alone.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.report import RESULTS, machine, write
+from benchmarks.report import RESULTS, differences, machine, write
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of a series on a command line."""
     parser.add_argument("--minutes", type=float, help="begin nothing new after so many")
-    parser.add_argument("--go-on", action="store_true", help="keep what the results file holds")
+    parser.add_argument(
+        "--go-on",
+        action="store_true",
+        help="keep what the results file holds, of the same commit and machine",
+    )
 
 
 class Series:
@@ -24,6 +32,9 @@ class Series:
         name: Of the results file.
         module: The benchmark's module, as it is run.
         options: A command line with `add_options`.
+
+    Raises:
+        SystemExit: It is to go on with figures of another commit or machine.
     """
 
     def __init__(self, name: str, module: str, options: argparse.Namespace) -> None:
@@ -35,10 +46,21 @@ class Series:
         file = RESULTS / f"{name}.json"
         self.figures: dict[str, Any] = {}
         if options.go_on and file.is_file():
-            self.figures = json.loads(file.read_text(encoding="utf-8"))["figures"]
+            told = json.loads(file.read_text(encoding="utf-8"))
+            if other := differences(told, self._began):
+                sys.exit(_refusal(name, other))
+            self.figures = told["figures"]
 
     def tell(self, figures: Mapping[str, Any]) -> None:
-        """Add figures that cost nothing to make."""
+        """Add figures that cost nothing to make; ``device`` is what the others are measured on.
+
+        Raises:
+            SystemExit: The figures that are kept are of another device.
+        """
+        old = self.figures.get("device")
+        new = figures.get("device", old)
+        if old not in (None, new):
+            sys.exit(_refusal(self._name, f"device {old!r}, now {new!r}"))
         self.figures |= figures
 
     def add(self, key: str, measure: Callable[[], Any]) -> None:
@@ -57,3 +79,7 @@ class Series:
         print(write(self._name, self._module, self.figures, self._began))
         if self._left:
             print(f"{self._left} figures are left for --go-on")
+
+
+def _refusal(name: str, other: str) -> str:
+    return f"{name}.json holds another run's figures ({other}); expected the same run for --go-on"

@@ -6,7 +6,7 @@ sizes on one schedule, next-token prediction first, and one size with the joint 
 first step on. Then its held-out losses, calls on held-out phrasings and tokens per forward. The
 milliseconds of a step in 8 bits are measured before, while nothing trains. ``python -m
 dlm.train.pack`` writes the data. Results: benchmarks/results/recipes.json; those of earlier runs
-with the same minutes, data and number format are kept.
+with the same minutes, data, number format, commit and machine are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dlm.step import rounded, timed
-from benchmarks.report import RESULTS, machine, write
+from benchmarks.report import RESULTS, differences, machine, write
 from dlm.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.model import Transformer
@@ -138,6 +138,26 @@ def step_ms(config: TrainConfig) -> dict[str, Any]:
     return timed(rounded(model), STEP_POSITIONS, STEP_REPEATS)
 
 
+def kept(file: Path, setting: dict[str, Any], began: dict[str, Any]) -> dict[str, Any]:
+    """Recipes of an earlier run that can stand beside this one's; says so where they cannot.
+
+    Args:
+        file: Of results; it need not be there.
+        setting: Figures that must be the same.
+        began: `machine` of this run.
+    """
+    if not file.is_file():
+        return {}
+    told = json.loads(file.read_text(encoding="utf-8"))
+    earlier: dict[str, Any] = told["figures"]
+    others = [f"{key} differ" for key in setting if earlier.get(key) != setting[key]]
+    if other := ", ".join([*others, differences(told, began)]).strip(", "):
+        print(f"nothing is kept of {file.name}, which is of another run: {other}", flush=True)
+        return {}
+    recipes: dict[str, Any] = earlier["recipes"]
+    return recipes
+
+
 def main() -> None:
     """Train, measure, and write the results."""
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.recipes", description=__doc__)
@@ -158,14 +178,9 @@ def main() -> None:
         # Tried once: on a busy machine every recipe might find something else.
         config = replace(config, autocast="bfloat16" if fast_bfloat16("cpu") else "off")
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
-    file = RESULTS / "recipes.json"
     told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}
     told["data"] = packed.read(options.data).told
-    recipes: dict[str, Any] = {}
-    if file.is_file():
-        earlier = json.loads(file.read_text(encoding="utf-8"))["figures"]
-        if {key: earlier.get(key) for key in told} == told:
-            recipes = earlier["recipes"]
+    recipes = kept(RESULTS / "recipes.json", told, began)
     began_s = time.monotonic()
     recipes |= measure(list(options.recipes), Sweep(config, options.data, plan), options.jobs)
     told["wall_minutes"] = round((time.monotonic() - began_s) / 60, 1)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, measure
+from benchmarks import report
+from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, kept, measure
 from dlm.evaluate.run import Plan
 from dlm.model import Transformer
 from dlm.train import packed
@@ -34,6 +35,23 @@ def test_one_size_is_trained_on_both_schedules() -> None:
     first, joint = RECIPES["6M"], RECIPES["6M, joint from scratch"]
     assert joint == first | {"ar_share": 0.0}
     assert {"3M", "6M", "13M", "6M, joint from scratch"} == set(USUAL)
+
+
+def test_recipes_of_another_run_do_not_stand_beside_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    began, setting, recipes = report.machine(), {"minutes": 6.0}, {"3M": {"steps": 1}}
+    file = tmp_path / "recipes.json"
+    assert kept(file, setting, began) == {}
+    report.write("recipes", "benchmarks.some", setting | {"recipes": recipes}, began)
+    assert kept(file, setting, began | {"load_1_min": 9.0}) == recipes
+    assert capsys.readouterr().out == ""
+    for changes in ({"commit": "0123456789ab"}, {"cpu": "another"}):
+        assert kept(file, setting, began | changes) == {}
+    assert kept(file, {"minutes": 5.0}, began) == {}
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1].split()[0] for line in lines] == ["commit", "cpu", "minutes"]
 
 
 def test_recipes_are_trained_and_judged_on_what_they_never_saw(tmp_path: Path) -> None:

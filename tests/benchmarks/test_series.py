@@ -40,6 +40,34 @@ def test_it_goes_on_with_what_is_missing() -> None:
     assert made().figures == {}
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("commit", "0123456789ab"), ("cpu", "another"), ("cores", 0)]
+)
+def test_it_does_not_go_on_at_another_commit_or_machine(
+    key: str, value: object, results: Path
+) -> None:
+    made().add("first", lambda: 1)
+    file = results / "some.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    (told if key == "commit" else told["machine"])[key] = value
+    file.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(SystemExit, match=rf"^some\.json .*\({key} '?{value}'?, now .* --go-on$"):
+        made("--go-on")
+    assert made().figures == {}
+    assert json.loads(file.read_text(encoding="utf-8")) == told
+
+
+def test_it_does_not_go_on_with_another_device() -> None:
+    one = made()
+    one.tell({"device": "small", "copy_gb_s": 1})
+    one.add("first", lambda: 1)
+    later = made("--go-on")
+    later.tell({"device": "small", "copy_gb_s": 2})
+    later.tell({"peak_tflop_s": 3})
+    with pytest.raises(SystemExit, match="device 'small', now 'large'"):
+        later.tell({"device": "large"})
+
+
 def test_nothing_begins_when_the_time_is_over(capsys: pytest.CaptureFixture[str]) -> None:
     late = made("--minutes", "-1")
     late.add("first", lambda: pytest.fail("begun"))
