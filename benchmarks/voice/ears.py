@@ -34,7 +34,7 @@ from benchmarks.voice.pauses import Opinion, model_opinion
 from benchmarks.voice.words import errors, words
 from voice.asr.sphinx import SphinxRecognizer
 from voice.audio import Framer
-from voice.config import Config, EndpointingConfig, SphinxConfig, VadConfig, load_agent, load_config
+from voice.config import Config, EndpointingConfig, SphinxConfig, load_agent, load_config
 from voice.endpointing import Endpointer
 from voice.prosody import WINDOW_MS, measure
 from voice.turn_end import Cues
@@ -92,7 +92,7 @@ class Listener:
 
     def __init__(self, engine: str, config: Config, opinion: Opinion) -> None:
         self._opinion = opinion
-        self._vad = make_vad(VadConfig(engine=engine))  # type: ignore[arg-type]
+        self._vad = make_vad(config.vad.model_copy(update={"engine": engine}))
         self._endpointing: EndpointingConfig = config.endpointing
         unguarded = SphinxConfig(cache_dir=config.asr.sphinx.cache_dir, min_confidence=0)
         self._recognizers = {

@@ -1,14 +1,17 @@
 """How well the recogniser hears over a telephone: ``python -m benchmarks.voice.telephone``.
 
 Every recording is heard twice: wide-band as it is, and as a telephone carries it: 8 kHz, 300 to
-3400 Hz, G.711 mu-law, resampled back as the product does. Turn detection and recogniser are those
-of the ears' benchmark. Results: benchmarks/results/telephone.json.
+3400 Hz, G.711 mu-law, resampled back as the product does, and by the voice activity detector that
+the configuration has for either. The rest is as in the ears' benchmark.
+
+Results: benchmarks/results/telephone.json.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +23,7 @@ from benchmarks.voice.corpus import Utterance, demo_lines, orders, people
 from benchmarks.voice.ears import Listener, figures_of
 from benchmarks.voice.pauses import model_opinion
 from voice.audio import StreamResampler, mulaw_from_samples, samples_from_mulaw
-from voice.config import load_config
+from voice.config import Config, load_config
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 LINE_HZ = 8000
@@ -62,15 +65,22 @@ def by_kind() -> dict[str, list[Utterance]]:
     return dict(kinds)
 
 
-def compared(listener: Listener, utterances: list[Utterance], guard: float) -> dict[str, Any]:
-    """Figures of one kind, wide-band and over a telephone."""
+def detectors(config: Config) -> dict[str, str]:
+    """The voice activity detector of either channel."""
+    return {"wide_band": config.vad.engine, "telephone": config.vad.telephone}
+
+
+def compared(
+    listeners: Mapping[str, Listener], utterances: list[Utterance], guard: float
+) -> dict[str, Any]:
+    """Figures of one kind, wide-band and over a telephone, each heard by its own listener."""
     channels = {
         "wide_band": utterances,
         "telephone": [over_a_line(utterance) for utterance in utterances],
     }
     found = {}
     for channel, said in channels.items():
-        figures = figures_of(listener, said, guard)
+        figures = figures_of(listeners[channel], said, guard)
         found[channel] = {name: figures[name] for name in KEPT}
     return found
 
@@ -79,15 +89,15 @@ def main() -> None:
     """Measure and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--config", default="default", help="file or name of a configuration")
-    parser.add_argument("--vad", default="silero", choices=("silero", "webrtc"))
     options = parser.parse_args()
     began = machine()
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence
-    listener = Listener(options.vad, config, model_opinion())
+    chosen, opinion = detectors(config), model_opinion()
+    listeners = {channel: Listener(vad, config, opinion) for channel, vad in chosen.items()}
     kinds = {}
     for kind, utterances in by_kind().items():
-        kinds[kind] = compared(listener, utterances, guard)
+        kinds[kind] = compared(listeners, utterances, guard)
         for channel, figures in kinds[kind].items():
             print(
                 f"{kind:10} {channel:10} words wrong {figures['word_error_rate']['rate']}"
@@ -95,7 +105,7 @@ def main() -> None:
                 f" accepted {figures['accepted']['rate']} cut early {figures['cut_early']['rate']}",
                 flush=True,
             )
-    told = {"vad": options.vad, "min_confidence": guard, "kinds": kinds}
+    told = {"vad": chosen, "min_confidence": guard, "kinds": kinds}
     print(write("telephone", "benchmarks.voice.telephone", told, began))
 
 

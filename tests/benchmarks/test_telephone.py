@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.ears import Listener
-from benchmarks.voice.telephone import carried, compared, over_a_line
+from benchmarks.voice.corpus import Utterance, demo_lines
+from benchmarks.voice.ears import Heard, Listener
+from benchmarks.voice.telephone import carried, compared, detectors, over_a_line
 from voice.config import load_config
 
 AT = np.arange(16_000) / 16_000
@@ -37,10 +37,26 @@ def test_an_utterance_keeps_its_length_and_its_place() -> None:
     assert narrow[above].sum() < 0.02 * narrow.sum()
 
 
+def test_either_channel_has_the_detector_that_the_product_has_for_it() -> None:
+    config = load_config(None, ["vad.engine=silero", "vad.telephone=webrtc"])
+    assert detectors(config) == {"wide_band": "silero", "telephone": "webrtc"}
+
+
+class Noting(Listener):
+    """Keeps what it is to hear."""
+
+    def hear(self, utterance: Utterance) -> Heard:
+        self.given = utterance
+        return super().hear(utterance)
+
+
 def test_both_channels_are_counted(tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.mktemp("sphinx")
     config = load_config(None, [f"asr.sphinx.cache_dir={cache}"])
-    listener = Listener("webrtc", config, lambda agent, text: 0.5)
-    found = compared(listener, demo_lines("assistant")[:1], guard=0.4)
+    wide, narrow = (Noting("webrtc", config, lambda agent, text: 0.5) for _ in range(2))
+    line = demo_lines("assistant")[0]
+    found = compared({"wide_band": wide, "telephone": narrow}, [line], guard=0.4)
     assert found["wide_band"]["utterances"] == found["telephone"]["utterances"] == 1
     assert found["wide_band"]["word_error_rate"]["rate"] == 0
+    assert wide.given is line
+    assert np.array_equal(narrow.given.samples, over_a_line(line).samples)
