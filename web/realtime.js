@@ -51,11 +51,21 @@ export function backoffMs(attempt, jitter) {
   return Math.round(longest * (0.75 + 0.25 * jitter));
 }
 
-/** @param {number} code @returns {string} */
-function lost(code) {
+/**
+ * Why a connection is gone, in words.
+ *
+ * @param {number} code 1006 where it broke or never was.
+ * @param {string} reason The server's own words, if any.
+ * @returns {string}
+ */
+function lost(code, reason) {
+  if (code === 1006) return "The server cannot be reached.";
   if (code === 1013) return "The server is busy with other conversations.";
   if (code === 1012 || code === 1001) return "The server is restarting.";
-  return "The server cannot be reached.";
+  const told = reason && ` (${reason})`;
+  if (code === 1011) return `The server failed${told}.`;
+  if (code === 1009) return `A message was too large for the server${told}.`;
+  return `The server closed the connection${told}.`;
 }
 
 export class RealtimeClient {
@@ -178,6 +188,6 @@ export class RealtimeClient {
     const retryMs = backoffMs(this._attempt, this._random());
     this._attempt += 1;
     this._timer = setTimeout(() => this._dial(), retryMs);
-    this._listener.onLink({ state: "waiting", retryMs, reason: lost(code) });
+    this._listener.onLink({ state: "waiting", retryMs, reason: lost(code, reason) });
   }
 }

@@ -131,6 +131,23 @@ test("comes back after a loss, waiting longer each time", (context) => {
   assert.equal(Socket.all.length, 3);
 });
 
+test("says why the server closed, and comes back", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  for (const [code, reason, expected] of [
+    [1006, "", "The server cannot be reached."],
+    [1011, "internal error", "The server failed (internal error)."],
+    [1011, "", "The server failed."],
+    [1009, "", "A message was too large for the server."],
+    [1003, "expected text", "The server closed the connection (expected text)."],
+  ]) {
+    const { client, told } = setup();
+    client.connect();
+    socket().open();
+    socket().drop(code, reason);
+    assert.deepEqual(told.links.at(-1), { state: "waiting", retryMs: 500, reason: expected });
+  }
+});
+
 test("a connection that held begins the waits anew; one that fell at once does not", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { client, told, clock } = setup();
