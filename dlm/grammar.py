@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,13 @@ from dlm.format_rules import format_rules, reason
 from dlm.formats import FormatError
 from dlm.names import Names
 from dlm.naming import worded
+from dlm.references import DEFINITIONS, references
 from dlm.template import Template, Tool
 from dlm.tokenizer import Tokenizer
 
 KEPT_GRAMMARS = 32
 """With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
-_DEFINITIONS = "#/$defs/"
 _STATE = "\n<state>"
 
 
@@ -102,8 +102,8 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
         raise ValueError("tools: got some, and this checkpoint has no calls")
     for tool in tools:
         for name, schema in tool.properties.items():
-            if any(not ref.startswith(_DEFINITIONS) for ref in _references(schema)):
-                told = f"{tool.name}.{name}: a $ref is supported to {_DEFINITIONS} alone"
+            if any(not ref.startswith(DEFINITIONS) for ref in references(schema)):
+                told = f"{tool.name}.{name}: a $ref is supported to {DEFINITIONS} alone"
                 raise FormatError(told, tool.name, name)
     # As-said values need words to be spans of.
     rules = AnswerRules(tuple(tools), heard=("a",))
@@ -111,18 +111,6 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
     grammar = json.dumps({"grammars": [{"lark_grammar": text}]})
     if error := llguidance.LLMatcher.validate_grammar(grammar):
         raise _fault(error, text, rules)
-
-
-def _references(node: Any) -> Iterator[str]:
-    """What a schema refers to; its definitions, which go with it, are looked into as well."""
-    if isinstance(node, list):
-        for part in node:
-            yield from _references(part)
-    elif isinstance(node, Mapping):
-        if isinstance(node.get("$ref"), str):
-            yield node["$ref"]
-        for part in node.values():
-            yield from _references(part)
 
 
 class Matcher:

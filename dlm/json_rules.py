@@ -10,6 +10,7 @@ from typing import Any
 
 from dlm.dialect import JsonCalls
 from dlm.format_rules import closed, strict_json
+from dlm.references import reached
 from dlm.template import Tool
 
 SPAN_PIECES = 24
@@ -45,7 +46,7 @@ def runs(pieces: Sequence[str]) -> Iterator[str]:
 
 def _schema(tool: Tool, said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        name: {"enum": list(said[name])} if name in said else dict(schema)
+        name: {"enum": list(said[name])} if name in said else _without_definitions(schema)
         for name, schema in tool.properties.items()
         # A span of nothing: the parameter cannot be given.
         if name not in said or said[name]
@@ -56,9 +57,16 @@ def _schema(tool: Tool, said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "required": sorted(tool.required),
         "additionalProperties": False,
     }
+    # References lead from the root, which is not the parameter's schema here.
+    definitions = reached(properties, tool.parameters.get("$defs", {}))
     return {
+        **({"$defs": definitions} if definitions else {}),
         "type": "object",
         "properties": {"name": {"const": tool.name}, "arguments": arguments},
         "required": ["name", "arguments"],
         "additionalProperties": False,
     }
+
+
+def _without_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "$defs"}

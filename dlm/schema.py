@@ -9,13 +9,23 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dlm.references import DEFINITIONS, pointed, reached
+
 AS_SAID = "x-as-said"
 
-# Keywords that leave a string free. With any other, such as maxLength, quotes have to mark where it
-# begins and ends.
-_FREE = {
-    *("type", "enum", "const", "title", "description", "default", "examples", "deprecated"),
-    *("readOnly", "writeOnly", "$comment", "$schema", "$defs", "definitions"),
+# With any of these, quotes have to mark where a string begins and ends. Any other keyword beside it
+# is a remark, and leaves it free.
+_RESTRICTING = {
+    *("minLength", "maxLength", "pattern", "format", "$ref", "$dynamicRef", "$recursiveRef"),
+    *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
+}
+# Without a type these tell that a value may be something else than a string.
+_OF_OTHERS = {
+    *("properties", "required", "additionalProperties", "patternProperties", "propertyNames"),
+    *("minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies"),
+    *("unevaluatedProperties", "items", "prefixItems", "additionalItems", "unevaluatedItems"),
+    *("contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 
 
@@ -24,49 +34,81 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def plain(
-    schema: Mapping[str, Any],
-    definitions: Mapping[str, Any],
-    followed: frozenset[str] = frozenset(),
-) -> Mapping[str, Any]:
+def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     """A parameter's schema, references followed and null left out.
 
     A parameter that may be null is not given instead, so that "text or null" is text.
 
     Args:
         schema: JSON schema of the parameter.
-        definitions: ``$defs`` of the tool's schema; kept with what may still refer to them.
-        followed: Definitions on the way here; none is followed in a circle.
+        definitions: ``$defs`` of the tool's schema; those that it still refers to go with it.
     """
-    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    if name in definitions and name not in followed:
-        return _marked(schema, plain(definitions[name], definitions, followed | {name}))
+    said = False
+    followed: set[str] = set()
+    # No recursion: a chain of references may be as long as a body.
+    while (inner := _stands_for(schema, definitions, followed)) is not None:
+        said = said or bool(schema.get(AS_SAID))
+        schema = inner
     kinds = schema.get("type")
-    if isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds:
-        return {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
-    choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
-    if len(choices) == 1:
-        return _marked(schema, plain(choices[0], definitions, followed))
-    return {**schema, "$defs": definitions} if definitions and not is_words(schema) else schema
+    if _nullable_type(kinds):
+        schema = {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
+    if said:
+        schema = {**schema, AS_SAID: True}
+    kept = reached(schema, definitions)
+    return {**schema, "$defs": kept} if kept else schema
 
 
 def admits_null(schema: Mapping[str, Any]) -> bool:
     """Whether a parameter may be null, which `plain` leaves out."""
     kinds = schema.get("type")
-    choices = schema.get("anyOf", ())
     return (isinstance(kinds, list) and "null" in kinds) or any(
-        one.get("type") == "null" for one in choices
+        map(_is_null, schema.get("anyOf", ()))
     )
 
 
-def _marked(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**inner, AS_SAID: True} if outer.get(AS_SAID) else inner
+def _stands_for(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], followed: set[str]
+) -> Mapping[str, Any] | None:
+    """The one schema that another comes down to; None where it says something itself.
+
+    Each reference is followed once, and put into ``followed``.
+    """
+    reference = schema.get("$ref")
+    if _is_defined(reference, definitions) and reference not in followed:
+        followed.add(reference)
+        inner = pointed(reference, {"$defs": definitions})
+    elif _nullable_type(schema.get("type")):
+        return None
+    else:
+        choices = [one for one in schema.get("anyOf", ()) if not _is_null(one)]
+        inner = choices[0] if len(choices) == 1 else None
+    return inner if isinstance(inner, Mapping) else None
+
+
+def _is_defined(reference: Any, definitions: Mapping[str, Any]) -> bool:
+    """Whether a reference leads to a definition, or into one."""
+    if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
+        return False
+    try:
+        pointed(reference, {"$defs": definitions})
+    except LookupError:
+        return False
+    return True
+
+
+def _nullable_type(kinds: Any) -> bool:
+    return isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds
+
+
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type") == "null"
 
 
 def is_words(schema: Mapping[str, Any]) -> bool:
     """Whether a value stands as it is said, not as JSON."""
-    restricting = (key for key in schema.keys() - _FREE if not key.startswith("x-"))
-    return schema.get("type", "string") == "string" and not any(restricting)
+    if "type" not in schema:
+        return _RESTRICTING.isdisjoint(schema) and _OF_OTHERS.isdisjoint(schema)
+    return schema["type"] == "string" and _RESTRICTING.isdisjoint(schema)
 
 
 def options(schema: Mapping[str, Any]) -> Sequence[Any]:

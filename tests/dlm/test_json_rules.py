@@ -11,7 +11,7 @@ from dlm.chat_template import ChatTemplate
 from dlm.formats import JsonSchema
 from dlm.grammar import GrammarFactory, Matcher
 from dlm.json_rules import SPAN_PIECES, runs
-from dlm.template import Answer, Call
+from dlm.template import Answer, Call, Tool
 from tests.dlm.families import tokenizers
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, tool
 
@@ -128,3 +128,15 @@ def test_a_checkpoint_without_calls_has_grammars_of_text(tmp_path: Path) -> None
     plain = ChatTemplate(made, 260, [256])
     matcher = GrammarFactory(plain, 272).matcher(AnswerRules())
     assert takes(matcher, plain.spell(Answer("Hello!", ())))
+
+
+def test_what_a_tool_defines_may_be_referred_to_from_inside_its_parameters(
+    chat: ChatTemplate, factory: GrammarFactory
+) -> None:
+    item = {"type": "object", "properties": {"n": {"$ref": "#/$defs/Count"}}, "required": ["n"]}
+    definitions = {"Item": item, "Count": {"type": "integer"}}
+    items = {"type": "array", "items": {"$ref": "#/$defs/Item"}}
+    parameters = {"properties": {"items": items}, "required": ["items"], "$defs": definitions}
+    rules = AnswerRules((Tool("buy", "Buys.", parameters),))
+    assert takes(factory.matcher(rules), chat.spell(call("buy", items=[{"n": 3}])))
+    assert not takes(factory.matcher(rules), chat.spell(call("buy", items=[{"n": "x"}])))

@@ -112,6 +112,13 @@ def test_options_are_those_listed() -> None:
         ({"type": "string", "pattern": "a"}, False),
         ({"properties": {}}, False),
         ({"not": {"type": "string"}}, False),
+        ({"type": "string", "example": "Paris", "nullable": True}, True),
+        ({"type": "string", "$id": "town", "contentMediaType": "text/plain"}, True),
+        ({"enum": ["a"], "deprecated": False, "anything": "else"}, True),
+        ({"type": "string", "minimum": 3}, True),
+        ({"minimum": 3}, False),
+        ({"type": "string", "format": "uuid"}, False),
+        ({"type": "string", "allOf": [{"maxLength": 3}]}, False),
     ],
 )
 def test_words_are_told_from_json(schema: dict[str, Any], expected: bool) -> None:
@@ -136,8 +143,29 @@ def test_what_may_refer_to_definitions_keeps_them() -> None:
     definitions = {"Colour": COLOUR, "Other": {"type": "integer"}}
     assert plain({"$ref": "#/$defs/Colour"}, definitions) == COLOUR
     many = {"type": "array", "items": {"$ref": "#/$defs/Colour"}}
-    assert plain(many, definitions) == {**many, "$defs": definitions}
+    assert plain(many, definitions) == {**many, "$defs": {"Colour": COLOUR}}
     assert plain(many, {}) == many
+    assert plain({**many, "type": ["array", "null"]}, definitions) == plain(many, definitions)
+    assert plain({"type": "integer"}, definitions) == {"type": "integer"}
+
+
+def test_what_a_reference_leads_into_is_followed_as_well() -> None:
+    definitions = {"Town": {"properties": {"name/of": {"type": "string"}}}}
+    assert plain({"$ref": "#/$defs/Town/properties/name~1of"}, definitions) == {"type": "string"}
+    away = {"$ref": "#/$defs/Nowhere"}
+    assert plain(away, definitions) == away
+
+
+def test_references_may_follow_one_another_for_long() -> None:
+    chain = {f"D{i}": {"$ref": f"#/$defs/D{i + 1}"} for i in range(5000)}
+    assert plain({"$ref": "#/$defs/D0"}, {**chain, "D5000": COLOUR}) == COLOUR
+
+
+def test_a_choice_that_is_no_object_is_left_to_the_grammar() -> None:
+    inside = {"anyOf": [{"anyOf": [True]}]}
+    assert plain(inside, {}) == {"anyOf": [True]}
+    assert not admits_null(inside)
+    assert plain({"$ref": "#/$defs/Any"}, {"Any": True})["$ref"] == "#/$defs/Any"
 
 
 def test_a_schema_that_is_plain_already_is_left_alone() -> None:

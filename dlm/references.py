@@ -1,0 +1,113 @@
+"""What the references of a JSON schema lead to, and how deep they lead.
+
+It knows nothing of what a schema says beside ``$ref``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+DEFINITIONS = "#/$defs/"
+MOST_LEVELS = 1000
+"""Most `levels` of a schema. llguidance follows references by recursion: several thousand levels
+behind one another overflow its stack, which ends the process."""
+
+# Where a reference that is no JSON pointer may lead.
+_ANCHORS = {"$id", "$anchor", "$dynamicAnchor"}
+
+
+def references(node: Any) -> Iterator[str]:
+    """All references inside a schema, whatever they lead to."""
+    if isinstance(node, list):
+        for part in node:
+            yield from references(part)
+    elif isinstance(node, Mapping):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for part in node.values():
+            yield from references(part)
+
+
+def reached(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """The definitions that a schema refers to, by way of others as well."""
+    found: dict[str, Any] = {}
+    todo = [node]
+    while todo:
+        for reference in references(todo.pop()):
+            if not reference.startswith(DEFINITIONS):
+                continue
+            name = _step(reference.removeprefix(DEFINITIONS).partition("/")[0])
+            if name in definitions and name not in found:
+                found[name] = definitions[name]
+                todo.append(definitions[name])
+    return found
+
+
+def pointed(reference: str, root: Any) -> Any:
+    """What a JSON pointer behind a ``#`` leads to.
+
+    Raises:
+        LookupError: Nothing stands there, or it is no such pointer.
+    """
+    _, mark, pointer = reference.partition("#")
+    first, *steps = pointer.split("/")
+    if not mark or first:
+        raise LookupError(reference)
+    node = root
+    for name in map(_step, steps):
+        if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, Mapping) and name in node:
+            node = node[name]
+        else:
+            raise LookupError(reference)
+    return node
+
+
+def levels(schema: Mapping[str, Any]) -> int:
+    """Objects and lists inside one another, of a schema and of all it refers to, added up.
+
+    However a reader follows the references, each of them once, it gets no deeper.
+    """
+    depths: dict[int, int] = {}
+    added: set[int] = set()
+    total, todo = 0, [schema]
+    while todo:
+        node = todo.pop()
+        if id(node) in added:
+            continue
+        added.add(id(node))
+        found: list[str] = []
+        total += _depth(node, depths, found)
+        for reference in found:
+            try:
+                todo.append(pointed(reference, schema))
+            except LookupError:
+                todo += _anchored(schema)
+    return total
+
+
+def _depth(node: Any, depths: dict[int, int], found: list[str]) -> int:
+    """Levels of a node; of those that were not seen before the references go to ``found``."""
+    if not isinstance(node, list | Mapping):
+        return 0
+    if id(node) not in depths:
+        if isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
+            found.append(node["$ref"])
+        inner = node if isinstance(node, list) else node.values()
+        depths[id(node)] = 1 + max((_depth(part, depths, found) for part in inner), default=0)
+    return depths[id(node)]
+
+
+def _anchored(node: Any) -> Iterator[Any]:
+    if isinstance(node, Mapping) and not _ANCHORS.isdisjoint(node):
+        yield node
+    if isinstance(node, list | Mapping):
+        for part in node if isinstance(node, list) else node.values():
+            yield from _anchored(part)
+
+
+def _step(written: str) -> str:
+    return unquote(written).replace("~1", "/").replace("~0", "~")
