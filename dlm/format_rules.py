@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from dlm.formats import AnswerFormat, FormatError, JsonSchema, Regex
+from dlm.references import MOST_LEVELS, levels
 
 # JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -25,6 +26,10 @@ _VALUES = ("enum", "const", "default", "examples", "required")
 # What stands in these is named by the schema's author, and may be named as keywords are.
 _NAMED = ("properties", "$defs", "definitions")
 
+_LARK_PIECES = re.compile(
+    r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*" | /(?:\\.|[^/\\])+/""", re.VERBOSE
+)
+
 
 def format_rules(
     wanted: AnswerFormat | None, lead: str = " "
@@ -36,7 +41,8 @@ def format_rules(
         lead: What every text begins with, if anything.
 
     Raises:
-        FormatError: The format's grammar reaches for the marks of the dialogue.
+        FormatError: The format's grammar reaches for the marks of the dialogue, or is too deep to
+            be read.
     """
     if wanted is None:
         return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []
@@ -44,13 +50,29 @@ def format_rules(
     if isinstance(wanted, JsonSchema):
         return [f"text: {begin}%json {strict_json(closed(wanted.schema))}"], []
     inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
-    if not isinstance(wanted, Regex) and re.search(r"<[\[|]", inner):
-        raise FormatError("format: special tokens are not supported")
+    if not isinstance(wanted, Regex):
+        _check_lark(inner)
     return [f"text: {begin}@format"], [{"name": "format", "lark_grammar": inner}]
 
 
+def _check_lark(grammar: str) -> None:
+    # As llguidance reads it: strings end with their line, patterns need not.
+    bare = _LARK_PIECES.sub(lambda found: found["comment"] or '""', grammar)
+    if re.search(r"<[\[|]", bare):
+        raise FormatError("format: special tokens are not supported")
+    if (inside := len(re.findall(r"[:(\[{]", bare))) > MOST_LEVELS:
+        told = f"got {inside} rules and brackets, expected at most {MOST_LEVELS}"
+        raise FormatError(f"format: {told}")
+
+
 def strict_json(schema: Mapping[str, Any]) -> str:
-    """A schema as llguidance takes it: unsupported keywords refused, one layout for all values."""
+    """A schema as llguidance takes it: unsupported keywords refused, one layout for all values.
+
+    Raises:
+        FormatError: It is too deep to be read.
+    """
+    if (deep := levels(schema)) > MOST_LEVELS:
+        raise FormatError(f"format: got {deep} levels of schemas, expected at most {MOST_LEVELS}")
     return json.dumps({**schema, "x-guidance": _LAYOUT})
 
 
@@ -86,9 +108,16 @@ def _closed(node: Any) -> Any:
         return node
     made = {key: _closed_below(key, value) for key, value in node.items()}
     named = node.get("properties")
-    if isinstance(named, Mapping) and set(node.get("required", ())) <= set(named):
+    if isinstance(named, Mapping) and _are_named(node.get("required", []), named):
         made.setdefault("additionalProperties", False)
     return made
+
+
+def _are_named(required: Any, named: Mapping[str, Any]) -> bool:
+    # What is no list of names is llguidance's to refuse.
+    return isinstance(required, list) and all(
+        isinstance(name, str) and name in named for name in required
+    )
 
 
 def _closed_below(key: str, value: Any) -> Any:

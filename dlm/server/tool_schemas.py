@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
+from dlm.references import MOST_LEVELS, levels, pointed
 from dlm.server.errors import invalid
 
 # What may stand beside a tool's properties without restricting them together.
@@ -34,9 +34,13 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
         where: Path of the field.
 
     Raises:
-        ApiError: They are no JSON schema of type object, or restrict properties together.
+        ApiError: They are no JSON schema of type object, restrict properties together, or are too
+            deep to be read.
     """
     check_form(parameters, where)
+    if (deep := levels(parameters)) > MOST_LEVELS:
+        told = f"got {deep} levels of schemas, expected at most {MOST_LEVELS}"
+        raise invalid(where, told, "unsupported_schema")
     for key in sorted(parameters.keys() - _BESIDE):
         if not key.startswith("x-"):
             raise invalid(f"{where}.{key}", "is not supported here", "unsupported_schema")
@@ -67,11 +71,10 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
 def _check(schema: Any, where: str, root: Mapping[str, Any]) -> None:
     if not isinstance(schema, dict):
         raise invalid(where, "got no JSON schema")
-    choices = schema.get("anyOf", [])
-    if isinstance(choices, list) and not all(isinstance(choice, dict) for choice in choices):
-        index = next(i for i, choice in enumerate(choices) if not isinstance(choice, dict))
-        raise invalid(f"{where}.anyOf[{index}]", "got no JSON schema")
     _check_inside(schema, where, root, _DEEPEST)
+    # Any of these may be all that the parameter comes down to.
+    for index, choice in enumerate(schema.get("anyOf", [])):
+        _check(choice, f"{where}.anyOf[{index}]", root)
 
 
 def _check_inside(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:
@@ -133,13 +136,8 @@ def _leads(reference: Any, root: Any) -> bool:
         return False
     if not reference.startswith("#/"):
         return True
-    node = root
-    for step in reference[2:].split("/"):
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
-            node = node[int(name)]
-        elif isinstance(node, dict) and name in node:
-            node = node[name]
-        else:
-            return False
+    try:
+        pointed(reference, root)
+    except LookupError:
+        return False
     return True

@@ -199,6 +199,10 @@ def test_events_make_up_a_formatted_answer(babbler: Engine) -> None:
     assert re.fullmatch("  [a-z]{30} ", told)
 
 
+RULES = "".join(f"r{i}: r{i + 1}\n" for i in range(5000))
+CHAIN = {f"D{i}": {"anyOf": [{"$ref": f"#/$defs/D{i + 1}"}]} for i in range(1600)} | {"D1600": {}}
+
+
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
@@ -214,6 +218,15 @@ def test_events_make_up_a_formatted_answer(babbler: Engine) -> None:
         (Lark("begin: /a/"), "start"),
         (Lark("start: <[2]>"), "special tokens"),
         (Lark("start: <|end|>"), "special tokens"),
+        (Lark('start: /a\n"/ <[2]> "b/"'), "special tokens"),
+        (Lark('start: "a\\"" <[2]> "b"'), "special tokens"),
+        (Lark('start: "a" // "\n <[2]> // "'), "special tokens"),
+        (Lark(f"start: r0\n{RULES}r5000: /a/"), "rules and brackets"),
+        (JsonSchema({"items": {"$ref": "#/$defs/D0"}, "$defs": CHAIN}), "levels"),
+        *(
+            (JsonSchema({"properties": {"a": {}}, "required": required}), "required")
+            for required in (None, 5, [["a"]], [{"x": 1}])
+        ),
     ],
 )
 def test_what_no_grammar_can_be_made_of_is_named(wanted: AnswerFormat, told: str) -> None:
@@ -221,6 +234,11 @@ def test_what_no_grammar_can_be_made_of_is_named(wanted: AnswerFormat, told: str
         FACTORY.matcher(AnswerRules(format=wanted))
     assert raised.value.tool is None
     assert "%json" not in str(raised.value)
+
+
+@pytest.mark.parametrize("grammar", [r'start: "<[" /<[a|]|<\|/ "\"<[1]>"', "start: /a<[b]\n/"])
+def test_literals_of_a_grammar_may_hold_anything(grammar: str) -> None:
+    FACTORY.matcher(AnswerRules(format=Lark(grammar)))
 
 
 def test_a_parameter_at_fault_is_named() -> None:

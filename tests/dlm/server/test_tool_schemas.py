@@ -45,6 +45,8 @@ def test_what_is_taken(parameters: dict[str, Any]) -> None:
         ({"properties": {"a": {"anyOf": 3}}}, "p.properties.a.anyOf"),
         ({"properties": {"a": {"anyOf": [{}, 3]}}}, "p.properties.a.anyOf[1]"),
         ({"properties": {"a": {"anyOf": [{}, True]}}}, "p.properties.a.anyOf[1]"),
+        ({"properties": {"a": {"anyOf": [{"anyOf": [True]}]}}}, "p.properties.a.anyOf[0].anyOf[0]"),
+        ({"$defs": {"a": {"anyOf": [{"anyOf": [{}, 3]}]}}}, "p.$defs.a.anyOf[0].anyOf[1]"),
         ({"properties": {"a": {"type": "foo"}}}, "p.properties.a.type"),
         ({"properties": {"a": {"items": {"type": "foo"}}}}, "p.properties.a.items.type"),
         ({"properties": {"a": {"items": [WORDS, 3]}}}, "p.properties.a.items[1]"),
@@ -81,3 +83,16 @@ def test_what_another_model_may_take_is_well_formed() -> None:
     check_form({"properties": {}, "minProperties": 1}, "p")
     with pytest.raises(ApiError, match="not supported"):
         check_parameters({"properties": {}, "minProperties": 1}, "p")
+
+
+def chained(length: int) -> dict[str, Any]:
+    chain = {f"D{i}": {"$ref": f"#/$defs/D{i + 1}"} for i in range(length)}
+    properties = {"a": {"$ref": "#/$defs/D0"}}
+    return {"properties": properties, "$defs": {**chain, f"D{length}": WORDS}}
+
+
+def test_references_lead_on_within_reason() -> None:
+    check_parameters(chained(300), "p")
+    with pytest.raises(ApiError, match="at most 1000") as raised:
+        check_parameters(chained(1200), "p")
+    assert raised.value.param == "p"
