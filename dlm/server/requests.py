@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -10,9 +10,15 @@ from dlm.server.body import Body, Part
 
 MAX_CHOICES = 4
 MAX_MESSAGES = 2048
+MAX_PARTS = 2048
 MAX_TOOLS = 128
 MAX_STOPS = 16
 TOOL_NAME = r"^[a-zA-Z0-9_-]{1,64}$"
+
+Item = TypeVar("Item")
+# Of a list whose items are all wrong, an error for each would take hundreds of times its bytes.
+Listed = Annotated[list[Item], Field(fail_fast=True)]
+Parts = Annotated[Listed[Item], Field(max_length=MAX_PARTS)]
 
 # OpenAI's names beside Mercury's.
 EffortName = Literal["instant", "low", "medium", "high", "none", "minimal", "xhigh"]
@@ -32,8 +38,8 @@ class RefusalPart(Part):
     refusal: str
 
 
-Text = str | list[TextPart]
-AnswerText = str | list[Annotated[TextPart | RefusalPart, Field(discriminator="type")]]
+Text = str | Parts[TextPart]
+AnswerText = str | Parts[Annotated[TextPart | RefusalPart, Field(discriminator="type")]]
 
 
 class SystemMessage(Part):
@@ -70,7 +76,7 @@ class AssistantMessage(Part):
 
     role: Literal["assistant"]
     content: AnswerText | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: Parts[ToolCall] | None = None
 
 
 class ToolMessage(Part):
@@ -184,7 +190,7 @@ class Generation(Body):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    stop: Annotated[list[str], Field(max_length=MAX_STOPS)] | str | None = None
+    stop: Annotated[Listed[str], Field(max_length=MAX_STOPS)] | str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=MAX_CHOICES)
@@ -194,9 +200,9 @@ class Generation(Body):
 class ChatRequest(Generation):
     """``POST /v1/chat/completions``."""
 
-    messages: list[Message] = Field(min_length=1, max_length=MAX_MESSAGES)
+    messages: Listed[Message] = Field(min_length=1, max_length=MAX_MESSAGES)
     max_completion_tokens: int | None = Field(default=None, ge=1)
-    tools: list[FunctionTool] | None = Field(default=None, max_length=MAX_TOOLS)
+    tools: Listed[FunctionTool] | None = Field(default=None, max_length=MAX_TOOLS)
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
@@ -208,7 +214,7 @@ class ChatRequest(Generation):
 class CompletionRequest(Generation):
     """``POST /v1/completions``: text that goes on with the prompt."""
 
-    prompt: str | list[str]
+    prompt: str | Annotated[Listed[str], Field(max_length=MAX_CHOICES)]
     suffix: str | None = None
 
 
@@ -222,5 +228,5 @@ class FimRequest(Generation):
 class RewriteRequest(Generation):
     """``POST /v1/edit/completions`` and ``POST /v1/apply/completions``: one message of sections."""
 
-    messages: list[UserMessage] = Field(min_length=1, max_length=1)
+    messages: Listed[UserMessage] = Field(min_length=1, max_length=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)

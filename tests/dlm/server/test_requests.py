@@ -1,7 +1,13 @@
 import pytest
 from pydantic import ValidationError
 
-from dlm.server.requests import ChatRequest, JsonSchemaFormat, Message
+from dlm.server.requests import (
+    MAX_PARTS,
+    ChatRequest,
+    CompletionRequest,
+    JsonSchemaFormat,
+    Message,
+)
 
 
 def test_a_schema_is_read_under_its_own_name() -> None:
@@ -24,3 +30,36 @@ def test_only_an_answer_may_be_without_content() -> None:
         {"model": "m", "messages": [{"role": "assistant", "content": None}]}
     ).messages[0]
     assert message.content is None
+
+
+def user(content: object) -> dict[str, object]:
+    return {"role": "user", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (CompletionRequest, {"prompt": [1] * 1000}),
+        (ChatRequest, {"messages": [1] * 1000}),
+        (ChatRequest, {"messages": [user([1] * 1000)] * 1000}),
+        (ChatRequest, {"messages": [user([{}] * 1000)]}),
+        (ChatRequest, {"messages": [{"role": "assistant", "tool_calls": [1] * 1000}]}),
+        (ChatRequest, {"messages": [user("x")], "tools": [1] * 100}),
+        (ChatRequest, {"messages": [user("x")], "stop": [1] * 10}),
+    ],
+)
+def test_a_list_that_is_all_wrong_is_told_once(
+    kind: type[ChatRequest | CompletionRequest], fields: dict[str, object]
+) -> None:
+    with pytest.raises(ValidationError) as raised:
+        kind.model_validate({"model": "m", **fields})
+    assert raised.value.error_count() <= 3
+
+
+def test_lists_of_texts_have_an_end() -> None:
+    part = {"type": "text", "text": "a"}
+    for fields in ({"messages": [user([part] * (MAX_PARTS + 1))]}, {"messages": []}):
+        with pytest.raises(ValidationError):
+            ChatRequest.model_validate({"model": "m", **fields})
+    with pytest.raises(ValidationError, match="at most 4"):
+        CompletionRequest.model_validate({"model": "m", "prompt": ["a"] * 5})
