@@ -106,7 +106,12 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
             for line in _tool(f"t{i}", tool, called[tool.name], said, marked, calls)
         ),
         r"WORDS: / \S[^\n]*/",
-        *_spans(said or marked or ()),
+        # Where no value is a span, the same tools have the same grammar whatever was said.
+        *(
+            _spans(said or marked or ())
+            if any(_takes_spans(t, said, marked) for t in tools)
+            else ()
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -133,6 +138,10 @@ def sources_of(
     if not is_words(schema) or options(schema):
         return None
     return spans if spans is not None or not schema.get(AS_SAID) else marked
+
+
+def _takes_spans(tool: Tool, said: list[str] | None, marked: list[str] | None) -> bool:
+    return any(sources_of(schema, said, marked) for schema in tool.properties.values())
 
 
 def _tool(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.answer_rules import AnswerRules
+from dlm.answer_rules import AnswerRules, lark
 from tests.dlm.answers import (
     FACTORY,
     SAID,
@@ -42,6 +42,17 @@ def test_a_marked_parameter_needs_words() -> None:
     assert allows(rules, call("set_timer", duration="ten"))
     with pytest.raises(ValueError, match="got no words"):
         FACTORY.matcher(AnswerRules((MARKED,), "required"))
+
+
+COUNT = tool("count", ["to"], to={"type": "integer"}, by={"enum": ["ones", "tens"]})
+
+
+def test_the_grammar_of_tools_that_take_no_words_holds_none() -> None:
+    plain = lark(AnswerRules((COUNT, TIMER)))
+    assert lark(AnswerRules((COUNT, TIMER), heard=SAID)) == plain
+    assert lark(AnswerRules((COUNT,), said=SAID)) == lark(AnswerRules((COUNT,)))
+    assert "minutes" in lark(AnswerRules((COUNT, MARKED), heard=SAID))
+    assert "minutes" in lark(AnswerRules((COUNT, TIMER), said=SAID))
 
 
 ORDER = tool(
