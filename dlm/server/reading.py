@@ -6,6 +6,7 @@ declared, a schema has the form of a tool's.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -111,13 +112,13 @@ def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) 
 
 
 def characters(request: Request) -> int:
-    """How long the texts are that a prompt is made of."""
+    """How long the texts are that a prompt is made of, schemas and arguments as JSON."""
     said = sum(
-        len(turn.content) + sum(len(call.name) + _chars(call.arguments) for call in turn.calls)
+        len(turn.content) + sum(len(call.name) + _written(call.arguments) for call in turn.calls)
         for turn in request.turns
     )
     declared = sum(
-        len(tool.name) + len(tool.description) + _declared(tool) for tool in request.tools
+        len(tool.name) + len(tool.description) + _written(tool.parameters) for tool in request.tools
     )
     return said + declared + len(request.prefix)
 
@@ -153,13 +154,9 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     return (*out, *(turn for _, turn in sorted(results, key=lambda result: result[0])))
 
 
-def _chars(arguments: Mapping[str, Any]) -> int:
-    return sum(len(str(value)) for value in arguments.values())
-
-
-def _declared(tool: Tool) -> int:
-    properties = tool.parameters.get("properties", {})
-    return sum(len(name) + len(str(one.get("enum", ""))) for name, one in properties.items())
+def _written(value: Mapping[str, Any]) -> int:
+    # Names of arguments become tokens as well, and options may stand anywhere in a schema.
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:

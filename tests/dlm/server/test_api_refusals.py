@@ -85,6 +85,12 @@ async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:
 
 LONG = "x" * 9000
 CALLED = {"name": "f", "arguments": json.dumps({"a": LONG})}
+NAMED = {"name": "f", "arguments": json.dumps({LONG: "a"})}
+
+
+def declared(**parameters: Any) -> dict[str, Any]:
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
+    return {"messages": HELLO, "tools": [tool]}
 
 
 @pytest.mark.parametrize(
@@ -96,8 +102,12 @@ CALLED = {"name": "f", "arguments": json.dumps({"a": LONG})}
             "messages": HELLO,
             "tools": [{"type": "function", "function": {"name": "f", "description": LONG}}],
         },
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": NAMED}]}]},
+        declared(properties={"a": {"const": LONG}}),
+        declared(properties={"a": {"$ref": "#/$defs/A"}}, **{"$defs": {"A": {"enum": [LONG]}}}),
+        declared(properties={"a": {"anyOf": [{"enum": [LONG]}, {"type": "null"}]}}),
     ],
-    ids=["said", "called", "declared"],
+    ids=["said", "called", "declared", "named", "const", "referred", "either"],
 )
 async def test_a_prompt_that_can_never_fit_is_not_counted(
     client: httpx.AsyncClient, fields: dict[str, Any]
