@@ -190,6 +190,8 @@ class ChatTemplate:
         unknown = [turn.role for turn in turns if turn.role not in ROLES]
         if unknown:
             raise ValueError(f"role: got {unknown[0]!r}, expected one of {ROLES}")
+        # No template takes an empty conversation, and text may be gone on with where nobody asked.
+        turns = turns or (Turn("user"),)
         declared = [{"type": "function", "function": _declaration(tool)} for tool in tools]
         try:
             return str(

@@ -47,6 +47,14 @@ def test_what_the_tokenizer_and_template_tell(chat: ChatTemplate) -> None:
     assert chat.size == 265
 
 
+def test_an_answer_may_begin_a_conversation(chat: ChatTemplate, plain: ChatTemplate) -> None:
+    opening = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    assert spelled(chat, chat.prompt([])).startswith(opening[:30])
+    assert chat.prompt([]) == chat.prompt([Turn("user")])
+    assert plain.prompt([]) == plain.prompt([Turn("user")])
+    assert chat.ended([])[-1] == chat.end
+
+
 def test_another_template_ends_messages_otherwise(plain: ChatTemplate) -> None:
     assert (plain.end, plain.ends, plain.calls) == (259, {256, 259}, None)
     assert plain.never == (257, 258, 260)
