@@ -175,6 +175,8 @@ class Live:
         )
         self.cancelled = threading.Event()
         self.head = dialect.text(request.prefix)
+        # As they come back, which a tokenizer that normalises makes shorter or longer.
+        self._head_characters = len(dialect.decode(self.head).strip())
         self._emit = emit
         self._dialect = dialect
         self._words = 0
@@ -297,7 +299,7 @@ class Live:
 
     def _without_head(self, text: str) -> str:
         prefix = self.request.prefix
-        after = text[len(prefix.strip()) :]
+        after = text[self._head_characters :]
         return after.lstrip() if prefix != prefix.rstrip() else after
 
     def _read(self, tokens: list[int]) -> Answer:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from tokenizers import normalizers
 
+from dlm.chat_template import ChatTemplate
 from dlm.formats import Regex
 from dlm.live import (
     Event,
@@ -15,10 +17,19 @@ from dlm.live import (
 )
 from dlm.template import Answer, AnswerError, Call, Turn
 from dlm.tokenizer import Mark
+from tests.dlm.families import tokenizers
 from tests.dlm.tiny import TOOLS, call_ids, decoder, model, template
 
 MASK, END, CALL = int(Mark.MASK), int(Mark.END), int(Mark.CALL)
 TIMER_CALL = Call("set_timer", {"duration": "ten"})
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory: pytest.TempPathFactory) -> ChatTemplate:
+    """Composes letters and their accents."""
+    made = tokenizers.write(tmp_path_factory.mktemp("chat"))
+    made.backend_tokenizer.normalizer = normalizers.NFC()
+    return ChatTemplate(made, 259, [256])
 
 
 class Begun:
@@ -26,8 +37,9 @@ class Begun:
 
     def __init__(self, **options: object) -> None:
         self.heard: list[Event] = []
+        dialect = options.pop("dialect", template())
         request = Request(**{"turns": (Turn("user", "hi"),), "tools": TOOLS, **options})  # type: ignore[arg-type]
-        self.live = Live(request, self.heard.append, template())
+        self.live = Live(request, self.heard.append, dialect)  # type: ignore[arg-type]
         self.decoder = decoder(model(), [20, 21, 22])
 
     def grow(self, *tokens: int, draft: list[int] | None = None) -> bool:
@@ -188,6 +200,18 @@ def test_a_prefix_is_not_repeated() -> None:
     one = Begun(prefix="Set a ")
     one.close(*template().text("timer"))
     assert one.finished().answer == Answer("timer", ())
+
+
+@pytest.mark.parametrize("wanted", [None, Regex(".+")])
+def test_a_prefix_is_cut_off_as_the_tokenizer_writes_it(
+    chat: ChatTemplate, wanted: Regex | None
+) -> None:
+    one = Begun(dialect=chat, prefix="Cafe\u0301\ue000 ", tools=(), format=wanted)
+    one.close(*chat.text("is open"), complete=False)
+    assert one.told() == one.finished().answer.content == "is open"
+    one = Begun(dialect=chat, prefix="Cafe\u0301", tools=(), format=wanted)
+    one.close(*chat.text("s are"), complete=False)
+    assert one.told() == "s are"
 
 
 def test_a_text_that_turns_in_circles_is_ended() -> None:
