@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +32,10 @@ SYSTEM_JOINT = " "
 """Between several leading system messages, which are one to the model."""
 KEPT_TEXTS = 128
 LONGEST_KEPT = 16_384
-"""Characters of a text, or of a declaration, whose ids are remembered."""
+"""Characters of a text whose ids are remembered."""
+KEPT_DECLARATIONS = 512
+LONGEST_DECLARATION = 4096
+"""Characters of a tool's declaration whose ids are remembered, whether or not it fits a context."""
 
 
 class AnswerError(ValueError):
@@ -139,7 +143,7 @@ class Template:
         self.size = tokenizer.vocab_size
         stops = frozenset(tokenizer.encode(f" a{stop}")[-1] for stop in ".?!")
         self.thought = ThoughtMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
-        self._tools: dict[str, list[int]] = {}
+        self._declared = functools.lru_cache(KEPT_DECLARATIONS)(self._encode_declared)
         # Each turn of a dialogue asks for all of it again.
         self._texts = functools.lru_cache(KEPT_TEXTS)(tokenizer.encode)
 
@@ -220,16 +224,17 @@ class Template:
         if turn.role == "assistant":
             out.answers.append((start, len(out.ids)))
 
-    def tool(self, tool: Tool, name: str) -> list[int]:
+    def tool(self, tool: Tool, name: str) -> Sequence[int]:
         """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
-        key = json.dumps([name, tool.description, tool.parameters])
-        if len(key) > LONGEST_KEPT:
+        declared = json.dumps([name, tool.description, tool.parameters])
+        if len(declared) > LONGEST_DECLARATION:
             return self._encode_tool(tool, name)
-        if key not in self._tools:
-            if len(self._tools) > 4096:
-                self._tools.clear()
-            self._tools[key] = self._encode_tool(tool, name)
-        return self._tools[key]
+        return self._declared(declared)
+
+    def _encode_declared(self, declared: str) -> array[int]:
+        name, description, parameters = json.loads(declared)
+        # An eighth of what a list of them takes.
+        return array("i", self._encode_tool(Tool("", description, parameters), name))
 
     def _encode_tool(self, tool: Tool, name: str) -> list[int]:
         ids = [Mark.TOOL, *self.text(name), Mark.TYPE, *self.text(tool.description)]

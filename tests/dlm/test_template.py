@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -313,3 +314,14 @@ def test_tools_of_a_row_keep_their_order_and_their_schemas() -> None:
         Tool("cancel_timer", "Stop one.", schema),
         Tool("list_timers", "", {}),
     )
+
+
+def test_declarations_are_remembered_within_bounds() -> None:
+    own = Template(tokenizer())
+    tracemalloc.start()
+    for number in range(800):
+        values = {"enum": [f"{number} {word}" for word in range(100)]}
+        own.tool(tool(f"t{number}", a=values), f"t {number}")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 4_000_000
