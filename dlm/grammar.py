@@ -34,6 +34,7 @@ KEPT_GRAMMARS = 32
 """With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
 KEPT_SPELLINGS = 4096
 _STATE = "\n<state>"
+_REFUSAL = "Parser Error: token"
 
 
 class GrammarFactory:
@@ -73,7 +74,8 @@ class GrammarFactory:
         inner = self._built(grammar)
         if inner.is_error():
             raise _fault(inner.get_error(), text, rules)
-        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules), names)
+        alone = rules.format is not None and not rules.callable()
+        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules), names, alone)
 
     def _disjoint(self, rules: AnswerRules) -> Disjoint | None:
         calls, bound = self._dialect.calls, _bound_keys(rules)
@@ -116,16 +118,25 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
 class Matcher:
     """Where an answer stands in its grammar. Tokens go in one by one, left to right.
 
+    What is too complex to be followed is a FormatError where the grammar is the format's alone, and
+    another ValueError elsewhere.
+
     Attributes:
         end: The token that ends an answer.
     """
 
     def __init__(
-        self, inner: Any, end: int, words: Disjoint | None = None, names: Names | None = None
+        self,
+        inner: Any,
+        end: int,
+        words: Disjoint | None = None,
+        names: Names | None = None,
+        formatted: bool = False,
     ) -> None:
         self._inner = inner
         self._words = words
         self._names = names
+        self._formatted = formatted
         self.end = end
 
     @property
@@ -211,7 +222,7 @@ class Matcher:
         """One that stands at the same place and goes on by itself."""
         words = None if self._words is None else self._words.copy()
         names = None if self._names is None else self._names.copy()
-        return Matcher(self._inner.deep_copy(), self.end, words, names)
+        return Matcher(self._inner.deep_copy(), self.end, words, names, self._formatted)
 
     def follow(self, ids: Sequence[int]) -> None:
         """Go on with tokens that are decided already, the end mark not among them.
@@ -221,6 +232,7 @@ class Matcher:
         """
         for token in ids:
             if not self._consume(token):
+                self._check_but_refusal()
                 raise ValueError(f"prefix: got token {token}, which the grammar does not allow")
 
     def advance(self, token: int) -> list[int]:
@@ -234,6 +246,7 @@ class Matcher:
             ValueError: The token may not come next.
         """
         if not self._consume(token):
+            self._check_but_refusal()
             raise ValueError(f"got token {token}, which the grammar does not allow here")
         forced = [] if self._inner.is_stopped() else list(self._inner.compute_ff_tokens())
         for follower in forced:
@@ -261,10 +274,16 @@ class Matcher:
             flags[token] = self._words.fits(token)
         return np.packbits(flags, bitorder="little").view(np.int32)
 
+    def _check_but_refusal(self) -> None:
+        # A token that does not fit is an error to the parser too; its limits are another matter.
+        if not self._inner.get_error().startswith(_REFUSAL):
+            self._check()
+
     def _check(self) -> None:
         if self._inner.is_error():
             # Behind its first lines stands the parser's whole state.
-            raise ValueError(f"grammar: {self._inner.get_error().partition(_STATE)[0]}")
+            told = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
+            raise FormatError(told) if self._formatted else ValueError(told)
 
 
 def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:

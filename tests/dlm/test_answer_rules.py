@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from dlm.answer_rules import AnswerRules, lark
+from dlm.formats import FormatError, Regex
 from tests.dlm.answers import (
     FACTORY,
     SAID,
+    SIZE,
     allows,
     call,
 )
@@ -93,3 +96,13 @@ def test_values_that_are_not_words_are_json(changes: dict[str, str], expected: b
     given_ = {"size": "12", "parts": '[{"n": "x"}]', "code": '"AB"', **changes}
     rules = AnswerRules((ORDER,))
     assert allows(rules, call("order", **given_)) is expected
+
+
+def test_a_tools_pattern_of_too_many_parts_is_no_fault_of_the_format() -> None:
+    pattern = {"type": "string", "pattern": "^(a{1000}){1000}$"}
+    rules = AnswerRules((tool("f", ["a"], a=pattern),), "required", format=Regex("a"))
+    matcher = FACTORY.matcher(rules)
+    with pytest.raises(ValueError, match="too many expressions") as raised:
+        for _ in range(SIZE):
+            matcher.advance(matcher.best(torch.zeros(SIZE)))
+    assert not isinstance(raised.value, FormatError)

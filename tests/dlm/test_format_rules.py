@@ -182,6 +182,14 @@ def test_an_answer_matches_its_pattern(babbler: Engine, pattern: str, effort: Ef
     assert re.fullmatch(pattern, last.answer.content)
 
 
+@pytest.mark.parametrize("effort", [Effort.INSTANT, Effort.HIGH])
+def test_a_pattern_that_is_too_complex_is_the_formats_fault(
+    babbler: Engine, effort: Effort
+) -> None:
+    with pytest.raises(FormatError, match="too many expressions"):
+        ask(babbler, Regex("(((a{100}){100}){100})"), effort)
+
+
 def test_an_answer_is_derived_from_its_grammar(babbler: Engine) -> None:
     grammar = 'start: "go " WAY ("," " " WAY)~1..2\nWAY: "left" | "right"\n%ignore "#"'
     last = ask(babbler, Lark(grammar), Effort.INSTANT)
