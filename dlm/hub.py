@@ -35,12 +35,18 @@ def find(checkpoint: str | Path) -> Path:
 
 
 def _cached(name: str) -> Path | None:
-    """The newest complete copy in the cache."""
+    """The newest complete copy in the cache.
+
+    Raises:
+        FileNotFoundError: No repository can be called so.
+    """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         directory = Path(snapshot_download(name, local_files_only=True))
+    except HFValidationError as error:
+        raise FileNotFoundError(f"{name}: no such checkpoint directory") from error
     except LocalEntryNotFoundError:
         return None
     return directory if _complete(directory) else None

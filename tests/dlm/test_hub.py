@@ -84,7 +84,8 @@ def test_a_directory_is_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [Path("owner/name"), "nowhere", "/no/where", "a/b/c", "~/no where"]
+    "name",
+    [Path("owner/name"), "nowhere", "/no/where", "a/b/c", "~/no where", "./nope", "a--b/c", "a/b."],
 )
 def test_what_is_neither_directory_nor_name_is_missing(name: str | Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such checkpoint directory"):
