@@ -13,7 +13,7 @@ import queue
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -100,7 +100,8 @@ def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[As
         max_tokens: Longest answer.
 
     Raises:
-        RuntimeError: From what is given: the server cannot be reached, or refuses.
+        RuntimeError: From what is given: the server cannot be reached, refuses, or fails on the
+            way.
     """
     import httpx
 
@@ -123,7 +124,7 @@ def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[As
                 if answer.status_code != 200:
                     told = answer.read().decode()
                     raise RuntimeError(f"{url}: status {answer.status_code}: {told[:200]}")
-                for line in answer.iter_lines():
+                for line in _lines(answer.iter_text()):
                     content, usage = _chunk(line, usage)
                     if content and not first_s:
                         first_s = time.perf_counter() - started
@@ -136,11 +137,26 @@ def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[As
         yield ask
 
 
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Lines of a stream. What else ends a line to `str.splitlines` may stand in a chunk's text."""
+    begun = ""
+    for piece in pieces:
+        *whole, begun = (begun + piece).split("\n")
+        yield from whole
+    yield begun
+
+
 def _chunk(line: str, usage: dict[str, int]) -> tuple[bool, dict[str, int]]:
-    """Whether a line of a stream holds content, and the usage so far."""
+    """Whether a line of a stream holds content, and the usage so far.
+
+    Raises:
+        RuntimeError: It tells of an error.
+    """
     if not line.startswith("data: {"):
         return False, usage
     chunk = json.loads(line.removeprefix("data: "))
+    if chunk.get("error"):
+        raise RuntimeError(f"the answer failed: {str(chunk['error'])[:200]}")
     deltas = [choice.get("delta", {}) for choice in chunk.get("choices", ())]
     return any(delta.get("content") for delta in deltas), chunk.get("usage") or usage
 
@@ -194,6 +210,12 @@ def _asking(given: argparse.Namespace) -> Iterator[Ask]:
         yield engine_ask(engine, given.max_tokens)
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 or more")
+    return int(text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m dlm.bench", description="A quick speed table.")
@@ -202,9 +224,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default=SHIPPED.name, help="what the model is called there")
     parser.add_argument("--key-env", default="QUICKSILVER_API_KEY", help="variable with its key")
     parser.add_argument("--effort", type=Effort, choices=list(Effort), action="append")
-    parser.add_argument("--at-once", type=int, action="append", help="may be repeated; 1 and 4")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each prompt is answered")
-    parser.add_argument("--max-tokens", type=int, default=64, help="longest answer")
+    parser.add_argument("--at-once", type=_count, action="append", help="may be repeated; 1 and 4")
+    parser.add_argument(
+        "--rounds", type=_count, default=3, help="times that each prompt is answered"
+    )
+    parser.add_argument("--max-tokens", type=_count, default=64, help="longest answer")
     parser.add_argument("--device", help="such as cpu or cuda:0")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
 import torch
 from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
 
 from dlm.bench import PROMPTS, Measured, endpoint_ask, engine_ask, main, measure
 from dlm.effort import Effort
@@ -58,6 +61,43 @@ async def test_an_engine_and_its_server_tell_the_same() -> None:
     assert (here.tokens, here.forwards > 0) == (there.tokens, there.forwards > 0)
     assert here.first_s > 0
     assert there.first_s > 0
+
+
+async def answered(*chunks: object) -> Measured:
+    """An answer from a server that streams these."""
+    lines = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode() for chunk in chunks]
+
+    async def complete(request: HttpRequest) -> StreamingResponse:
+        async def pieces() -> AsyncGenerator[bytes, None]:
+            for line in lines:
+                yield line[:9]
+                yield line[9:]
+
+        return StreamingResponse(pieces())
+
+    route = Route("/chat/completions", complete, methods=["POST"])
+    async with serving(Starlette(routes=[route])) as address:
+        with endpoint_ask(address, "m", "", 12) as ask:
+            return await asyncio.to_thread(ask, "hello", Effort.INSTANT)
+
+
+async def test_an_answer_that_fails_on_the_way_is_none() -> None:
+    content = {"choices": [{"delta": {"content": "a"}}]}
+    with pytest.raises(RuntimeError, match="went away"):
+        await answered(content, {"error": {"message": "the model went away"}})
+
+
+async def test_a_chunk_may_hold_what_ends_lines_elsewhere() -> None:
+    content = {"choices": [{"delta": {"content": "a\u2028b\x85c"}}]}
+    told = await answered(content, {"choices": [], "usage": {"completion_tokens": 7}})
+    assert told.tokens == 7
+
+
+@pytest.mark.parametrize("option", ["--rounds", "--at-once", "--max-tokens"])
+def test_nothing_is_not_measured(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([option, "0"])
+    assert "got '0', expected 1 or more" in capsys.readouterr().err
 
 
 def test_the_program(capsys: pytest.CaptureFixture[str]) -> None:
