@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from starlette.requests import Request as HttpRequest
@@ -17,6 +18,22 @@ from dlm.server.running import RequestEngine, run, while_connected
 from dlm.server.streams import DONE, KEEP_ALIVE, ChatStream, TextStream, sse
 
 Told = tuple[int, Event] | None
+
+
+class _Pulse:
+    """When a stream has to tell that it lives, as nothing was sent for so long."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self.sent()
+
+    def sent(self) -> None:
+        """Something was."""
+        self._due_s = asyncio.get_running_loop().time() + self._every_s
+
+    def due_s(self) -> float:
+        """By the event loop's clock."""
+        return self._due_s
 
 
 class Answering:
@@ -59,15 +76,17 @@ class Answering:
             ApiError: One failed before its first event, or the engine takes no more.
             ClientDisconnect: The client left.
         """
-        events = self._events(wanted)
+        pulse = _Pulse(self._keep_alive_s)
+        events = self._events(wanted, pulse.due_s)
         first = await while_connected(_next(events), request.receive)
-        return EventStream(self._lines(first, events, stream), events)
+        return EventStream(self._lines(first, events, stream, pulse), events)
 
     async def _lines(
         self,
         first: Told,
         events: AsyncGenerator[Told, None],
         stream: ChatStream | TextStream,
+        pulse: _Pulse,
     ) -> AsyncGenerator[bytes, None]:
         async with aclosing(events):
             for chunk in stream.begin():
@@ -75,11 +94,10 @@ class Answering:
             told = first
             try:
                 while True:
-                    if told is None:
-                        yield KEEP_ALIVE
-                    else:
-                        for chunk in stream.take(*told):
-                            yield sse(chunk)
+                    # Not every event is told: of some streams snapshots are no part.
+                    for line in map(sse, stream.take(*told)) if told else (KEEP_ALIVE,):
+                        yield line
+                        pulse.sent()
                     told = await anext(events)
             except StopAsyncIteration:
                 for chunk in stream.end():
@@ -88,14 +106,16 @@ class Answering:
             except ApiError as error:
                 yield sse(error.body())
 
-    async def _events(self, wanted: Sequence[Request]) -> AsyncGenerator[Told, None]:
+    async def _events(
+        self, wanted: Sequence[Request], due_s: Callable[[], float | None] = lambda: None
+    ) -> AsyncGenerator[Told, None]:
         """Events of requests, measured; failures as the client is to be told them."""
         started = time.monotonic()
         begun = False
         tools = [tool.name for tool in wanted[0].tools]
         with self._metrics.live():
             try:
-                async with aclosing(run(self._engine, wanted, self._keep_alive_s)) as events:
+                async with aclosing(run(self._engine, wanted, due_s)) as events:
                     async for told in events:
                         if not begun and told and isinstance(told[1], TextDelta | Snapshot):
                             begun = True

@@ -34,14 +34,15 @@ class RequestEngine(Protocol):
 
 
 async def run(
-    engine: RequestEngine, requests: Sequence[Request], idle_s: float
+    engine: RequestEngine, requests: Sequence[Request], due: Callable[[], float | None]
 ) -> AsyncGenerator[tuple[int, Event] | None, None]:
     """Events of several requests as they come, with each one's index; leaving cancels them all.
 
     Args:
         engine: Where they run.
         requests: At least one.
-        idle_s: After so long without an event comes a None.
+        due: When a None is to come, in seconds of the event loop's clock; None for never. Asked
+            before each event, so that whoever was told one has to put it off.
 
     Raises:
         Exception: What `Engine.submit` raises, or what a request failed with.
@@ -61,11 +62,14 @@ async def run(
             cancels.append(engine.submit(request, partial(emit, index)))
         left = len(requests)
         while left:
+            at = due()
+            if at is not None and at <= loop.time():
+                yield None
+                continue
             try:
-                async with asyncio.timeout(idle_s):
+                async with asyncio.timeout_at(at):
                     index, event = await events.get()
             except TimeoutError:
-                yield None
                 continue
             if isinstance(event, Failed):
                 raise event.error

@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
-from dlm.engine import Engine
 from dlm.server.access import Gate, KeyGate
 from dlm.server.api import Api, Limits
 from dlm.server.metrics import ApiMetrics
 from dlm.server.models import ModelCard
 from dlm.server.openapi import description
+from dlm.server.running import RequestEngine
 from tests.dlm.tiny import TOOLS
 
 CARD = ModelCard(("tiny", "mercury-2"), context_length=512, max_output_length=256)
@@ -41,7 +41,7 @@ TOOLS_BODY = [
 ]
 
 
-def api_of(engine: Engine, gate: Gate = OPEN, limits: Limits = LIMITS) -> Api:
+def api_of(engine: RequestEngine, gate: Gate = OPEN, limits: Limits = LIMITS) -> Api:
     return Api(engine, CARD, gate, ApiMetrics(CollectorRegistry()), limits)
 
 

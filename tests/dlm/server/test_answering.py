@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -12,9 +13,9 @@ from starlette.applications import Starlette
 
 from dlm.effort import Effort
 from dlm.engine import Engine
-from dlm.live import Request
-from dlm.template import Turn
-from tests.dlm.server.asking import HELLO, api_of, chunks, serving
+from dlm.live import Event, Finished, Request, Snapshot, Usage
+from dlm.template import Answer, Turn
+from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
 from tests.dlm.tiny import model, tokenizer
 
 CLIENTS = 64
@@ -115,3 +116,32 @@ async def test_a_failure_in_the_middle_is_the_last_event() -> None:
     last = json.loads(rest[-1].removeprefix("data: "))
     assert last["error"]["type"] == "server_error"
     assert last["error"]["code"] == "unavailable"
+
+
+class Denoising:
+    """An engine that shows for a while how its answer becomes clear, and says nothing."""
+
+    max_live = 1
+
+    def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
+        self.task = asyncio.create_task(self._tell(emit))
+        return self.task.cancel
+
+    async def _tell(self, emit: Callable[[Event], None]) -> None:
+        for forwards in range(60):
+            await asyncio.sleep(0.005)
+            emit(Snapshot("░", forwards))
+        emit(Finished(Answer("yes", ()), "stop", Usage(1, 0, 1, 60)))
+
+    def room(self, request: Request) -> int:
+        return 10
+
+
+async def test_a_stream_that_is_not_told_of_snapshots_tells_that_it_lives() -> None:
+    api = api_of(Denoising(), limits=replace(LIMITS, keep_alive_s=0.05))
+    async with asking(Starlette(routes=api.routes())) as client:
+        told = (await client.post("/v1/chat/completions", json=body(1))).text
+        shown = (await client.post("/v1/chat/completions", json=body(1, diffusing=True))).text
+    assert told.count(": keep-alive") >= 2
+    assert chunks(told)[-1]["choices"][0]["finish_reason"] == "stop"
+    assert shown.count("data: ") > 60

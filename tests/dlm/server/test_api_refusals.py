@@ -65,6 +65,19 @@ async def test_a_model_that_is_not_there(client: httpx.AsyncClient) -> None:
         ({"response_format": {"type": "regex", "pattern": "("}}, "response_format"),
         ({"response_format": {"type": "lark", "grammar": "start: nothing"}}, "response_format"),
         ({"response_format": {"type": "lark", "grammar": "start: <[2]>"}}, "response_format"),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "s", "schema": {"properties": {}, "required": [["a"]]}},
+                }
+            },
+            "response_format",
+        ),
+        (
+            {"response_format": {"type": "regex", "pattern": "(((a{100}){100}){100})"}},
+            "response_format",
+        ),
     ],
 )
 async def test_a_feature_that_no_grammar_has_is_named(

@@ -18,8 +18,12 @@ from tests.dlm.tiny import DIALOGUES, TOOLS
 BABBLE = Request((Turn("user", "hello"),), max_tokens=300, tool_choice="none")
 
 
+def never_due() -> None:
+    """Nobody waits for a sign of life."""
+
+
 async def told(engine: Engine, *requests: Request) -> list[tuple[int, Event] | None]:
-    return [one async for one in run(engine, requests, idle_s=60)]
+    return [one async for one in run(engine, requests, never_due)]
 
 
 async def unfinished(engine: Engine, count: int) -> None:
@@ -45,7 +49,7 @@ async def test_each_choice_is_told_by_its_index(taught_engine: Engine) -> None:
 
 
 async def test_leaving_cancels_all(babbler: Engine) -> None:
-    async with aclosing(run(babbler, [BABBLE, BABBLE], idle_s=60)) as events:
+    async with aclosing(run(babbler, [BABBLE, BABBLE], never_due)) as events:
         await anext(events)
     await unfinished(babbler, 0)
 
@@ -81,14 +85,18 @@ class Silent:
 
 async def test_silence_is_told_too() -> None:
     engine = Silent()
-    async with aclosing(run(engine, [BABBLE], idle_s=0.001)) as events:
+    loop = asyncio.get_running_loop()
+    due = loop.time() + 0.001
+    async with aclosing(run(engine, [BABBLE], lambda: due)) as events:
         assert await anext(events) is None
+        # Whatever else there is to tell, until it is put off.
         engine.emit(TextDelta("x"))
+        assert await anext(events) is None
+        due = loop.time() + 60
         assert await anext(events) == (0, TextDelta("x"))
         engine.emit(Failed(RuntimeError("over")))
         with pytest.raises(RuntimeError, match="over"):
-            while await anext(events) is None:
-                pass
+            await anext(events)
 
 
 async def never() -> Message:
