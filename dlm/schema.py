@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from dlm.references import DEFINITIONS, pointed, reached
 
@@ -85,7 +85,7 @@ def _stands_for(
     return inner if isinstance(inner, Mapping) else None
 
 
-def _is_defined(reference: Any, definitions: Mapping[str, Any]) -> bool:
+def _is_defined(reference: Any, definitions: Mapping[str, Any]) -> TypeGuard[str]:
     """Whether a reference leads to a definition, or into one."""
     if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
         return False
@@ -96,7 +96,7 @@ def _is_defined(reference: Any, definitions: Mapping[str, Any]) -> bool:
     return True
 
 
-def _nullable_type(kinds: Any) -> bool:
+def _nullable_type(kinds: Any) -> TypeGuard[list[Any]]:
     return isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds
 
 
