@@ -20,6 +20,7 @@ SYSTEM = Message(Role.SYSTEM, "Be brief.")
 SEARCH = ToolSpec(
     "search", "Search the web.", {"type": "object", "properties": {"query": {"type": "string"}}}
 )
+CONSTANT = {"type": "object", "properties": {"query": {"const": "word " * 100_000}}}
 
 
 def _room(prompt: Prompt) -> int:
@@ -153,6 +154,7 @@ def test_what_never_fits_is_not_counted() -> None:
         ),
         lambda prompt: replace(prompt, tools=(replace(SEARCH, description="word " * 1000),)),
         lambda prompt: replace(prompt, tools=(replace(SEARCH, description="word " * 100_000),)),
+        lambda prompt: replace(prompt, tools=(replace(SEARCH, parameters=CONSTANT),)),
     ],
 )
 def test_instructions_and_tools_are_never_cut(change: Callable[[Prompt], Prompt]) -> None:

@@ -6,6 +6,7 @@ stays, cut at worst. Cuts are shown as "…". It knows the model by a `Ruler` al
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,12 +73,8 @@ def fitted(prompt: Prompt, ruler: Ruler) -> Prompt:
 
 def declared(tools: Sequence[ToolSpec]) -> int:
     """Characters of what a prompt tells of tools."""
-    return sum(len(tool.name) + len(tool.description) + _values(tool) for tool in tools)
-
-
-def _values(tool: ToolSpec) -> int:
-    properties = tool.parameters.get("properties", {})
-    return sum(len(name) + len(str(schema.get("enum", ""))) for name, schema in properties.items())
+    told = (tool.name + tool.description + json.dumps(tool.parameters) for tool in tools)
+    return sum(map(len, told))
 
 
 class _Fitting:
