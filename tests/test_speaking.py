@@ -43,12 +43,12 @@ def test_nothing_to_say_leaves_no_trace() -> None:
     assert said(dialogue) == []
 
 
-def test_an_aside_sounds_and_is_kept_nowhere() -> None:
+def test_of_an_aside_only_the_place_is_kept() -> None:
     dialogue = Dialogue()
     speaking, one = Speaking(dialogue), reply()
     (aside,) = speaking.aside(one, "One moment.")
     assert isinstance(aside, Speak) and aside.segment.spoken == "One moment."
-    assert (one.text, said(dialogue)) == ("", [])
+    assert (one.text, said(dialogue)) == ("", [""])
     assert speaking.aside(reply(options=SILENT), "One moment.") == []
 
 
@@ -72,7 +72,7 @@ def test_of_a_reply_whose_voice_failed_what_sounded_is_kept() -> None:
     for failed, heard in ((one, "It is noon."), (aside, "")):
         speaking.sounds_on(failed)
         assert speaking.played(AudioPlayed(failed.reply_id, heard))
-    assert said(dialogue) == ["It is noon."]
+    assert said(dialogue) == ["It is noon.", ""]
 
 
 def test_what_is_stopped_is_kept_as_far_as_it_was_heard() -> None:
