@@ -71,11 +71,20 @@ def placed(directory: Path) -> dict[str, str] | None:
     return files
 
 
+def weight_files(directory: Path) -> list[str]:
+    """Names of the files that hold a checkpoint's weights, whether or not they are there.
+
+    Raises:
+        ValueError: The index is malformed.
+    """
+    where = placed(directory)
+    return ["model.safetensors"] if where is None else sorted(set(where.values()))
+
+
 def _complete(directory: Path) -> bool:
     """Whether a snapshot, which may be of a download that broke off, has config and weights."""
-    where = placed(directory)
-    files = {"model.safetensors"} if where is None else set(where.values())
-    return all((directory / file).is_file() for file in {"config.json", *files})
+    files = ("config.json", *weight_files(directory))
+    return all((directory / file).is_file() for file in files)
 
 
 def _download(name: str) -> Path:

@@ -44,7 +44,7 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
         definitions: ``$defs`` of the tool's schema; those that it still refers to go with it.
     """
     said = False
-    followed: set[str] = set()
+    followed: set[object] = set()
     # No recursion: a chain of references may be as long as a body.
     while (inner := _stands_for(schema, definitions, followed)) is not None:
         said = said or bool(schema.get(AS_SAID))
@@ -67,16 +67,16 @@ def admits_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _stands_for(
-    schema: Mapping[str, Any], definitions: Mapping[str, Any], followed: set[str]
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], followed: set[object]
 ) -> Mapping[str, Any] | None:
     """The one schema that another comes down to; None where it says something itself.
 
     Each reference is followed once, and put into ``followed``.
     """
     reference = schema.get("$ref")
-    if _is_defined(reference, definitions) and reference not in followed:
+    inner = _defined(reference, definitions)
+    if inner is not None and reference not in followed:
         followed.add(reference)
-        inner = pointed(reference, {"$defs": definitions})
     elif _nullable_type(schema.get("type")):
         return None
     else:
@@ -85,15 +85,14 @@ def _stands_for(
     return inner if isinstance(inner, Mapping) else None
 
 
-def _is_defined(reference: Any, definitions: Mapping[str, Any]) -> TypeGuard[str]:
-    """Whether a reference leads to a definition, or into one."""
+def _defined(reference: Any, definitions: Mapping[str, Any]) -> Any:
+    """The definition, or the part of one, that a reference leads to; None where there is none."""
     if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
-        return False
+        return None
     try:
-        pointed(reference, {"$defs": definitions})
+        return pointed(reference, {"$defs": definitions})
     except LookupError:
-        return False
-    return True
+        return None
 
 
 def _nullable_type(kinds: Any) -> TypeGuard[list[Any]]:

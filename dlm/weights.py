@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dlm.families.family import QWEN, Part
 from dlm.families.registry import recognise
-from dlm.hub import placed
+from dlm.hub import placed, weight_files
 from dlm.model import Transformer
 
 SCALE = "_scale"
@@ -134,10 +134,9 @@ class _Shards:
 @contextmanager
 def _opened(directory: Path) -> Iterator[_Shards]:
     place = placed(directory)
-    files = ["model.safetensors"] if place is None else sorted(set(place.values()))
     with ExitStack() as stack:
         where: dict[str, Any] = {}
-        for file in files:
+        for file in weight_files(directory):
             path = directory / file
             if not path.is_file():
                 raise FileNotFoundError(f"{path}: no such weights file")

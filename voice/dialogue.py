@@ -124,8 +124,8 @@ class Dialogue:
 
     def open(self, item_id: str) -> None:
         """Add an agent entry that says nothing yet, where there has been none with this id."""
-        if item_id not in self._deleted and self._place(item_id) is None:
-            self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, "")))
+        if self._place(item_id) is None:
+            self.say(item_id, "")
 
     def break_off(self, item_id: str, call_item_id: str) -> None:
         """What is said of an entry from here on stands behind a call for the model, and its result.

@@ -73,8 +73,12 @@ def fitted(prompt: Prompt, ruler: Ruler) -> Prompt:
 
 def declared(tools: Sequence[ToolSpec]) -> int:
     """Characters of what a prompt tells of tools."""
-    told = (tool.name + tool.description + json.dumps(tool.parameters) for tool in tools)
-    return sum(map(len, told))
+    return sum(
+        len(tool.name)
+        + len(tool.description)
+        + len(json.dumps(tool.parameters, ensure_ascii=False))
+        for tool in tools
+    )
 
 
 class _Fitting:

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from dlm.hub import placed
+from dlm.hub import weight_files
 from dlm.weights import SCALE
 
 Weights = dict[str, Tensor]
@@ -146,10 +146,8 @@ def stored(directory: Path) -> Weights:
         FileNotFoundError: A file is missing.
         ValueError: The index is malformed, or a file is damaged.
     """
-    place = placed(directory)
-    files = ["model.safetensors"] if place is None else sorted(set(place.values()))
     found: Weights = {}
-    for file in files:
+    for file in weight_files(directory):
         try:
             found |= load_file(str(directory / file))
         except SafetensorError as error:

@@ -250,15 +250,10 @@ def _merge(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         before = tree.get(key)
         if value is None and key not in _NULLABLE:
             continue
-        if (
-            isinstance(value, dict)
-            and isinstance(before, dict)
-            and value.get("type", before.get("type")) == before.get("type")
-        ):
-            tree[key] = _merge(before, value)
-        elif isinstance(value, dict) and isinstance(before, dict):
-            # Of another type: nothing of the old one stays, and null leaves its defaults.
-            tree[key] = _merge({}, value)
+        if isinstance(value, dict) and isinstance(before, dict):
+            # Of one that has another type now nothing stays.
+            same = value.get("type", before.get("type")) == before.get("type")
+            tree[key] = _merge(before if same else {}, value)
         else:
             tree[key] = value
     return tree
