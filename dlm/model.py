@@ -29,6 +29,10 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Attention of a pattern of its own: queries, keys, values, each (B, H, T, N), to (B, H, T, N)."""
 
 
+OUTPUTS = ("o_proj.weight", "down_proj.weight")
+"""Ends of the names of a layer's matrices that write into the residual stream."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """One request's part of a packed forward.

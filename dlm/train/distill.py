@@ -130,9 +130,8 @@ def distill(
     recipe = Recipe(out, config.seed, config.tokens_per_step, config.max_length)
     run = Run(config, out, model)
     run.resume()
-    rows = (data.heldout[index] for index in range(len(data.heldout)))
     rng = np.random.default_rng(HELD_OUT_SEED)
-    heldout = list(batches(rows, config.tokens_per_step, config.max_length, rng))
+    heldout = list(batches(data.heldout, config.tokens_per_step, config.max_length, rng))
     with Stopping(run) as stopping, Progress(config, minutes) as progress:
         made = passes(data.train, recipe, run.place)
         run.train(made, minutes, logged(out, progress), heldout)

@@ -179,8 +179,11 @@ def export(
     if blend:
         other, share = blend
         tensors = blended(tensors, stored(other), share)
-    plain = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
-    files = write(quantised(tensors) if int8 else plain, out, limit)
+    if int8:
+        tensors = quantised(tensors)
+    else:
+        tensors = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
+    files = write(tensors, out, limit)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(run / name, out / name)
     return files

@@ -16,11 +16,8 @@ from pathlib import Path
 
 import torch
 
-from dlm.model import Transformer
+from dlm.model import OUTPUTS, Transformer
 from dlm.weights import load_model, save_model
-
-_OUTPUTS = ("o_proj.weight", "down_proj.weight")
-"""Ends of the names of matrices that write into the residual stream."""
 
 
 def grown(model: Transformer, layers: Sequence[int]) -> Transformer:
@@ -45,7 +42,7 @@ def grown(model: Transformer, layers: Sequence[int]) -> Transformer:
     for place, layer in enumerate(layers):
         copied = layer in layers[:place]
         for name, tensor in model.layers[layer].state_dict().items():
-            silent = copied and name.endswith(_OUTPUTS)
+            silent = copied and name.endswith(OUTPUTS)
             made[f"layers.{place}.{name}"] = torch.zeros_like(tensor) if silent else tensor
     deeper.load_state_dict(made)
     return deeper

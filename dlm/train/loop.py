@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dlm.model import Transformer
+from dlm.model import OUTPUTS, Transformer
 from dlm.template import Encoded
 from dlm.train.anchor import Anchor
 from dlm.train.average import Average
@@ -340,7 +340,7 @@ def initialised(model: Transformer) -> Transformer:
     depth = 2 * model.config.num_hidden_layers
     for name, parameter in model.named_parameters():
         if parameter.dim() == 2:
-            scale = depth**-0.5 if name.endswith(("o_proj.weight", "down_proj.weight")) else 1.0
+            scale = depth**-0.5 if name.endswith(OUTPUTS) else 1.0
             nn.init.normal_(parameter, std=0.02 * scale)
     return model
 
