@@ -120,10 +120,12 @@ class Encoded:
         answers: For each assistant message, the range [start, end) of its tokens: from the one
             after its <|agent|> mark, or its <|think|> mark where it has one, to its <|end|>, both
             included.
+        replayed: In training, whether it rehearses what a checkpoint already knew.
     """
 
     ids: list[int] = field(default_factory=list)
     answers: list[tuple[int, int]] = field(default_factory=list)
+    replayed: bool = False
 
 
 _SPOKEN = (int(Mark.END), int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))

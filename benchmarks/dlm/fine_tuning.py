@@ -47,11 +47,16 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
 
 
 def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many calls are right in name and arguments, and how many replies call nothing."""
-    right = {"calls": 0, "replies": 0}
-    asked = {"calls": 0, "replies": 0}
+    """How many calls are right in name and arguments, and how many other messages call nothing.
+
+    Of the latter, those behind a tool's result (``replies``) and those behind what the user said
+    (``talk``) apart: few models call anything behind a result.
+    """
+    right = dict.fromkeys(("calls", "talk", "replies"), 0)
+    asked = dict(right)
     for request, wanted in cases(rows):
-        kind = "calls" if wanted.calls else "replies"
+        result = request.turns[-1].role == "tool"
+        kind = "calls" if wanted.calls else "replies" if result else "talk"
         asked[kind] += 1
         try:
             calls = engine.answer(request).answer.calls
@@ -93,7 +98,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--count", type=int, default=300, help="dialogues of the rest")
-    parser.add_argument("--lines", type=int, default=160, help="dialogues that teach")
+    parser.add_argument("--lines", type=int, default=240, help="dialogues that teach")
     parser.add_argument("--set", action="append", default=[], help="an option of the training")
     options = parser.parse_args()
     began = machine()

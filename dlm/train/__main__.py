@@ -26,6 +26,7 @@ from dlm.tokenizer import Tokenizer
 from dlm.train import packed
 from dlm.train.batches import (
     HELD_OUT_SEED,
+    NothingToLearn,
     Placed,
     Recipe,
     batches,
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
                 run.train(data(run), options.minutes, logged(options.out, progress), heldout)
             far = {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
             record(options.out, told | far)
-        except (OSError, FloatingPointError) as error:
+        except (OSError, FloatingPointError, NothingToLearn) as error:
             parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     print(_ending(run, words), flush=True)
     if stopping.exit_code:

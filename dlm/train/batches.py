@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +35,10 @@ WAITING = 32
 """Batches that another process makes ahead."""
 
 T = TypeVar("T")
+
+
+class NothingToLearn(ValueError):
+    """No dialogue is short enough, or none has an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,7 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     told = [message for message in row["messages"] if message["role"] == "assistant"]
     whole = [not message.get("cut") for message in told]
     encoded.answers[:] = itertools.compress(encoded.answers, whole)
+    encoded.replayed = bool(row.get("replayed"))
     if row.get("reading"):
         start = encoded.ids.index(Mark.USER) + 1
         encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
@@ -168,7 +174,7 @@ def in_order(
         place: Where to begin.
 
     Raises:
-        ValueError: A chunk has no dialogue that is short enough.
+        NothingToLearn: A chunk has no such dialogue.
     """
     for chunk in itertools.count(place.chunk):
         rng = np.random.default_rng((recipe.seed, chunk))
@@ -179,7 +185,8 @@ def in_order(
             if number > used:
                 yield Place(chunk, number), batch
         if number == 0:
-            raise ValueError(f"no dialogue of at most {recipe.max_length} tokens with an answer")
+            told = f"max_length: got {recipe.max_length}, expected more"
+            raise NothingToLearn(f"{told}: no dialogue with an answer is that short")
 
 
 def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Placed]:
@@ -221,6 +228,7 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
     It ends when that process is asked to, as when a whole process group is.
 
     Raises:
+        NothingToLearn: As `in_order`.
         RuntimeError: The process ended, after it said why.
     """
     context = multiprocessing.get_context("spawn")
@@ -245,20 +253,27 @@ def _received(reader: Connection) -> Iterator[Placed]:
     """What is sent, up to the end or to what breaks off."""
     with suppress(EOFError, OSError):
         while True:
-            placed: Placed = reader.recv()
+            placed: Placed | NothingToLearn = reader.recv()
+            if isinstance(placed, NothingToLearn):
+                raise placed
             yield placed
 
 
 def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
     # Whoever took the batches may be killed, and nobody reads them then.
     with suppress(BrokenPipeError), closing(ahead(generated(recipe, place), WAITING)) as made:
-        for placed in made:
-            writer.send(placed)
+        try:
+            for placed in made:
+                writer.send(placed)
+        except NothingToLearn as error:
+            writer.send(error)
 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
     """Let a process that is started meanwhile never hear Ctrl-C, which a terminal sends to all."""
+    # Where it is not running, starting a process starts it, and leaves SIGINT unblocked.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

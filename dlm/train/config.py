@@ -28,7 +28,16 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
     "bool": ("true or false", (bool,)),
     "str": ("a text", (str,)),
 }
-_PARTS = ("ar_share", "cooldown_share", "average", "initial_share", "replay", "reasons", "readings")
+_PARTS = (
+    "ar_share",
+    "cooldown_share",
+    "average",
+    "initial_share",
+    "replay",
+    "replay_soft",
+    "reasons",
+    "readings",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,9 @@ class TrainConfig:
         evaluate_minutes: Time between two looks at the loss on held-out dialogues; 0 for none.
         evaluate_dialogues: How many those are.
         replay: When examples are taught, share of our own dialogues beside them.
+        replay_soft: In the joint phase, share of what the weights that the run began with predict
+            in the targets of those; the rest is the token that stands there. Source: learning
+            without forgetting (arXiv 1606.09282).
         reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
             that saw any says in its config.json that it reasons.
         readings: Share of readings (`dlm.train.readings`) among our own rows; a checkpoint that saw
@@ -109,6 +121,7 @@ class TrainConfig:
     evaluate_minutes: float = 0.0
     evaluate_dialogues: int = 128
     replay: float = 0.7
+    replay_soft: float = 0.0
     reasons: float = 0.45
     readings: float = 0.45
     tokenizer_dialogues: int = 30_000

@@ -22,7 +22,15 @@ from dlm.train.average import Average
 from dlm.train.batches import HELD_OUT_SEED, Place, Placed, ahead
 from dlm.train.config import TrainConfig
 from dlm.train.machine import fast_bfloat16
-from dlm.train.objective import Copies, Rows, ar_step, collate, joint_step, noisy_copies
+from dlm.train.objective import (
+    Copies,
+    Rows,
+    Teacher,
+    ar_step,
+    collate,
+    joint_step,
+    noisy_copies,
+)
 from dlm.train.progress import Report
 from dlm.weights import save_model
 
@@ -81,8 +89,8 @@ class Run:
         self.model = made.to(config.device).train().requires_grad_(True)
         self.optimizers = optimizers(self.model, config)
         self.average = Average(self.model, config.average) if config.average else None
-        share = config.initial_share
-        self.anchor = Anchor(self.model, share) if share else None
+        anchored = config.initial_share > 0 or config.replay_soft > 0
+        self.anchor = Anchor(self.model, config.initial_share) if anchored else None
         self.stopped = False
         self.elapsed_s = 0.0
         self.step = 0
@@ -240,6 +248,8 @@ class Run:
     def _losses(self, batch: Batch, phase: str) -> dict[str, Tensor]:
         config = self.config
         kind = torch.device(config.device).type
+        soft = config.replay_soft
+        teacher = Teacher(self.anchor.first, soft) if self.anchor and soft else None
         with torch.autocast(kind, torch.bfloat16, enabled=config.autocast == "bfloat16"):
             if phase == "ar":
                 return ar_step(self.model, batch.rows)
@@ -249,6 +259,7 @@ class Run:
                 batch.copies,
                 sharpen=config.uncertainty_weight > 0,
                 flex=config.attention == "flex",
+                teacher=teacher,
             )
 
     def _step(self, batch: Batch) -> dict[str, Tensor]:

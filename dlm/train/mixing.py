@@ -19,7 +19,8 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
 
     Half of either declare some of the others' tools as well, in any order: the model must go on
     choosing by what is said, not by which tools it sees. As many of the examples are readings
-    (`dlm.train.readings`) as of our own, as far as the examples allow any.
+    (`dlm.train.readings`) as of our own, as far as the examples allow any. Our own are marked
+    ``replayed``.
 
     Args:
         examples: From `dlm.train.examples.read`.
@@ -34,7 +35,7 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
     while True:
         row = next(own)
         if rng.random() < replay:
-            yield beside(row, taught, rng)
+            yield {**beside(row, taught, rng), "replayed": True}
         elif row.get("reading") and (made := next(readings, None)):
             yield made
         else:

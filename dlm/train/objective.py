@@ -26,7 +26,7 @@ from dlm.model import Attend, Transformer
 from dlm.template import Encoded
 from dlm.tokenizer import Mark
 from dlm.train.attention import Flex, Joint, causal
-from dlm.train.loss import linear_cross_entropy, uncertainty
+from dlm.train.loss import Soft, linear_cross_entropy, uncertainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,13 @@ class Rows:
         ids: (B, T) int64, padded at the right.
         weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
         answers: For each row, ranges [start, end) of its answers, those that are drafted.
+        replayed: (B,) bool, whether it rehearses what a checkpoint already knew.
     """
 
     ids: Tensor
     weights: Tensor
     answers: list[list[tuple[int, int]]]
+    replayed: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,43 @@ class Copies:
     positions: Tensor
     blocks: Tensor
     starts: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """Whose predictions are a part of the targets of replayed rows.
+
+    Attributes:
+        model: With the same vocabulary; does not learn.
+        share: Of its predictions in these targets, in (0, 1].
+    """
+
+    model: Transformer
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What a teacher makes of a batch.
+
+    Attributes:
+        hidden: (B, S, D), for the same S positions of each row as the learner's.
+        head: (V, D).
+        share: (B,) float32, of its predictions in each row's targets.
+    """
+
+    hidden: Tensor
+    head: Tensor
+    share: Tensor
+
+    def at(self, part: slice) -> Taught:
+        """The same of some positions."""
+        return replace(self, hidden=self.hidden[:, part])
+
+    def soft(self, keep: Tensor) -> Soft:
+        """Targets of the positions, (N,) of B * S laid end to end, that have a loss."""
+        each = self.share[:, None].expand(self.hidden.shape[:2]).reshape(-1)
+        return Soft(self.hidden.reshape(-1, self.hidden.shape[-1])[keep], self.head, each[keep])
 
 
 def collate(
@@ -93,7 +132,8 @@ def collate(
             weights[row, start:end] = reading_weight if read else 1.0
             if not read:
                 drafted[-1].append((start, end))
-    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted)
+    replayed = torch.tensor([d.replayed for d in dialogues])
+    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted, replayed)
 
 
 def rounded(count: int, multiple: int) -> int:
@@ -168,29 +208,37 @@ def copies_see(length: int, copies: Copies) -> Tensor:
     return torch.cat((before, own), dim=2)[:, None]
 
 
-def causal_loss(hidden: Tensor, model: Transformer, rows: Rows) -> Tensor:
+def causal_loss(
+    hidden: Tensor, model: Transformer, rows: Rows, taught: Taught | None = None
+) -> Tensor:
     """Weighted mean cross entropy of the next token. ``hidden`` is (B, T, D) of x_0."""
     weights = rows.weights[:, 1:].reshape(-1)
     keep = (weights > 0).nonzero()[:, 0]
     targets = rows.ids[:, 1:].reshape(-1)[keep].to(hidden.device)
     share = (weights[keep] / weights.sum()).to(hidden.device)
-    flat = hidden[:, :-1].reshape(-1, hidden.shape[-1])[keep.to(hidden.device)]
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
+    there = keep.to(hidden.device)
+    flat = hidden[:, :-1].reshape(-1, hidden.shape[-1])[there]
+    soft = None if taught is None else taught.at(slice(-1)).soft(there)
+    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share, soft)
 
 
-def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor]:
-    """Hidden states (N, D) of the masked positions of x_t, (B, A, D), and their targets (N,)."""
+def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor, Tensor]:
+    """Masked positions of x_t, (B, A, D): hidden states (N, D), targets (N,), indices (N,)."""
     targets = copies.targets.reshape(-1)
     keep = (targets != -100).nonzero()[:, 0]
-    flat = hidden.reshape(-1, hidden.shape[-1])[keep.to(hidden.device)]
-    return flat, targets[keep].to(hidden.device)
+    there = keep.to(hidden.device)
+    flat = hidden.reshape(-1, hidden.shape[-1])[there]
+    return flat, targets[keep].to(hidden.device), there
 
 
-def denoising_loss(hidden: Tensor, model: Transformer, copies: Copies) -> Tensor:
+def denoising_loss(
+    hidden: Tensor, model: Transformer, copies: Copies, taught: Taught | None = None
+) -> Tensor:
     """Mean cross entropy over masked tokens. ``hidden`` is (B, A, D) of x_t."""
-    flat, targets = masked_part(hidden, copies)
+    flat, targets, there = masked_part(hidden, copies)
     share = torch.full((len(flat),), 1 / max(1, len(flat)), device=hidden.device)
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
+    soft = None if taught is None else taught.soft(there)
+    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share, soft)
 
 
 def ar_step(model: Transformer, rows: Rows) -> dict[str, Tensor]:
@@ -202,9 +250,14 @@ def ar_step(model: Transformer, rows: Rows) -> dict[str, Tensor]:
 
 
 def joint_step(
-    model: Transformer, rows: Rows, copies: Copies, sharpen: bool = False, flex: bool = False
+    model: Transformer,
+    rows: Rows,
+    copies: Copies,
+    sharpen: bool = False,
+    flex: bool = False,
+    teacher: Teacher | None = None,
 ) -> dict[str, Tensor]:
-    """Losses of the joint phase, from one forward.
+    """Losses of the joint phase, from one forward, and one of the teacher if rows are replayed.
 
     Args:
         model: On any device.
@@ -212,6 +265,7 @@ def joint_step(
         copies: x_t, on the CPU.
         sharpen: Whether the uncertainty of what is predicted rightly is a loss too.
         flex: Whether FlexAttention does the attention; for CUDA.
+        teacher: Of replayed rows, on the model's device; None for their tokens alone.
     """
     length = rows.ids.shape[1]
     device = model.embed_tokens.weight.device
@@ -223,13 +277,20 @@ def joint_step(
         attend = Joint(length, copies_see(length, there))
     ids = torch.cat((rows.ids, copies.ids), dim=1).to(device)
     own = torch.arange(length).expand(len(rows.ids), -1)
-    hidden = model(ids, torch.cat((own, copies.positions), dim=1).to(device), attend)
+    positions = torch.cat((own, copies.positions), dim=1).to(device)
+    hidden = model(ids, positions, attend)
+    clean = noisy = None
+    if teacher is not None and rows.replayed.any():
+        with torch.no_grad():
+            seen = teacher.model(ids, positions, attend)
+        share = (rows.replayed * teacher.share).to(device)
+        taught = Taught(seen, teacher.model.embed_tokens.weight, share)
+        clean, noisy = taught.at(slice(length)), taught.at(slice(length, None))
     losses = {
-        "causal": causal_loss(hidden[:, :length], model, rows),
-        "denoising": denoising_loss(hidden[:, length:], model, copies),
+        "causal": causal_loss(hidden[:, :length], model, rows, clean),
+        "denoising": denoising_loss(hidden[:, length:], model, copies, noisy),
     }
     if sharpen:
-        losses["uncertainty"] = uncertainty(
-            *masked_part(hidden[:, length:], copies), model.embed_tokens.weight
-        )
+        flat, targets, _ = masked_part(hidden[:, length:], copies)
+        losses["uncertainty"] = uncertainty(flat, targets, model.embed_tokens.weight)
     return losses

@@ -1,6 +1,6 @@
 """Dialogues that teach a model a tool of one's own: watering parts of a garden.
 
-``python examples/fine_tuning/watering.py --out watering.jsonl`` writes 160 of them in the chat
+``python examples/fine_tuning/watering.py --out watering.jsonl`` writes 240 of them in the chat
 JSONL format of OpenAI's fine-tuning; ``--heldout`` writes others, of phrasings and plants that the
 first never use, to measure with. What makes such data work: many phrasings, the tool's words also
 where it must not be called, missing information asked for, and replies that say what the result
@@ -99,7 +99,10 @@ TIMED = {
 VAGUE = {
     "train": (
         "water the garden", "start watering", "turn on the sprinkler", "everything is so dry",
-        "can you do the watering", "i want to water something",
+        "can you do the watering", "i want to water something", "time to water", "water please",
+        "the plants need water", "turn the hose on", "could you water for me", "do the irrigation",
+        "water everything that's dry", "the garden is thirsty", "do some watering now",
+        "give the plants a drink", "my plants look thirsty", "switch the sprinkler on",
     ),
     "heldout": ("get the watering going", "please water my plants", "run the sprinklers"),
 }  # fmt: skip
@@ -111,10 +114,33 @@ TALK = {
         ("don't water the {plants}", "Okay, I won't."),
         ("the {plants} are growing so well", "I'm glad to hear that."),
         ("what's the best time to water the {plants}", "I'm not sure, sorry."),
+        ("how much water do {plants} want", "I'm not sure, sorry."),
+        ("why do my {plants} look so sad", "I don't know much about {plants}, sorry."),
+        ("is it bad to water {plants} at noon", "I'm not sure, sorry."),
+        ("how long may {plants} go without water", "I'm not sure, sorry."),
+        ("when did we last water the {plants}", "I'm not sure, sorry."),
+        ("should i water {plants} every day", "I'm not sure, sorry."),
+        ("can {plants} get too much water", "I don't know much about {plants}, sorry."),
+        ("leave the {plants} alone today", "Okay, I'll leave them alone."),
+        ("skip the {plants}", "Okay, I won't."),
+        ("the {plants} don't need any water", "Okay, I won't."),
+        ("you needn't water the {plants} this evening", "Okay, I won't."),
+        ("please do not water the {plants} now", "Okay, I won't."),
+        ("no water for the {plants}", "Okay, I won't."),
+        ("it rained on the {plants} all night", "Good, then I'll leave them alone."),
+        ("my neighbour watered the {plants} this morning", "Good, then I'll leave them alone."),
+        ("the {plants} are wet enough", "Good, then I'll leave them alone."),
+        ("i'm going to water the {plants} myself", "Okay, I won't."),
+        ("i bought some {plants} today", "That's lovely."),
+        ("we ate the first {plants} today", "That's lovely."),
     ),
     "heldout": (
         ("how often should one water {plants}", "I'm not sure, sorry."),
+        ("how do i know that {plants} need water", "I'm not sure, sorry."),
         ("no need to water the {plants} today", "Okay, I won't."),
+        ("hold off on watering the {plants}", "Okay, I won't."),
+        ("the {plants} got plenty of rain", "Good, then I'll leave them alone."),
+        ("have you seen my {plants}", "That's lovely."),
     ),
 }
 REMIND = {
@@ -156,7 +182,7 @@ class Writer:
         self.messages = [{"role": "system", "content": INSTRUCTIONS}]
         plants = self.rng.choice(PLANTS[self.split])
         kinds = (self.plain, self.timed, self.vague, self.talk, self.remind, self.more)
-        self.rng.choices(kinds, (5, 6, 2, 3, 2, 3))[0](plants)
+        self.rng.choices(kinds, (5, 6, 3, 6, 2, 3))[0](plants)
         tools = [TOOL, REMINDER]
         self.rng.shuffle(tools)
         return {
@@ -246,7 +272,7 @@ def main() -> None:
     """Write a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=160)
+    parser.add_argument("--count", type=int, default=240)
     parser.add_argument("--heldout", action="store_true")
     options = parser.parse_args()
     with options.out.open("w", encoding="utf-8") as out:

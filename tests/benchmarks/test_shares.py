@@ -9,6 +9,7 @@ from benchmarks.dlm.decoding import WAYS, Case, answer
 from benchmarks.dlm.shares import PARTS, REST, Tally
 from dlm.checkpoint import Checkpoint
 from dlm.grammar import GrammarFactory, Matcher
+from dlm.openings import Openings
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, template
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -20,7 +21,8 @@ def test_all_parts_are_watched_and_left_as_they_were() -> None:
     tally = Tally()
     case = Case((DIALOGUES[2][0],), TOOLS, "calls")
     factory = GrammarFactory(template(), taught().config.vocab_size)
-    answered = answer(checkpoint, WAYS["self_verification_grammar"], case, factory, tally)
+    way, openings = WAYS["self_verification_grammar"], Openings(template())
+    answered = answer(checkpoint, way, case, factory, openings, tally)
     told = tally.figures(answered.seconds)
     assert Matcher.best is before
     assert told["forwards"] == answered.forwards

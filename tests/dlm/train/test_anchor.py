@@ -13,7 +13,7 @@ def moved(model: nn.Module, value: float) -> None:
             parameter.fill_(value)
 
 
-def shown(anchor: Anchor, model: nn.Linear) -> float:
+def shown(anchor: Anchor[nn.Linear], model: nn.Linear) -> float:
     with anchor.applied():
         assert torch.equal(model.bias, model.weight[0])
         return model.weight[0, 0].item()
@@ -27,6 +27,16 @@ def test_what_is_shown_lies_between_the_first_weights_and_the_present_ones() -> 
         moved(model, value)
         assert shown(anchor, model) == pytest.approx(expected)
         assert model.weight[0, 0].item() == value
+
+
+def test_the_model_as_it_was_stays_and_does_not_learn() -> None:
+    model = nn.Linear(2, 2)
+    moved(model, 1.0)
+    anchor = Anchor(model, 0.0)
+    moved(model, 5.0)
+    assert shown(anchor, model) == 5.0
+    assert anchor.first(torch.ones(1, 2)).tolist() == [[3.0, 3.0]]
+    assert not any(parameter.requires_grad for parameter in anchor.first.parameters())
 
 
 def test_the_model_gets_its_own_weights_back_after_an_error() -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +19,7 @@ from dlm.tokenizer import Mark
 from dlm.train import batches as module
 from dlm.train.batches import (
     POOL_ROWS,
+    NothingToLearn,
     Place,
     Placed,
     Recipe,
@@ -108,7 +111,7 @@ def test_a_place_is_where_to_go_on(tmp_path: Path) -> None:
 
 
 def test_a_chunk_of_nothing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no dialogue of at most 900 tokens"):
+    with pytest.raises(NothingToLearn, match="max_length: got 900"):
         next(in_order(lambda _: [], recipe(tmp_path), Place()))
 
 
@@ -164,6 +167,42 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
         pytest.raises(RuntimeError, match="the data process ended with exit code 1"),
     ):
         next(batches_made)
+
+
+def test_a_process_that_finds_nothing_to_learn_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK_DIALOGUES", 12)
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    module._produce(writer, recipe(tmp_path, max_length=5), Place())
+    writer.close()
+    with pytest.raises(NothingToLearn, match="max_length: got 5, expected more"):
+        next(module._received(reader))
+
+
+def test_the_first_process_of_a_program_does_not_hear_ctrl_c(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import multiprocessing, signal\n"
+        "from dlm.train.batches import _deaf\n"
+        "def blocked(told):\n"
+        "    told.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))\n"
+        "if __name__ == '__main__':\n"
+        "    context = multiprocessing.get_context('spawn')\n"
+        "    reader, writer = context.Pipe(duplex=False)\n"
+        "    process = context.Process(target=blocked, args=(writer,))\n"
+        "    with _deaf():\n"
+        "        process.start()\n"
+        "    print(reader.recv())\n"
+        "    process.join()\n",
+        encoding="utf-8",
+    )
+    root = Path(module.__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    told = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "True\n"
 
 
 def test_a_process_that_is_asked_to_end_ends_the_batches(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 from torch.nn import functional
 
-from dlm.train.loss import CHUNK_ROWS, SHARPENING, linear_cross_entropy, uncertainty
+from dlm.train.loss import CHUNK_ROWS, SHARPENING, Soft, linear_cross_entropy, uncertainty
 
 
 def problem(rows: int) -> tuple[torch.Tensor, ...]:
@@ -15,22 +18,51 @@ def problem(rows: int) -> tuple[torch.Tensor, ...]:
     return hidden, head, targets, torch.rand(rows, generator=generator)
 
 
-@pytest.mark.parametrize("rows", [1, 7, CHUNK_ROWS, CHUNK_ROWS + 1, 2 * CHUNK_ROWS + 9])
-def test_loss_and_gradients_are_those_of_plain_cross_entropy(rows: int) -> None:
-    hidden, head, targets, weights = problem(rows)
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def assert_alike(hidden: torch.Tensor, head: torch.Tensor, ours: Loss, theirs: Loss) -> None:
+    """Two losses of hidden states and a head, and their gradients."""
     results = []
-    for ours in (True, False):
+    for loss_of in (ours, theirs):
         h, w = hidden.clone().requires_grad_(), head.clone().requires_grad_()
-        if ours:
-            loss = linear_cross_entropy(h, w, targets, weights)
-        else:
-            each = functional.cross_entropy(h @ w.T, targets, reduction="none")
-            loss = (each * weights).sum()
+        loss = loss_of(h, w)
         # Not 1, so that the gradient from above is not lost unnoticed.
         (loss * 2.5).backward()
         results.append((loss.detach(), h.grad, w.grad))
-    for mine, theirs in zip(*results, strict=True):
-        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
+    for mine, expected in zip(*results, strict=True):
+        torch.testing.assert_close(mine, expected, atol=1e-4, rtol=1e-4)
+
+
+def plain(targets: torch.Tensor, weights: torch.Tensor) -> Loss:
+    """Cross entropy of tokens, (N,), or of probabilities, (N, V), as torch has it."""
+
+    def loss(hidden: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
+        each = functional.cross_entropy(hidden @ head.T, targets, reduction="none")
+        return (each * weights).sum()
+
+    return loss
+
+
+@pytest.mark.parametrize("rows", [1, 7, CHUNK_ROWS, CHUNK_ROWS + 1, 2 * CHUNK_ROWS + 9])
+def test_loss_and_gradients_are_those_of_plain_cross_entropy(rows: int) -> None:
+    hidden, head, targets, weights = problem(rows)
+    ours = partial(linear_cross_entropy, targets=targets, weights=weights)
+    assert_alike(hidden, head, ours, plain(targets, weights))
+
+
+@pytest.mark.parametrize("rows", [1, CHUNK_ROWS + 9])
+def test_targets_are_mixed_with_what_another_model_predicts(rows: int) -> None:
+    hidden, head, targets, weights = problem(rows)
+    generator = torch.Generator().manual_seed(5)
+    theirs, lm_head = (torch.randn(n, 7, generator=generator) for n in (rows, 40))
+    share = torch.rand(rows, generator=generator)
+    share[0] = 0.0
+    wanted = share[:, None] * (theirs @ lm_head.T).softmax(-1)
+    wanted += (1 - share)[:, None] * functional.one_hot(targets, 40)
+    soft = Soft(theirs, lm_head, share)
+    ours = partial(linear_cross_entropy, targets=targets, weights=weights, soft=soft)
+    assert_alike(hidden, head, ours, plain(wanted, weights))
 
 
 def test_large_logits_do_not_overflow() -> None:
