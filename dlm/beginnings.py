@@ -7,7 +7,7 @@ rounds, nor of what becomes of a request once it has begun.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -23,11 +23,12 @@ from dlm.grammar import GrammarFactory, Matcher
 from dlm.live import Live, Request
 from dlm.names import Names
 from dlm.naming import worded
+from dlm.openings import Openings
 from dlm.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.reading import Readings
 from dlm.sampling import Sampling
 from dlm.second_look import SecondLook
-from dlm.template import Answer, Turn
+from dlm.template import Answer
 from dlm.thinking import Thinking
 
 DRAFT_CHARACTERS = 16
@@ -72,6 +73,7 @@ class Beginnings:
         self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
         self._grammars = GrammarFactory(dialect, config.vocab_size)
         self._readings = Readings(dialect, runner.cache)
+        self._openings = Openings(dialect)
         unit = config.block_size if config.commit == "block" else 1
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
@@ -120,7 +122,8 @@ class Beginnings:
         # First, because one that cannot be made must not cost the keys and values that are known.
         matcher = self._matcher(live)
         decoder = self.decoder(prompt, request.max_tokens, under_way, live.thought)
-        return decoder, self._decoding(decoder, plan, matcher, self._aids(live, plan))
+        steps = self._decoding(decoder, plan, matcher, self._aids(live, plan))
+        return decoder, self._learned(live, decoder, steps)
 
     def decoder(
         self,
@@ -193,7 +196,7 @@ class Beginnings:
         if not (isinstance(calls, MarkedCalls) and tools and turns):
             return Aids()
         begun = live.thought is not None or live.head
-        opening = () if begun else likely_opening(self._dialect, turns)
+        opening = () if begun else self._openings.likely(turns)
         if not self._config.reads:
             return Aids(opening=opening)
         gains = partial(self._readings.gains, turns[-1].content, tools)
@@ -220,6 +223,12 @@ class Beginnings:
             return decode_full(decoder, plan, matcher, config.shift)
         return decode_causal(decoder, plan, matcher, aids)
 
+    def _learned(self, live: Live, decoder: Decoder, steps: Steps[None]) -> Steps[None]:
+        """Decode, and remember how the answer began."""
+        yield from steps
+        if live.thought is None and not live.head:
+            self._openings.learn(live.request.turns, decoder.progress.tokens)
+
     def _earlier(self, request: Request) -> tuple[int, ...]:
         draft = request.draft
         if draft is None:
@@ -228,13 +237,6 @@ class Beginnings:
             # What is longer than any answer is never proposed, and would take long to spell here.
             draft = Answer(draft[: DRAFT_CHARACTERS * request.max_tokens], ())
         return tuple(self._dialect.spell(draft, request.tools))
-
-
-def likely_opening(dialect: Dialect, turns: Sequence[Turn]) -> tuple[int, ...]:
-    """Ids that an answer with tools at hand most often begins with; none where that is open."""
-    # Whom a tool has just answered, the result is told.
-    asked = bool(turns) and turns[-1].role == "user"
-    return (dialect.calls.call,) if asked and isinstance(dialect.calls, MarkedCalls) else ()
 
 
 def _sampling(request: Request) -> Sampling | None:

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from dlm.beginnings import DRAFT_CHARACTERS, Beginnings, likely_opening
+from dlm.beginnings import DRAFT_CHARACTERS, Beginnings
 from dlm.effort import Effort
 from dlm.formats import Regex
 from dlm.forwards import Eager, drive
 from dlm.live import Live
 from dlm.model import Transformer
 from dlm.template import Answer, Template, Tool, Turn
-from dlm.tokenizer import Mark
 from tests.dlm.asking import SAID, TIMER_CALL, request
-from tests.dlm.tiny import model, taught, template, tokenizer
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template, tokenizer
 
 
 def beginnings(made: Transformer) -> Beginnings:
@@ -121,8 +120,16 @@ def test_of_a_draft_no_more_is_spelled_than_an_answer_may_hold() -> None:
     assert lengths == [11, 8 * DRAFT_CHARACTERS]
 
 
-def test_whoever_asks_is_expected_to_get_a_call_and_a_result_to_be_told() -> None:
-    asked, told = Turn("user", SAID), Turn("tool", "Timer set for 10 minutes.")
-    assert likely_opening(template(), [asked]) == (int(Mark.CALL),)
-    assert likely_opening(template(), [asked, told]) == ()
-    assert likely_opening(template(), []) == ()
+def test_a_second_reply_to_a_result_takes_fewer_forwards() -> None:
+    made = taught()
+    *turns, expected = DIALOGUES[2]
+    wanted, forwards = template().dialogue([*turns, expected], TOOLS), []
+    begun = beginnings(made)
+    for _ in range(3):
+        one = live(*turns, said=(SAID,))
+        decoder, steps = begun.answering(one, ())
+        drive(made, decoder.cache, steps)
+        start, end = wanted.answers[-1]
+        assert decoder.progress.tokens == wanted.ids[start:end]
+        forwards.append(decoder.progress.forwards)
+    assert forwards[2] == forwards[1] < forwards[0]
