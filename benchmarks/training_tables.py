@@ -21,6 +21,13 @@ def recipes(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+_MESSAGES = {
+    "calls": "calls exact",
+    "talk": "no call where what was said wants none",
+    "replies": "no call behind a result",
+}
+
+
 def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
     """The new tool and everything else, before and after, of fine_tuning.json."""
     figures = told["figures"]
@@ -31,7 +38,7 @@ def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
     }
     rows = [[f"{figures['training_s'] / 60:.1f} minutes of training", "before", "after"]]
     for key, name in names.items():
-        for kind, label in (("calls", "calls exact"), ("replies", "no call where none is due")):
+        for kind, label in _MESSAGES.items():
             cells = [_share(figures[when][key][kind]) for when in ("before", "after")]
             rows.append([f"{name}: {label}", *cells])
     return rows

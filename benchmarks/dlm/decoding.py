@@ -23,7 +23,6 @@ import torch
 from benchmarks.dlm.shares import Tally
 from benchmarks.report import machine, percentiles, share, write
 from dlm.answer_rules import AnswerRules
-from dlm.beginnings import likely_opening
 from dlm.cache import KVCache
 from dlm.checkpoint import Checkpoint, load_checkpoint
 from dlm.decode import Decoder, Plan, Vocabulary
@@ -32,6 +31,7 @@ from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine import SHIPPED
 from dlm.forwards import Forward, drive, forward
 from dlm.grammar import GrammarFactory
+from dlm.openings import Openings
 from dlm.placement import best_threads
 from dlm.sources import sources
 from dlm.template import Tool, Turn, tools_of, turn_of
@@ -113,6 +113,7 @@ def answer(
     way: Way,
     case: Case,
     factory: GrammarFactory,
+    openings: Openings,
     tally: Tally | None = None,
 ) -> Answered:
     """One answer, its prompt but for the last token cached beforehand."""
@@ -126,7 +127,7 @@ def answer(
     vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
     decoder = Decoder(cache, prompt, config.block_size, vocabulary)
     matcher = factory.matcher(case.rules) if way.grammar else None
-    aids = Aids(opening=likely_opening(checkpoint.dialect, case.turns))
+    aids = Aids(opening=openings.likely(case.turns))
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
         drive(
@@ -135,6 +136,7 @@ def answer(
             decode_causal(decoder, Plan(way.refinement, way.verified, LONGEST), matcher, aids),
         )
         seconds = time.perf_counter() - began
+    openings.learn(case.turns, decoder.progress.tokens)
     return Answered(decoder.progress.tokens, decoder.progress.forwards, seconds)
 
 
@@ -165,15 +167,17 @@ def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]
 def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     """All ways on all cases, in turns, so that the machine's moods meet all alike."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
+    openings = {name: Openings(checkpoint.dialect) for name in WAYS}
     # The first answers of a process are slow.
-    for way in WAYS.values():
-        answer(checkpoint, way, asked[0], factory)
+    for name, way in WAYS.items():
+        answer(checkpoint, way, asked[0], factory, openings[name])
     answered: dict[str, dict[str, list[Answered]]] = {
         kind: {name: [] for name in WAYS} for kind in ("replies", "calls")
     }
     for case in asked:
         for name, way in WAYS.items():
-            answered[case.kind][name].append(answer(checkpoint, way, case, factory))
+            one = answer(checkpoint, way, case, factory, openings[name])
+            answered[case.kind][name].append(one)
     return {
         kind: {
             name: figures(answers, by_way["token_by_token"], by_way[WAYS[name].base])
@@ -188,9 +192,9 @@ def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     told: dict[str, Any] = {}
     for kind, name in itertools.product(("replies", "calls"), SHARED):
-        tally = Tally()
+        tally, openings = Tally(), Openings(checkpoint.dialect)
         answers = [
-            answer(checkpoint, WAYS[name], case, factory, tally)
+            answer(checkpoint, WAYS[name], case, factory, openings, tally)
             for case in asked
             if case.kind == kind
         ]

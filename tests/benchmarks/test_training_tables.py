@@ -24,13 +24,14 @@ def test_recipes_stand_in_the_order_of_their_size() -> None:
 
 def test_a_taught_tool_is_told_before_and_after() -> None:
     half, none = {"count": 1, "of": 2, "rate": 0.5}, {"count": 0, "of": 0, "rate": None}
-    asked = {"calls": half, "replies": none}
+    asked = {"calls": half, "talk": none, "replies": half}
     state = dict.fromkeys(("new_tool", "rest", "rest_beside_new_tool"), asked)
     rows = fine_tuning({"figures": {"training_s": 600, "before": state, "after": state}})
     assert rows[0] == ["10.0 minutes of training", "before", "after"]
     assert rows[1][1:] == ["50.0% (1 of 2)"] * 2
     assert rows[2][1:] == ["", ""]
-    assert len(rows) == 7
+    assert rows[3][1:] == ["50.0% (1 of 2)"] * 2
+    assert len(rows) == 10
 
 
 def test_formats_are_compared_with_float32() -> None:
