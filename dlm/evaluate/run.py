@@ -19,7 +19,7 @@ from dlm.train import examples
 
 OPENERS = 500
 CHAT_PAIRS = 120
-SPEED_CASES = 12
+SPEED_CASES = 60
 FREE_CASES = 150
 
 _WHOLE = ("own", "others", "data")

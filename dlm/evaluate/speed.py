@@ -14,7 +14,10 @@ REPLY_TOKENS = 24
 
 
 def speed(asked: list[Case], ask: Ask) -> dict[str, dict[str, float]]:
-    """Answer cases at every effort, each once for the prompt and once for the figures.
+    """Answer cases at every effort, behind prompts that are known.
+
+    An answer is expected to begin as the last one like it did (`dlm.openings`), so no case is
+    answered twice in a row: what an effort is helped by is what other cases had before it.
 
     Returns:
         By effort: tokens per forward of calls and of replies, median milliseconds of both, and of
@@ -27,7 +30,8 @@ def _at(effort: Effort, asked: list[Case], ask: Ask) -> dict[str, float]:
     spent: dict[str, list[tuple[float, int, int]]] = {"calls": [], "replies": []}
     for case in asked:
         request = replace(case.request(), effort=effort)
-        ask(request)
+        # An answer that is begun for it teaches the engine the prompt, and nothing else.
+        ask(replace(request, effort=Effort.INSTANT, prefix="I", max_tokens=1))
         began = time.perf_counter()
         finished = ask(request)
         took_ms = (time.perf_counter() - began) * 1000
