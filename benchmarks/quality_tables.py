@@ -15,6 +15,12 @@ NAMES = {
     "parallel": "several calls in one turn",
     "going_on": "follow-ups and corrections",
     "interrupting": "the same while the agent still speaks",
+    "unasked": "own tools, asked for in words that seem to refuse",
+    "unasked_unseen": "tools never named in training, in such words",
+}
+UNASKED = {
+    "unasked": "own tools, told not to or merely of it: nothing called",
+    "unasked_unseen": "tools never named in training, the same: nothing called",
 }
 OTHER_NAMES = {"asking": "missing information", "out_of_scope": "out of scope"}
 
@@ -57,6 +63,9 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
         found.append(("out of scope, declined", cases, scope["recall"]))
         served = sum(sets[n]["call_cases"] for n in ("own", "others", "noise") if n in sets)
         found.append(("in scope, declined all the same", served, scope["false_refusals"]))
+    for name, label in UNASKED.items():
+        if name in sets:
+            found.append((label, sets[name]["talk_cases"], sets[name]["talk"]))
     if "heard" in figures:
         real = figures["heard"]
         found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))

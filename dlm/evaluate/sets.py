@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
-from dlm.train import catalog, moves
+from dlm.train import catalog, moves, strangers
 from dlm.train.corpora import Corpora, load, services
 from dlm.train.dialogues import Source, stream
 from dlm.train.holdout import NothingHeldOutError
@@ -188,6 +188,34 @@ def out_of_scope(stock: Stock) -> Iterator[Case]:
         yield from cases([row])
 
 
+def unasked(stock: Stock) -> Iterator[Case]:
+    """Deeds of the agents' own tools, named without being asked for or only seemingly so."""
+
+    def write(script: Script) -> None:
+        moves.unasked(script, script.rng.choice(AGENT_TOOLS["assistant"]))
+
+    return _decided(_written(stock, write, "heldout"))
+
+
+def unasked_unseen(stock: Stock) -> Iterator[Case]:
+    """The same of tools that training never shows."""
+    purposes = stock.heldout.purposes if stock.heldout else {}
+
+    def rows() -> Iterator[Row]:
+        while True:
+            written = strangers.named(stock.rng, stock.values, "heldout", purposes)
+            if written is not None:
+                tools, messages = written
+                system = INSTRUCTIONS["assistant"]
+                yield {"system": system, "tools": tools, "messages": messages}
+
+    return _decided(rows())
+
+
+def _decided(rows: Iterable[Row]) -> Iterator[Case]:
+    return (c for c in cases(rows) if c.kind in CALLS or c.kind is Kind.TALK)
+
+
 SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
     "own": (own, 420),
     "renamed": (renamed, 260),
@@ -201,6 +229,8 @@ SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
     "interrupting": (interrupting, 100),
     "asking": (asking, 80),
     "out_of_scope": (out_of_scope, 150),
+    "unasked": (unasked, 160),
+    "unasked_unseen": (unasked_unseen, 160),
 }
 """Sets by name, and how many cases of each are tried."""
 

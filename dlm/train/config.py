@@ -28,6 +28,13 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
     "bool": ("true or false", (bool,)),
     "str": ("a text", (str,)),
 }
+_WEIGHTS = (
+    "prompt_weight",
+    "reading_weight",
+    "opening_weight",
+    "denoising_weight",
+    "uncertainty_weight",
+)
 _PARTS = (
     "ar_share",
     "cooldown_share",
@@ -56,6 +63,8 @@ class TrainConfig:
         prompt_weight: Of next-token loss on tokens that are not answers; what users say is hard to
             foretell, and weighed in full it would be most of the loss.
         reading_weight: Of next-token loss on the user's words in readings.
+        opening_weight: Of next-token loss on the first token of an answer, which decides whether
+            anything is called; an answer's others weigh 1.
         denoising_weight: Of the denoising loss beside the causal one.
         uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
             them sharper; for distillation.
@@ -104,6 +113,7 @@ class TrainConfig:
     max_length: int = 768
     prompt_weight: float = 0.05
     reading_weight: float = 0.5
+    opening_weight: float = 1.0
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
     average: float = 0.0
@@ -143,7 +153,7 @@ class TrainConfig:
         for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
-        for name in ("seed", "threads", "total_steps"):
+        for name in ("seed", "threads", "total_steps", *_WEIGHTS):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected >= 0")
         # A misspelling would train in float32 and tell nobody.

@@ -9,12 +9,12 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.train import catalog, moves, moves_coffee, strangers
+from dlm.train import catalog, examples, moves, moves_coffee, strangers
 from dlm.train.corpora import Corpora, as_heard, load
 from dlm.train.grammar import fill
 from dlm.train.holdout import NothingHeldOutError
@@ -50,6 +50,9 @@ WEIGHTS: dict[str, int] = {
 FEW_TOOLS = 0.75
 """Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
 
+UNASKED = 0.06
+"""Share of turns that name a deed without asking for it, in training."""
+
 _TALK = {
     "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
     "made": 2, "joke": 2, "stop": 2, "yes": 2, "wait": 1, "louder": 1, "wrong": 2,
@@ -67,12 +70,14 @@ class Source:
 
     Attributes:
         style: How users are transcribed; None draws it for each dialogue.
+        unasked: Share of turns that name a deed without asking for it (`dlm.train.unasked`).
     """
 
     values: Values
     corpora: Corpora | None
     split: str
     style: Style | None = None
+    unasked: float = 0.0
 
     @classmethod
     def load(cls, corpora: Path | None, split: str, share_alike: bool = False) -> Source:
@@ -80,7 +85,8 @@ class Source:
         if split not in ("train", "heldout"):
             raise ValueError(f"split must be train or heldout, got {split!r}")
         rows = load(corpora, split, share_alike) if corpora is not None else None
-        return cls(Values(corpora, share_alike), rows, split)
+        unasked = UNASKED if split == "train" else 0.0
+        return cls(Values(corpora, share_alike), rows, split, unasked=unasked)
 
 
 def generate(
@@ -124,7 +130,7 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return _corpus_row(rng, source)
     if kind == "stranger":
         return _stranger(rng, source)
-    script = Script(rng, source.values, source.split, source.corpora)
+    script = Script(rng, source.values, source.split, source.corpora, source.unasked)
     if source.style is not None:
         script.restyle(source.style)
     agent = kind.removesuffix("_renamed")
@@ -194,7 +200,7 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
-    written = strangers.write(rng, source.values, source.split, purposes)
+    written = strangers.write(rng, source.values, source.split, purposes, source.unasked)
     if written is None:
         return None
     tools, messages = written
@@ -234,6 +240,8 @@ def _invented(script: Script) -> None:
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     """One turn of the assistant or of a stranger's agent."""
     rng = script.rng
+    if script.unasked and rng.random() < script.unasked and moves.unasked(script, wanted(script)):
+        return
     roll = rng.random()
     if roll < 0.22 and moves.follow_up(script):
         return
@@ -298,8 +306,13 @@ def _coffee(script: Script) -> None:
 
 def _coffee_turn(script: Script) -> None:
     rng = script.rng
-    roll = rng.random()
     ordered = bool(script.world.order)
+    if script.unasked and rng.random() < script.unasked:
+        # Behind an order "no latte" takes it off again.
+        tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
+        if moves.unasked(script, tool):
+            return
+    roll = rng.random()
     if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
         return
     if ordered and roll < 0.66:
@@ -340,10 +353,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--split", choices=("train", "heldout"), default="train")
     parser.add_argument("--share-alike", action="store_true", help="read those corpora as well")
+    told = "share of turns that name a deed without asking for it"
+    parser.add_argument("--unasked", type=float, metavar="SHARE", help=told)
+    parser.add_argument("--chat", action="store_true", help="as lines to fine-tune on")
     options = parser.parse_args(arguments)
-    rows = generate(options.seed, options.corpora, options.split, options.share_alike)
+    source = Source.load(options.corpora, options.split, options.share_alike)
+    if options.unasked is not None:
+        source = replace(source, unasked=options.unasked)
+    rows = stream(Random(f"{options.seed}/{options.split}"), source, SHARES)
     for _ in range(options.count):
-        sys.stdout.write(json.dumps(next(rows), ensure_ascii=False) + "\n")
+        row = next(rows)
+        row = examples.line_of(row) if options.chat else row
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -123,6 +123,31 @@ def row_of(line: Any) -> Row:
     }
 
 
+def line_of(row: Mapping[str, Any]) -> Row:
+    """A dialogue in the training data's form as a line; `row_of` reads it back."""
+    messages: list[Row] = []
+    if row.get("system"):
+        messages.append({"role": "system", "content": row["system"]})
+    due: list[str] = []
+    for message in row["messages"]:
+        told = {"role": message["role"], "content": message["content"]}
+        if message["role"] == "tool":
+            told["tool_call_id"] = due.pop(0)
+        calls = message.get("tool_calls", ())
+        if calls:
+            due = [f"call_{len(messages)}_{number}" for number in range(len(calls))]
+            told["tool_calls"] = [_line_of(key, c) for key, c in zip(due, calls, strict=True)]
+        messages.append(told)
+    tools = [{"type": "function", "function": tool} for tool in row["tools"]]
+    return {"messages": messages, "tools": tools}
+
+
+def _line_of(key: str, call: Mapping[str, Any]) -> Row:
+    arguments = json.dumps(call["arguments"], ensure_ascii=False)
+    function = {"name": call["name"], "arguments": arguments}
+    return {"id": key, "type": "function", "function": function}
+
+
 def _in_order(messages: Sequence[Row]) -> list[Row]:
     """Results in the order of the calls that they answer, as the model is shown them."""
     out: list[Row] = []

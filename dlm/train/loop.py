@@ -241,7 +241,13 @@ class Run:
 
     def _batch(self, place: Place, dialogues: list[Encoded], rng: np.random.Generator) -> Batch:
         config = self.config
-        rows = collate(dialogues, config.prompt_weight, config.pad_to, config.reading_weight)
+        rows = collate(
+            dialogues,
+            config.prompt_weight,
+            config.pad_to,
+            config.reading_weight,
+            config.opening_weight,
+        )
         copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
         return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
 

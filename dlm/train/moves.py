@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlm.train import catalog, orders
+from dlm.train import unasked as frames
 from dlm.train.grammar import Piece, fill, is_order
 from dlm.train.holdout import pick
 from dlm.train.inventions import INVENTIONS
@@ -238,6 +239,29 @@ def unfit(script: Script) -> bool:
     script.speak([Piece(text)], row_question([Piece(text)]))
     plain = [d for d in DECLINES if "{what}" not in d]
     script.say(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
+    script.last = None
+    return True
+
+
+def unasked(script: Script, tool: str) -> bool:
+    """The user names what a tool does without asking for it, or only seemingly so."""
+    rng, row = script.rng, None
+    orders = tuple(o for o in catalog.SAY[tool] if is_order(o))
+    if not orders or tool == "end_conversation":
+        return False
+    if script.corpora is not None and rng.random() < CORPUS_SHARE:
+        row = script.corpora.request(tool, rng)
+    pieces = row or script.worded(tool, pick(rng, orders, script.split))
+    if not frames.order(pieces):
+        return False
+    said, answer, question = frames.framed(rng, pieces, script.split)
+    values = script.speak(said, question)
+    values.pop(frames.FRAME, None)
+    if answer is None:
+        script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+        return True
+    script.used.add(tool)
+    script.say(answer)
     script.last = None
     return True
 

@@ -107,6 +107,7 @@ def collate(
     prompt_weight: float,
     multiple: int = 1,
     reading_weight: float = 1.0,
+    opening_weight: float = 1.0,
 ) -> Rows:
     """Pad dialogues to one length.
 
@@ -116,6 +117,7 @@ def collate(
             declarations before the first user message, which are arbitrary and weigh nothing.
         multiple: The length is one of this number, so that few shapes occur.
         reading_weight: Of the user's words where they stand among the answers; nobody drafts them.
+        opening_weight: Of the first token of an answer.
     """
     length = rounded(max(len(d.ids) for d in dialogues), multiple)
     ids = np.full((len(dialogues), length), int(Mark.PAD), dtype=np.int64)
@@ -131,6 +133,7 @@ def collate(
             read = start > 0 and dialogue.ids[start - 1] == Mark.USER
             weights[row, start:end] = reading_weight if read else 1.0
             if not read:
+                weights[row, start] = opening_weight
                 drafted[-1].append((start, end))
     replayed = torch.tensor([d.replayed for d in dialogues])
     return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted, replayed)

@@ -31,12 +31,19 @@ class Script:
         values: Slot values.
         split: "train" or "heldout"; user phrasings come from this split alone.
         corpora: Rows that may word the user's turns; of the same split.
+        unasked: Share of turns that name a deed without asking for it.
     """
 
     def __init__(
-        self, rng: Random, values: Values, split: str, corpora: Corpora | None = None
+        self,
+        rng: Random,
+        values: Values,
+        split: str,
+        corpora: Corpora | None = None,
+        unasked: float = 0.0,
     ) -> None:
         self.rng, self.split, self.values, self.corpora = rng, split, values, corpora
+        self.unasked = unasked
         self.world = World(rng, TWINS)
         self.style: Style = draw_style(rng)
         self.drawing = Drawing(values, rng, self.world, self.style.digits)

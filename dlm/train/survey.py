@@ -16,6 +16,8 @@ Row = dict[str, Any]
 
 FEW_REQUESTS = 40
 """Fewer different requests are learned word for word before what they have in common is."""
+MOST_TOOLS = 20
+"""Tools whose calls are told one by one."""
 _SHOWN = 3
 
 
@@ -53,7 +55,11 @@ def _called(rows: Sequence[Row]) -> str:
     for row in rows:
         counts.update(call["name"] for _, calls in _calls(row) for call in calls)
         counts.update(dict.fromkeys((tool["name"] for tool in row["tools"]), 0))
-    return ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "no tool"
+    told = [f"{name} {count}" for name, count in counts.most_common(MOST_TOOLS)]
+    if len(counts) > MOST_TOOLS:
+        rest = counts.total() - sum(count for _, count in counts.most_common(MOST_TOOLS))
+        told.append(f"and {len(counts) - MOST_TOOLS} more tools {rest}")
+    return ", ".join(told) or "no tool"
 
 
 def _calls(row: Row) -> Iterator[tuple[int, list[Row]]]:

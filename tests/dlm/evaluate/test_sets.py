@@ -14,6 +14,7 @@ from dlm.train.dialogues import generate
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (
     *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
+    *("unasked", "unasked_unseen"),
 )
 
 
@@ -54,6 +55,17 @@ def test_sets_hold_what_they_are_named_for(stock: Stock) -> None:
     assert {turn.role for turn in heard} == {"user", "assistant"}
     told = [turn.content for turn in heard if turn.role == "assistant"]
     assert sum(not text.endswith(("?", ".")) for text in told) > len(told) / 2
+
+
+@pytest.mark.parametrize("name", ["unasked", "unasked_unseen"])
+def test_deeds_are_named_with_and_without_being_asked_for(name: str, stock: Stock) -> None:
+    found = chosen(name, stock, 1)
+    assert all(case.turns[-1].role == "user" for case in found)
+    called = [case for case in found if case.kind in CALLS]
+    assert 0.1 < len(called) / len(found) < 0.5
+    assert all(
+        case.wanted.content and not case.wanted.calls for case in found if case not in called
+    )
 
 
 def test_other_peoples_sentences_ask_for_many_tools(full: Stock) -> None:

@@ -70,6 +70,7 @@ def test_a_run_takes_the_shape_of_a_model() -> None:
         ("threads = -1", "threads: got -1, expected >= 0"),
         ("replay 0.5", "run.toml: Expected '='"),
         ("total_steps = -1", "total_steps: got -1, expected >= 0"),
+        ("opening_weight = -0.5", "opening_weight: got -0.5, expected >= 0"),
         ("seed = -1", "seed: got -1, expected >= 0"),
         ("attention = 'flash'", "attention: got 'flash', expected 'sdpa' or 'flex'"),
         ("autocast = 'bf16'", "autocast: got 'bf16', expected 'off', 'bfloat16' or 'auto'"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dlm.train.dialogues import generate, main
+from dlm.train.examples import row_of
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 
 Row = dict[str, Any]
@@ -126,3 +127,29 @@ def test_main_prints_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert all({"system", "tools", "messages"} == set(json.loads(line)) for line in lines)
+
+
+def test_main_names_deeds_without_asking_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for share in ("0", "0.8"):
+        main(["--count", "60", "--seed", "1", "--unasked", share])
+        said.append(capsys.readouterr().out.count("won't"))
+    assert said[0] == 0 and said[1] > 20
+
+
+def test_lines_to_fine_tune_on_are_the_same_dialogues(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["--count", "40", "--seed", "2"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    main(["--count", "40", "--seed", "2", "--chat"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert any(len(m.get("tool_calls", ())) > 1 for row in rows for m in row["messages"])
+    for row, line in zip(rows, lines, strict=True):
+        back = row_of(line)
+        assert back["tools"] == row["tools"]
+        assert list(map(told, back["messages"])) == list(map(told, row["messages"]))
+
+
+def told(message: Row) -> tuple[Any, ...]:
+    return message["role"], message["content"] or "", message.get("tool_calls") or []

@@ -125,3 +125,18 @@ def test_goodbye_ends_the_dialogue() -> None:
     talk = script()
     assert moves.goodbye(talk)
     assert talk.ended and talk.used == {"end_conversation"}
+
+
+def test_what_a_tool_does_may_be_named_without_being_asked_for() -> None:
+    found: dict[str, str | None] = {}
+    for seed in range(300):
+        talk = script(seed)
+        if moves.unasked(talk, "set_timer"):
+            assert "set_timer" in talk.used
+            found[talk.messages[0]["content"].lower()] = talk.messages[1]["content"]
+            assert talk.last is None or talk.messages[1]["content"] is None
+    refused = [said for said, answer in found.items() if "don't" in said and answer]
+    assert len(refused) > 10
+    called = [said for said, answer in found.items() if answer is None]
+    assert len(called) > 10 and any("you" in said for said in called)
+    assert not moves.unasked(script(), "end_conversation")

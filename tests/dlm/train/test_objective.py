@@ -85,6 +85,14 @@ def test_without_a_user_all_but_answers_is_prompt() -> None:
     assert collate([dialogue], 0.5).weights[0, 0] == 0.5
 
 
+def test_the_first_token_of_an_answer_may_weigh_more() -> None:
+    dialogue = encoded(1)[0]
+    plain, more = (collate([dialogue], 0.5, opening_weight=w).weights[0] for w in (1.0, 7.0))
+    changed = (plain != more).nonzero()[:, 0].tolist()
+    assert changed == [start for start, _ in dialogue.answers]
+    assert set(more[changed].tolist()) == {7.0}
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("block_size", [2, 3, 8, 16])
 def test_copies_are_blocks_of_the_answers(seed: int, block_size: int) -> None:

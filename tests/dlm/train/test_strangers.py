@@ -5,7 +5,7 @@ from typing import Any
 
 from dlm.train.corpora import load
 from dlm.train.intent_tools import Purpose
-from dlm.train.strangers import write
+from dlm.train.strangers import named, write
 from dlm.train.values import Values
 
 
@@ -80,3 +80,20 @@ def test_intents_whose_sentences_have_arguments_are_offered_more_often() -> None
         return sum("song" in name for name in names) * 1000 // len(names)
 
     assert offered("train") > 2 * offered("heldout") > 0
+
+
+def test_what_tools_do_may_be_named_without_being_asked_for() -> None:
+    rng, values = Random(8), Values()
+    rows = [row for _ in range(400) if (row := named(rng, values, "train", {}))]
+    last = [messages[1] for _, messages in rows]
+    talk = [m["content"] for m in last if not m.get("tool_calls")]
+    called = [m["tool_calls"] for m in last if m.get("tool_calls")]
+    assert len(talk) > 2 * len(called) > 40
+    assert {"Okay, I won't.", "I don't know, sorry.", "Good to know."} <= set(talk)
+    for tools, messages in rows:
+        assert messages[0]["role"] == "user"
+        assert {c["name"] for c in messages[1].get("tool_calls", ())} <= {t["name"] for t in tools}
+    plain = [m for _ in range(300) for _, m in [write(rng, values, "train", {}) or ((), ())]]
+    assert not any("Okay, I won't." in str(messages) for messages in plain)
+    often = [write(rng, values, "train", {}, 0.5) or ((), ()) for _ in range(100)]
+    assert sum("won't" in str(messages) for _, messages in often) > 15

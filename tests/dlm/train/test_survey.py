@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dlm.train.examples import ExampleError, row_of
-from dlm.train.survey import FEW_REQUESTS, survey
+from dlm.train.survey import FEW_REQUESTS, MOST_TOOLS, survey
 from examples.fine_tuning.watering import lines
 
 FILE = Path("somewhere/mine.jsonl")
@@ -102,3 +102,12 @@ def test_the_example_of_the_documentation_gives_no_warning() -> None:
     told = said(rows, max_length=1024)
     assert len(told) == 1
     assert "water_garden" in told[0]
+
+
+def test_of_very_many_tools_some_are_told() -> None:
+    rows = plenty()
+    for row, number in zip(rows, range(30), strict=False):
+        row["tools"] = [SEATS, SEATS | {"name": f"other_{number}"}]
+    told = said(rows)[0]
+    assert f"book_seats {FEW_REQUESTS - 1}, other_0 0, " in told
+    assert told.endswith(f", and {31 - MOST_TOOLS} more tools 0")
