@@ -50,7 +50,7 @@ WEIGHTS: dict[str, int] = {
 FEW_TOOLS = 0.75
 """Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
 
-UNASKED = 0.06
+UNASKED = 0.2
 """Share of turns that name a deed without asking for it, in training."""
 
 _TALK = {

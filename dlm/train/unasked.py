@@ -161,7 +161,7 @@ good that you DID / thanks you DID / great that you could DO / thank you so much
         ),
     ),
     Group(
-        30,
+        45,
         """
 why don't you DO / be sure to DO / make sure you DO / make sure to DO / i don't care just DO /
 i told you to DO / i asked you to DO / no i said DO / don't wait just DO / don't ask just DO /
