@@ -11,7 +11,8 @@ from typing import Any
 
 from dlm.engine import Finished, Request
 from dlm.live import Usage
-from dlm.template import Answer, Turn, turn_of
+from dlm.template import Answer, turn_of
+from dlm.train.examples import declared, messages_of
 
 TIMEOUT_S = 60.0
 KEY = "OPENAI_API_KEY"
@@ -74,43 +75,14 @@ class Endpoint:
 
 
 def _body(request: Request, model: str) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": model, "messages": _messages(request.turns), "temperature": 0}
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": messages_of(request.turns),
+        "temperature": 0,
+    }
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": dict(tool.parameters),
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = declared(request.tools)
     return body
-
-
-def _messages(turns: tuple[Turn, ...]) -> list[dict[str, Any]]:
-    """Turns in OpenAI's form, where results name the call that they answer."""
-    messages: list[dict[str, Any]] = []
-    waiting: list[str] = []
-    for turn in turns:
-        message: dict[str, Any] = {"role": turn.role, "content": turn.content}
-        if turn.calls:
-            start = sum(len(m.get("tool_calls", ())) for m in messages)
-            waiting = [f"call_{start + i}" for i in range(len(turn.calls))]
-            message["tool_calls"] = [
-                {
-                    "id": name,
-                    "type": "function",
-                    "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments))},
-                }
-                for name, c in zip(waiting, turn.calls, strict=True)
-            ]
-        elif turn.role == "tool" and waiting:
-            message["tool_call_id"] = waiting.pop(0)
-        messages.append(message)
-    return messages
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

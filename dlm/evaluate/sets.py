@@ -19,6 +19,7 @@ from dlm.train.dialogues import Source, stream
 from dlm.train.holdout import NothingHeldOutError
 from dlm.train.interruptions import interrupted
 from dlm.train.noise import Style
+from dlm.train.scene import Scene
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
 from dlm.train.script import Script, calls_of
 from dlm.train.values import Values
@@ -203,7 +204,7 @@ def unasked_unseen(stock: Stock) -> Iterator[Case]:
 
     def rows() -> Iterator[Row]:
         while True:
-            written = strangers.named(stock.rng, stock.values, "heldout", purposes)
+            written = strangers.named(Scene(stock.rng, stock.values, "heldout", purposes))
             if written is not None:
                 tools, messages = written
                 system = INSTRUCTIONS["assistant"]

@@ -23,6 +23,7 @@ from dlm.train.noise import Style
 from dlm.train.rename import rename
 from dlm.train.replies import GREETINGS
 from dlm.train.replies import INSTRUCTIONS as OTHER_INSTRUCTIONS
+from dlm.train.scene import Scene
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
 from dlm.train.script import Script
 from dlm.train.values import Values
@@ -90,7 +91,11 @@ class Source:
 
 
 def generate(
-    seed: int, corpora: Path | None = None, split: str = "train", share_alike: bool = False
+    seed: int,
+    corpora: Path | None = None,
+    split: str = "train",
+    share_alike: bool = False,
+    unasked: float | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Dialogues in the project's chat format, without end and the same for the same arguments.
 
@@ -99,12 +104,15 @@ def generate(
         corpora: Directory of the text corpora; None for the grammars alone.
         split: "train", or "heldout" for phrasings, rows and tool names that training never shows.
         share_alike: Whether lists under a share-alike licence may be used.
+        unasked: As in `Source`; None for what is usual.
 
     Raises:
         ValueError: the split is neither.
         FileNotFoundError: a corpus is missing.
     """
     source = Source.load(corpora, split, share_alike)
+    if unasked is not None:
+        source = replace(source, unasked=unasked)
     yield from stream(Random(f"{seed}/{split}"), source, SHARES)
 
 
@@ -200,7 +208,8 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
-    written = strangers.write(rng, source.values, source.split, purposes, source.unasked)
+    scene = Scene(rng, source.values, source.split, purposes)
+    written = strangers.write(scene, source.unasked)
     if written is None:
         return None
     tools, messages = written
@@ -357,10 +366,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--unasked", type=float, metavar="SHARE", help=told)
     parser.add_argument("--chat", action="store_true", help="as lines to fine-tune on")
     options = parser.parse_args(arguments)
-    source = Source.load(options.corpora, options.split, options.share_alike)
-    if options.unasked is not None:
-        source = replace(source, unasked=options.unasked)
-    rows = stream(Random(f"{options.seed}/{options.split}"), source, SHARES)
+    place = options.corpora, options.split, options.share_alike
+    rows = generate(options.seed, *place, options.unasked)
     for _ in range(options.count):
         row = next(rows)
         row = examples.line_of(row) if options.chat else row

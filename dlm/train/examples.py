@@ -17,7 +17,7 @@ from typing import Any
 from dlm.schema import read_value, written
 from dlm.server.errors import ApiError
 from dlm.server.tool_schemas import check_form
-from dlm.template import SYSTEM_JOINT, Tool
+from dlm.template import SYSTEM_JOINT, Tool, Turn, tools_of, turn_of
 
 Row = dict[str, Any]
 
@@ -125,27 +125,47 @@ def row_of(line: Any) -> Row:
 
 def line_of(row: Mapping[str, Any]) -> Row:
     """A dialogue in the training data's form as a line; `row_of` reads it back."""
+    turns = [Turn("system", row["system"])] if row.get("system") else []
+    turns += map(turn_of, row["messages"])
+    return {"messages": messages_of(turns), "tools": declared(tools_of(row["tools"]))}
+
+
+def messages_of(turns: Sequence[Turn]) -> list[Row]:
+    """Turns in OpenAI's form, where results name the call that they answer."""
     messages: list[Row] = []
-    if row.get("system"):
-        messages.append({"role": "system", "content": row["system"]})
-    due: list[str] = []
-    for message in row["messages"]:
-        told = {"role": message["role"], "content": message["content"]}
-        if message["role"] == "tool":
-            told["tool_call_id"] = due.pop(0)
-        calls = message.get("tool_calls", ())
-        if calls:
-            due = [f"call_{len(messages)}_{number}" for number in range(len(calls))]
-            told["tool_calls"] = [_line_of(key, c) for key, c in zip(due, calls, strict=True)]
-        messages.append(told)
-    tools = [{"type": "function", "function": tool} for tool in row["tools"]]
-    return {"messages": messages, "tools": tools}
+    waiting: list[str] = []
+    for turn in turns:
+        message: Row = {"role": turn.role, "content": turn.content}
+        if turn.calls:
+            start = sum(len(m.get("tool_calls", ())) for m in messages)
+            waiting = [f"call_{start + i}" for i in range(len(turn.calls))]
+            message["tool_calls"] = [
+                {
+                    "id": name,
+                    "type": "function",
+                    "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments))},
+                }
+                for name, c in zip(waiting, turn.calls, strict=True)
+            ]
+        elif turn.role == "tool" and waiting:
+            message["tool_call_id"] = waiting.pop(0)
+        messages.append(message)
+    return messages
 
 
-def _line_of(key: str, call: Mapping[str, Any]) -> Row:
-    arguments = json.dumps(call["arguments"], ensure_ascii=False)
-    function = {"name": call["name"], "arguments": arguments}
-    return {"id": key, "type": "function", "function": function}
+def declared(tools: Sequence[Tool]) -> list[Row]:
+    """Tools in OpenAI's form."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
 
 
 def _in_order(messages: Sequence[Row]) -> list[Row]:

@@ -256,7 +256,6 @@ def unasked(script: Script, tool: str) -> bool:
         return False
     said, answer, question = frames.framed(rng, pieces, script.split)
     values = script.speak(said, question)
-    values.pop(frames.FRAME, None)
     if answer is None:
         script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
         return True

@@ -17,6 +17,7 @@ from dlm.train.dialogues import SHARES, Source, stream
 from dlm.train.holdout import NothingHeldOutError
 from dlm.train.interruptions import interrupted
 from dlm.train.rename import rename
+from dlm.train.scene import Scene
 from dlm.train.script import Script
 
 _STRANGE = 0.75
@@ -52,7 +53,7 @@ def reading(source: Source, rng: Random) -> dict[str, Any] | None:
     """
     if rng.random() < _STRANGE:
         purposes = source.corpora.purposes if source.corpora else {}
-        found = strangers.single(rng, source.values, source.split, purposes)
+        found = strangers.single(Scene(rng, source.values, source.split, purposes))
         return None if found is None else row_of(*found)
     script = Script(rng, source.values, source.split, source.corpora)
     tool = rng.choice(list(catalog.SAY))

@@ -65,19 +65,12 @@ class Scene:
         values: Slot values.
         split: "train" or "heldout".
         purposes: Intents of the split; none without corpora.
-        unasked: Share of turns that name a deed without asking for it.
     """
 
     def __init__(
-        self,
-        rng: Random,
-        values: Values,
-        split: str,
-        purposes: Mapping[str, Purpose],
-        unasked: float = 0.0,
+        self, rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
     ) -> None:
         self.rng, self.values, self.split, self.purposes = rng, values, split, purposes
-        self.unasked = unasked
         self.style: Style = draw_style(rng)
         self.naming = rng.choice(_STYLES)
         self.messages: list[dict[str, Any]] = []
@@ -275,7 +268,6 @@ class Scene:
             return False
         said, answer, question = frames.framed(self.rng, pieces, self.split)
         values = self._speak(said, question)
-        values.pop(frames.FRAME, None)
         if answer is None:
             self._call([(tool, values)])
         else:

@@ -55,9 +55,10 @@ def _called(rows: Sequence[Row]) -> str:
     for row in rows:
         counts.update(call["name"] for _, calls in _calls(row) for call in calls)
         counts.update(dict.fromkeys((tool["name"] for tool in row["tools"]), 0))
-    told = [f"{name} {count}" for name, count in counts.most_common(MOST_TOOLS)]
+    most = counts.most_common(MOST_TOOLS)
+    told = [f"{name} {count}" for name, count in most]
     if len(counts) > MOST_TOOLS:
-        rest = counts.total() - sum(count for _, count in counts.most_common(MOST_TOOLS))
+        rest = counts.total() - sum(count for _, count in most)
         told.append(f"and {len(counts) - MOST_TOOLS} more tools {rest}")
     return ", ".join(told) or "no tool"
 

@@ -7,13 +7,14 @@ some only look as if they did ("why don't you turn on the light"), so that no si
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from dlm.train.grammar import Piece
 from dlm.train.holdout import unseen
 
-FRAME = "frame"
-"""Slot of a frame's words: as the words of a slot, a bad recogniser spares most of them."""
+FRAME = "(frame)"
+"""Slot of a frame's words, no tool's: as those of a slot, a bad recogniser spares most of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,17 @@ class Group:
     of_user: bool = False
     question: bool = False
 
-    def of(self, split: str) -> list[str]:
+    @cache  # noqa: B019 - there are six
+    def of(self, split: str) -> tuple[str, ...]:
         """Its frames of a split, "train" or "heldout"."""
         frames = (" ".join(frame.split()) for frame in self.frames.split("/"))
-        return [frame for frame in frames if unseen(frame) == (split == "heldout")]
+        return tuple(frame for frame in frames if unseen(frame) == (split == "heldout"))
 
 
-_NOT_TO = Group(
-    40,
-    """
+GROUPS: tuple[Group, ...] = (
+    Group(
+        40,
+        """
 don't DO / please don't DO / do not DO / please do not DO / don't you DO / never DO /
 no don't DO / no please don't DO / wait don't DO / hey don't DO / hold on don't DO /
 you don't have to DO / you don't need to DO / you needn't DO / no need to DO /
@@ -65,18 +68,16 @@ avoid DOING / no need for DOING / i'm against DOING / i don't feel like DOING /
 don't even think of DOING / don't start DOING / don't bother DOING / don't bother to DO /
 not necessary to DO / it's too early to DO / it's too late to DO
 """,
-    (
-        "Okay, I won't.",
-        "All right, I won't.",
-        "Sure, I won't.",
-        "Okay, I won't do that.",
-        "Understood, I won't.",
-        "Okay, I'll leave it.",
-        "All right, I'll leave it.",
+        (
+            "Okay, I won't.",
+            "All right, I won't.",
+            "Sure, I won't.",
+            "Okay, I won't do that.",
+            "Understood, I won't.",
+            "Okay, I'll leave it.",
+            "All right, I'll leave it.",
+        ),
     ),
-)
-GROUPS: tuple[Group, ...] = (
-    _NOT_TO,
     Group(
         16,
         """
@@ -211,7 +212,7 @@ def order(pieces: list[Piece]) -> bool:
     """Whether pieces are an order that a frame can take."""
     if not pieces or pieces[0].slot:
         return False
-    words = "".join(piece.text for piece in pieces).lower().split()
+    words = _words(pieces)
     return len(words) > 1 and words[0] in VERBS and "?" not in pieces[-1].text
 
 
@@ -227,17 +228,19 @@ def framed(rng: Random, pieces: list[Piece], split: str) -> tuple[list[Piece], s
         What the user says, its frame in the slot `FRAME`; what the agent answers, None where the
         order stands; whether it is a question.
     """
-    words = "".join(piece.text for piece in pieces).lower().split()
-    fitting = [g for g in GROUPS if not (g.of_user and _SELF & set(words))]
+    toward_user = not _SELF.isdisjoint(_words(pieces))
+    fitting = [g for g in GROUPS if not (g.of_user and toward_user)]
     group = rng.choices(fitting, [g.weight for g in fitting])[0]
-    if not group.of(split):
-        group = _NOT_TO
     before, form, after = _parted(rng.choice(group.of(split)))
     verb, _, rest = pieces[0].text.lstrip().partition(" ")
     inside = [Piece(f"{formed(verb, form)} {rest}"), *pieces[1:]]
     said = [Piece(before, FRAME), Piece(" "), *inside, Piece(" "), Piece(after, FRAME)]
     answer = rng.choice(group.answers) if group.answers else None
     return [p for p in said if p.text], answer, group.question
+
+
+def _words(pieces: list[Piece]) -> list[str]:
+    return "".join(piece.text for piece in pieces).lower().split()
 
 
 def _parted(frame: str) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from dlm.train.values import Values
 
 def _said(count: int) -> list[list[dict[str, Any]]]:
     rng, values = Random(4), Values()
-    written = (write(rng, values, "train", {}) for _ in range(count))
+    written = (write(Scene(rng, values, "train", {})) for _ in range(count))
     return [messages for row in written if row for messages in (row[1],)]
 
 
@@ -46,7 +46,7 @@ def test_intents_whose_sentences_have_arguments_are_offered_more_often() -> None
     }
 
     def offered(split: str) -> int:
-        drawn = (write(Random(seed), values, split, purposes) for seed in range(150))
+        drawn = (write(Scene(Random(seed), values, split, purposes)) for seed in range(150))
         names = [t["name"].lower() for row in drawn if row for t in row[0]]
         return sum("song" in name for name in names) * 1000 // len(names)
 
