@@ -70,6 +70,10 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
         real = figures["heard"]
         found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))
         found.append(("slots of recorded orders", real["orders"], real["orders_slots_heard"]))
+    if "talk" in sets:
+        found.append(
+            ("small talk: a reply that fits", sets["talk"]["fits_cases"], sets["talk"]["fits"])
+        )
     if "talk" in figures:
         talk = figures["talk"]
         found.append(

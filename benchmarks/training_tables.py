@@ -61,6 +61,7 @@ _KINDS = {
     "invented": "invented tools, written by hand",
     "corpus": "orders of the coffee dialogues",
     "stranger": "composed tools, and intents of the corpora as tools",
+    "talk": "small talk, and perhaps a request behind it",
 }
 
 

@@ -43,12 +43,14 @@ class Case:
         tools: What is offered.
         wanted: The scripted answer.
         kind: What that is.
+        fitting: Replies that fit as well as the scripted one; none where nobody can tell.
     """
 
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...]
     wanted: Turn
     kind: Kind
+    fitting: frozenset[str] = frozenset()
 
     def request(self, spans: bool = True) -> Request:
         """What the engine is asked; ``spans`` binds string arguments to `dlm.sources`."""

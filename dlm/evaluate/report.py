@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_COLUMNS = ("call", "tool", "slots", "decision", "reply", "ask", "decline", "talk")
+_COLUMNS = ("call", "tool", "slots", "decision", "reply", "ask", "decline", "talk", "fits")
 
 
 def table(figures: Mapping[str, Any]) -> str:

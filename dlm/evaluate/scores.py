@@ -94,7 +94,8 @@ def score(
         kind (``call_parallel``), ``slots`` (share of arguments that are right), ``ask`` and
         ``decline`` (no call, and a question for the former), ``reply`` (the result's numbers said,
         every number and name from the dialogue), ``reply_words`` and ``reply_loops`` (words per
-        reply, share that goes round in circles), ``well_formed``.
+        reply, share that goes round in circles), ``fits`` (one of the replies that fit),
+        ``well_formed``.
     """
     scores = into if into is not None else Scores()
     for case in asked:
@@ -132,6 +133,9 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
         decided and bool(answer.content) and (case.kind is not Kind.ASK or "?" in answer.content)
     )
     scores.add(str(case.kind), right)
+    if case.fitting:
+        right = answer.content in case.fitting
+        scores.add("fits", right)
     return right
 
 

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
+from dlm.evaluate.talk import alike
 from dlm.train import catalog, moves, strangers
 from dlm.train.corpora import Corpora, load, services
 from dlm.train.dialogues import Source, stream
@@ -189,6 +190,14 @@ def out_of_scope(stock: Stock) -> Iterator[Case]:
         yield from cases([row])
 
 
+def talking(stock: Stock) -> Iterator[Case]:
+    """Small talk whose replies can be told to fit or not."""
+    fitting = alike(stock.heldout)
+    for case in _streamed(stock, {"talk": 1.0}):
+        if case.kind is Kind.TALK and case.wanted.content in fitting:
+            yield replace(case, fitting=fitting[case.wanted.content])
+
+
 def unasked(stock: Stock) -> Iterator[Case]:
     """Deeds of the agents' own tools, named without being asked for or only seemingly so."""
 
@@ -232,6 +241,7 @@ SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
     "out_of_scope": (out_of_scope, 150),
     "unasked": (unasked, 160),
     "unasked_unseen": (unasked_unseen, 160),
+    "talk": (talking, 200),
 }
 """Sets by name, and how many cases of each are tried."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -18,6 +18,8 @@ from dlm.evaluate.scores import Ask, loops
 from dlm.template import Turn, tools_of
 from dlm.train.corpora import Corpora, rows
 from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+from dlm.train.small_talk import SMALL_TALK
+from dlm.train.talk import TALK
 
 PEOPLE = "self_dialogue.jsonl.xz"
 PEOPLE_READ = 2000
@@ -47,6 +49,23 @@ def _beginnings(path: Path) -> dict[str, str]:
     messages = (row["messages"] for row in islice(rows(path), PEOPLE_READ))
     pairs = ([m["content"] for m in said[:2]] for said in messages if len(said) > 1)
     return {first: second for first, second in pairs if len(first.split()) in OPENER_WORDS}
+
+
+def alike(corpora: Corpora | None) -> dict[str, frozenset[str]]:
+    """Replies of small talk, each with those that answer the same things.
+
+    Args:
+        corpora: Whose small talk to take too: what answers one question there.
+    """
+    groups = [set(answers) for _, answers in (*TALK.values(), *SMALL_TALK.values())]
+    by_question: defaultdict[str, set[str]] = defaultdict(set)
+    for question, answer in corpora.chat if corpora else ():
+        by_question[question].add(answer)
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for group in (*groups, *by_question.values()):
+        for answer in group:
+            found[answer] |= group
+    return {answer: frozenset(others) for answer, others in found.items()}
 
 
 def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]:

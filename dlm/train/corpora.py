@@ -40,6 +40,7 @@ _NEAR = re.compile(
     r"\b(coffee|latte|tea|drinks?|order|timers?|alarms?|weather|remind\w*|lists?|lights?|time|date)\b",
     re.I,
 )
+_NAMELESS = re.compile(r"\bhave a name\b", re.I)
 _OTHER_NAMES = re.compile(r"\b(olly|alexa|siri|cortana|google|mycroft|bot|microsoft)\b", re.I)
 
 
@@ -49,7 +50,7 @@ class Corpora:
 
     Attributes:
         requests: By tool, sentences in pieces whose slots are the tool's parameters.
-        talk: By topic of `dlm.train.replies.TALK`, sentences; also "repeat" and "bye".
+        talk: By topic of `dlm.train.talk.TALK`, sentences; also "repeat" and "bye".
         unfit: Sentences that ask for what no tool of ours does.
         chat: (question, answer) pairs of small talk.
         dialogues: Whole dialogues with tools of their own, in the chat format.
@@ -169,7 +170,7 @@ def _requests(utterances: list[dict[str, Any]], wanted: bool) -> dict[str, list[
 
 def _chat(corpora: Corpora, question: str, answer: str) -> None:
     short = 2 <= len(answer.split()) <= 14 and len(question.split()) <= 14
-    if short and not _OTHER_NAMES.search(question + answer):
+    if short and not _OTHER_NAMES.search(question + answer) and not _NAMELESS.search(answer):
         corpora.chat.append((question, answer))
 
 

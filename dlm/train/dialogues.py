@@ -30,13 +30,14 @@ from dlm.train.values import Values
 from dlm.train.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.22,
-    "coffee": 0.11,
-    "assistant_renamed": 0.13,
+    "assistant": 0.21,
+    "coffee": 0.10,
+    "assistant_renamed": 0.12,
     "coffee_renamed": 0.05,
     "invented": 0.05,
     "corpus": 0.03,
-    "stranger": 0.41,
+    "stranger": 0.38,
+    "talk": 0.06,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -152,7 +153,9 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return None
     if all(m["role"] != "user" for m in script.messages):
         return None
-    return _row(script, agent, agent != kind or agent == "invented")
+    if agent == "talk":
+        agent = rng.choice(("assistant", "invented"))
+    return _row(script, agent, kind.endswith("_renamed") or agent == "invented")
 
 
 def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
@@ -244,6 +247,24 @@ def _invented(script: Script) -> None:
             script,
             lambda s: s.rng.choice([n for n in names if n not in s.forbidden] or ["get_time"]),
         )
+
+
+def _talk(script: Script) -> None:
+    """Nothing but talk, and perhaps a request in the end."""
+    script.repertoire = AGENT_TOOLS["assistant"]
+    _greet(script, "assistant")
+    for _ in range(_turns(script)):
+        roll = script.rng.random()
+        if roll < 0.25 and moves.chat(script):
+            continue
+        if roll > 0.95 and moves.abilities(script, script.repertoire):
+            continue
+        if roll > 0.75:
+            moves.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+        else:
+            moves.small_talk(script)
+    if script.split == "train" and script.rng.random() < 0.3:
+        moves.request(script, _wanted(script))
 
 
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
@@ -351,6 +372,7 @@ _WRITERS: dict[str, Callable[[Script], None]] = {
     "assistant": _assistant,
     "coffee": _coffee,
     "invented": _invented,
+    "talk": _talk,
 }
 
 

@@ -11,6 +11,7 @@ from dlm.train.phrasings import REFUSALS
 from dlm.train.replies import DECLINES
 from dlm.train.script import Call, Script, calls_of, ordered
 from dlm.train.slots import base
+from dlm.train.small_talk import SMALL_TALK
 from dlm.train.talk import (
     ABILITY,
     ABLE,
@@ -201,6 +202,17 @@ def _talk_turn(script: Script, topic: str, said: tuple[str, ...]) -> None:
         script.ask("talk", said)
 
 
+def small_talk(script: Script) -> bool:
+    """The user tells how they are, what they do, or what they think of the agent."""
+    topics = list(SMALL_TALK)
+    # Topics with more to say come up more often.
+    topic = script.rng.choices(topics, [len(SMALL_TALK[t][0]) for t in topics])[0]
+    said, answers = SMALL_TALK[topic]
+    script.ask("talk", said)
+    script.say(script.rng.choice(answers))
+    return True
+
+
 def chat(script: Script) -> bool:
     """Small talk from the corpora."""
     if script.corpora is None or not script.corpora.chat:
@@ -271,7 +283,8 @@ def abilities(script: Script, tools: tuple[str, ...]) -> bool:
     if len(known) < 3:
         return False
     _talk_turn(script, "able", ABLE)
-    chosen = script.rng.sample(known, 3)
+    # In the order of the tools: at random, what comes next could not be told from what was said.
+    chosen = sorted(script.rng.sample(known, 3), key=known.index)
     fields = {n: catalog.CAN[t] for n, t in zip(("first", "second", "third"), chosen, strict=True)}
     script.used.update(chosen)
     script.say(fill(script.rng.choice(ABILITY), script.rng, fields))

@@ -74,6 +74,10 @@ SAY: dict[str, tuple[str, ...]] = {
         "(slip|drop|include) {item} (into|in) the {list} list", "list add {item}",
         "(we're|i'm) (missing|short of) {item} note it", "{item} also goes on my {list} list",
         "(add|write) {item} {item2} and {item3} on the {list} list",
+        "(add|put) {item} and {item2} and {item3} (on|to) (my|the) [{list}] list",
+        "we need {item} and {item2} and {item3}", "(put|write) {item} {item2} on (my|the) list",
+        "(write|put) {item} {item2} {item3} and {item4} on (my|the) [{list}] list",
+        "(add|put) {item} {item2} {item3} and {item4} (on|to) (my|the) list",
         "(get|note) {item} as well as {item2} for the {list} list",
     ),
     "remove_from_list": (
@@ -81,7 +85,9 @@ SAY: dict[str, tuple[str, ...]] = {
         "(forget|skip) about {item} on (the|my|our) list", "{list} list remove {item}",
         "(i don't need|we don't need|nobody wants) {item} on the {list} list [any more]",
         "{item} off the {list} list", "(wipe|rub out|pull) {item} (off|from) (the|my) {list} list",
-        "(scratch|lose|drop) {item} and {item2} from the {list} list", "list without {item} please",
+        "(scratch|lose|drop) {item} and {item2} from the {list} list",
+        "(remove|take) {item} and {item2} and {item3} (off|from) (my|the) [{list}] list",
+        "list without {item} please",
         "{item} has been bought", "(cancel|undo) {item} on the {list} list",
     ),
     "read_list": (

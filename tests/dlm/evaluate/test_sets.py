@@ -14,7 +14,7 @@ from dlm.train.dialogues import generate
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (
     *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
-    *("unasked", "unasked_unseen"),
+    *("unasked", "unasked_unseen", "talk"),
 )
 
 
@@ -66,6 +66,13 @@ def test_deeds_are_named_with_and_without_being_asked_for(name: str, stock: Stoc
     assert all(
         case.wanted.content and not case.wanted.calls for case in found if case not in called
     )
+
+
+def test_small_talk_knows_what_fits(stock: Stock) -> None:
+    found = chosen("talk", stock, 1)
+    assert all(case.wanted.content in case.fitting for case in found)
+    assert all(1 < len(case.fitting) < 12 for case in found)
+    assert len({case.fitting for case in found}) > 10
 
 
 def test_other_peoples_sentences_ask_for_many_tools(full: Stock) -> None:

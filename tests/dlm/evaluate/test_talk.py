@@ -3,7 +3,7 @@ import lzma
 from pathlib import Path
 
 from dlm.engine import Engine, Finished, Request
-from dlm.evaluate.talk import PEOPLE, loops, openers, perplexity, small_talk
+from dlm.evaluate.talk import PEOPLE, alike, loops, openers, perplexity, small_talk
 from dlm.template import Answer
 from dlm.train.corpora import Corpora
 from tests.dlm.evaluate.rows import RIGHT, finished
@@ -25,6 +25,16 @@ def test_openers_are_drawn_once_each_and_peoples_fill_up(tmp_path: Path) -> None
     assert openers(corpora, tmp_path, 9, 1) == found
     # Where small talk suffices nobody else's dialogues are read.
     assert len(openers(corpora, tmp_path / "nowhere", 2, 1)) == 2
+
+
+def test_replies_are_alike_where_they_answer_the_same() -> None:
+    chat = [("it is over", "A pity."), ("it is over", "Aw nuts."), ("goodbye", "Aw nuts.")]
+    found = alike(Corpora(chat=chat))
+    assert found["A pity."] == {"A pity.", "Aw nuts."}
+    assert found["Happy birthday!"] == {"Happy birthday!", "Happy birthday to you!"}
+    # Two topics share a reply: it goes with the others of both, they do not go with one another.
+    assert {"Okay.", "Sure."} < found["Alright."]
+    assert "A pity." not in alike(None)
 
 
 def test_what_is_wrong_with_replies_is_counted() -> None:

@@ -97,6 +97,11 @@ def test_names_and_abilities_are_told_as_they_are() -> None:
     assert moves.abilities(talk, ("get_time", "set_timer", "calculate"))
     assert talk.used == {"get_time", "set_timer", "calculate"}
     assert not moves.abilities(script(), ("get_time",))
+    # "tell the time" comes before "set timers", as their tools do.
+    told = talk.messages[-1]["content"]
+    known = [catalog.CAN[name] for name in ("get_time", "set_timer", "calculate")]
+    places = [told.find(what) for what in known if what in told]
+    assert len(places) > 1 and places == sorted(places)
     for seed in range(20):
         talk = script(seed)
         assert moves.acquaintance(talk)
