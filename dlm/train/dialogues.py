@@ -30,14 +30,14 @@ from dlm.train.values import Values
 from dlm.train.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.21,
-    "coffee": 0.10,
-    "assistant_renamed": 0.12,
+    "assistant": 0.19,
+    "coffee": 0.09,
+    "assistant_renamed": 0.11,
     "coffee_renamed": 0.05,
     "invented": 0.05,
     "corpus": 0.03,
-    "stranger": 0.38,
-    "talk": 0.06,
+    "stranger": 0.34,
+    "talk": 0.14,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 

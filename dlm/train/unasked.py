@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from dlm.train.grammar import Piece
+from dlm.train.grammar import Piece, fill
 from dlm.train.holdout import unseen
 
 FRAME = "(frame)"
@@ -23,8 +23,8 @@ class Group:
 
     Attributes:
         weight: How often it is drawn, beside the others.
-        frames: Divided by slashes; ``DO`` stands for the order, ``DOING`` and ``DID`` for its other
-            forms.
+        frames: Templates divided by slashes; ``DO`` stands for the order, ``DOING`` and ``DID`` for
+            its other forms.
         answers: What the agent says; none where the order stands and is to be called.
         of_user: Whether it may be the user who does it, so that it is not done for "me".
         question: Whether it is one.
@@ -66,7 +66,29 @@ that's enough don't DO / no thanks don't DO / i said don't DO / i told you not t
 i asked you not to DO / you don't have to DO for me / hold off on DOING / refrain from DOING /
 avoid DOING / no need for DOING / i'm against DOING / i don't feel like DOING /
 don't even think of DOING / don't start DOING / don't bother DOING / don't bother to DO /
-not necessary to DO / it's too early to DO / it's too late to DO
+not necessary to DO / it's too early to DO / it's too late to DO /
+(please|hey|no|wait|oh) (don't|do not|never) DO [please|okay|now|today|again|right now] /
+(don't|do not|never) DO (okay|tonight|again|right now) /
+(don't|do not) (try to|ever|just) DO / don't you (ever|dare) DO / (in no case|by no means) DO /
+(on no account|at no time|not for anything) DO / (see|ensure) [that] you (don't|never) DO /
+(make sure|take care) [that] you (never|do not) DO / remember not to DO / you're not to DO /
+(be sure|see to it|take care|try hard|be so kind) (not|never) to DO / no DOING [please|today] /
+(there isn't any|i see no|i have no|we have no) (need|reason|point) to DO /
+there's no (point|use|sense) in DOING / it makes no sense to DO /
+(i|we) (don't|do not) (want|need|wish) (you|anyone|anybody) to DO /
+let's (wait before we|never) DO /
+i (don't|do not) think you (should|need to|have to) DO / you (cannot|may not|ought not to) DO /
+you (aren't|are not) (allowed|supposed|asked|meant) to DO / i would like you not to DO /
+(it's|it is|it would be) (unnecessary|pointless|a bad idea|a mistake|wrong|silly) to DO /
+i never (asked|wanted|told) you to DO / i (didn't|did not) (ask|want|tell|say) you to DO /
+(i'd|i would) (prefer it|like it|be happy) if you didn't DO / (can|will) you [please|just] not DO /
+(forget it|cancel that|scratch that|not now|not yet|another time|later) (don't|do not) DO /
+(hold off|wait|hold on) (before you DO|with DOING) / (stop|quit) trying to DO /
+(no one|none of us) (asked|told|wants) you to DO / don't DO unless i (ask|say so|tell you) /
+i (said|meant|warned you|already told you|just asked you) not to DO / i'm telling you not to DO /
+(my wife|my mom|my boss|he|she) (said|told you|wants you|asked you) not to DO /
+(don't|do not) DO (until|before) (tomorrow|i tell you|i'm back|later|next week) /
+(i|we) (decided|agreed|chose|prefer) not to DO / i'm not (ready|in the mood|planning) to DO
 """,
         (
             "Okay, I won't.",
@@ -91,7 +113,17 @@ should one DO / would it help to DO / does it make sense to DO / is it rude to D
 what does it take to DO / did anyone ever DO / have you ever tried to DO / would it hurt to DO /
 is DOING difficult / what's DOING like / is DOING any good / does DOING cost much /
 how does DOING work / is there a trick to DO / where did people learn to DO /
-how early can one DO
+how early can one DO / how (do|can|could|should|would) (i|we|someone|anybody) DO /
+(is it|would it be|isn't it) (difficult|easy|expensive|dangerous|fun|common|normal|wise) to DO /
+(when|where|why) (do|should|would) (people|we|you|others) [usually|normally] DO /
+what (happens|would happen|changes) (if|when) (you|we|somebody|they) DO / is it worth it to DO /
+do (you|we|others|many people|the neighbors) (usually|sometimes|ever|always|really|have to) DO /
+what does it (mean|cost) to DO / how long does it (usually|normally) take to DO /
+how (much does it cost|hard is it|expensive is it|many people know how) to DO /
+i (wonder|was wondering|wish i knew|forgot) how (to|people) DO / who can DO / who else can DO /
+(can|could|would) you (teach|show|explain to) me how to DO / (tell me|explain) how to DO /
+(is|was) DOING (hard|fun|expensive|legal|safe|boring|useful|common) /
+what do you think (about|of) DOING / what's (wrong with|the point of|the use of) DOING
 """,
         (
             "I'm not sure, sorry.",
@@ -109,7 +141,11 @@ how early can one DO
 why did you DO / who told you to DO / what made you DO / did i ask you to DO /
 why do you always DO / since when do you DO / why are you DOING / how come you DID /
 i can't believe you DID / why on earth did you DO / you weren't supposed to DO /
-it was wrong of you to DO
+it was wrong of you to DO / why (would|must|do|did) you (always|just|have to|even|ever) DO /
+how (could|dare|can) you DO / i didn't say you could DO / how come you (always DO|just DID) /
+you (weren't|were not) (allowed|meant|asked|told) to DO / why were you DOING /
+(please explain|tell me|i wonder) why you DID / what were you thinking when you DID /
+it was (bad|rude|silly|a mistake) of you to DO / i (hate|don't like) (it|that) you DID
 """,
         (
             "Sorry about that.",
@@ -135,7 +171,19 @@ somebody DID for me / yesterday i DID / last night we DID / when i was young we 
 i hate DOING / i'm done DOING / i'm tired of DOING / i enjoy DOING / i like DOING /
 i love DOING / he is DOING right now / she was DOING when i left / i spent the morning DOING /
 we're DOING already / i remember DOING with my dad / DOING is so boring /
-DOING was a lot of work / i'm good at DOING
+DOING was a lot of work / i'm good at DOING /
+(my|our) (brother|friend|neighbor|son|mom|dad|roommate|uncle|boss) (will|can|must|might|is going
+to|has to|wants to|likes to|forgot to|tried to|promised to|offered to|refused to) DO /
+(my|our) (brother|friend|neighbor|son|mom|dad|roommate|boss) (told me to|wants me to|let me) DO /
+i (could|might|should|have to|plan to|am going to|had better) DO (myself|on my own|by myself) /
+we (tried|had|managed|failed|promised|wanted) to DO (once|yesterday|this morning|before) /
+(he|she|they|someone|my wife|my mom|the neighbors|my sister) (just|already|finally|also) DID /
+(i|we) (just|already|finally|once|also|actually) DID [yesterday|today|an hour ago|last night] /
+(he|she|my sister|my dad|someone) is (already|always|just|probably) DOING /
+(i'm|i am|we are|they're) (already|just|always|still) DOING [myself|right now] /
+i (was|finished|stopped|started|considered|kept|avoided) DOING [yesterday|all day|once] /
+DOING (is|was) (fun|easy|hard|a pain|my job|my hobby) / i was going to DO [but didn't|myself] /
+(he|mom|dad) (never|often|rarely) (forgets to|has to|gets to) DO
 """,
         (
             "Okay.",
@@ -151,7 +199,10 @@ DOING was a lot of work / i'm good at DOING
         4,
         """
 thanks for DOING / thank you for DOING / it was nice of you to DO / i'm glad you DID /
-good that you DID / thanks you DID / great that you could DO / thank you so much for DOING
+good that you DID / thanks you DID / great that you could DO / thank you so much for DOING /
+(thanks|thank you) (again|very much|a lot) for DOING [so quickly|yesterday|earlier] /
+(i'm|i am) (happy|grateful|thankful) [that] you DID / i (like|love) (it|that) you DID /
+(it was|that was) (kind|good|smart|great) of you to DO / i appreciate you DOING
 """,
         (
             "You're welcome.",
@@ -174,7 +225,19 @@ i haven't had time so DO / i want you to DO / you should DO / you have to DO / i
 how about you DO / what if you DO now / i'd like you to DO / i forgot so DO / i'm busy so DO /
 it's no trouble DO / never mind what i said DO / i was hoping you could DO /
 would it be possible to DO / is it possible to DO / don't hesitate to DO / don't be shy DO /
-hurry up and DO
+hurry up and DO / (don't forget|do not forget|don't you forget|don't fail|remember) to DO /
+(don't wait|don't argue|don't worry|don't talk|don't think about it|don't stop) [just] DO /
+i (already|just|clearly) (told|asked|want|need|expect) you to DO [already|please] /
+(like|as) i said (before|already|) DO / i (said|meant|repeat|did say) DO / why not DO /
+you (must|could|need to|are allowed to|are supposed to|were told to|were asked to) DO [now] /
+(won't|can't|couldn't|wouldn't) you (just|please) DO / why (don't we|won't you|can't you just) DO /
+(i don't have time|i'm not at home|i can't find it|i won't be home|i don't want to) so [please] DO /
+(if it's no trouble|if it isn't too much|if you're not busy|when you have time|for once) DO /
+it's (important|necessary|not too late|not too early) to DO / would you mind DOING /
+(nobody else can|it's not working|i never learned how|no one is home) so DO / how about DOING /
+(go ahead and|alright|sure|now|good|fine|i agree) DO / could you be so kind as to DO /
+(i would like|i would love|i was hoping for) you to DO /
+no (not that|that's not it|not the other one|i'm sure) DO / (my wife|he|she) wants you to DO
 """,
     ),
 )
@@ -231,7 +294,10 @@ def framed(rng: Random, pieces: list[Piece], split: str) -> tuple[list[Piece], s
     toward_user = not _SELF.isdisjoint(_words(pieces))
     fitting = [g for g in GROUPS if not (g.of_user and toward_user)]
     group = rng.choices(fitting, [g.weight for g in fitting])[0]
-    before, form, after = _parted(rng.choice(group.of(split)))
+    frames = group.of(split)
+    # A frame with many readings comes up more often.
+    frame = rng.choices(frames, [1 + frame.count("|") for frame in frames])[0]
+    before, form, after = _parted(fill(frame, rng, {}))
     verb, _, rest = pieces[0].text.lstrip().partition(" ")
     inside = [Piece(f"{formed(verb, form)} {rest}"), *pieces[1:]]
     said = [Piece(before, FRAME), Piece(" "), *inside, Piece(" "), Piece(after, FRAME)]
