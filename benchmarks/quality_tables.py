@@ -22,7 +22,11 @@ UNASKED = {
     "unasked": "own tools, told not to or merely of it: nothing called",
     "unasked_unseen": "tools never named in training, the same: nothing called",
 }
-OTHER_NAMES = {"asking": "missing information", "out_of_scope": "out of scope"}
+OTHER_NAMES = {
+    "asking": "missing information",
+    "out_of_scope": "out of scope",
+    "talk": "small talk",
+}
 
 
 def quality(told: dict[str, Any]) -> list[list[str]]:
@@ -71,14 +75,13 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
         found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))
         found.append(("slots of recorded orders", real["orders"], real["orders_slots_heard"]))
     if "talk" in sets:
-        found.append(
-            ("small talk: a reply that fits", sets["talk"]["fits_cases"], sets["talk"]["fits"])
-        )
+        talk = sets["talk"]
+        found.append(("small talk: a reply that fits", talk["fits_cases"], talk["fits"]))
+        found.append(("small talk: nothing called", talk["talk_cases"], talk["talk"]))
     if "talk" in figures:
-        talk = figures["talk"]
-        found.append(
-            ("small talk: empty or looping replies", talk["openers"], talk["empty"] + talk["loops"])
-        )
+        openers = figures["talk"]
+        bad = openers["empty"] + openers["loops"]
+        found.append(("small talk: empty or looping replies", openers["openers"], bad))
     if "spans" in figures:
         spans = figures["spans"]
         bound = "own calls where arguments are spans of what was said"
@@ -126,7 +129,8 @@ def failures(told: dict[str, Any]) -> list[list[str]]:
     for one in told["figures"]["failures"]:
         said = next((line for line in reversed(one["said"]) if line.startswith("user: ")), "")
         cells = [said.removeprefix("user: "), _words(one["wanted"]), _words(one["got"])]
-        label = (NAMES | OTHER_NAMES)[one["set"]]
+        left_alone = UNASKED if isinstance(one["wanted"], str) else {}
+        label = (NAMES | OTHER_NAMES | left_alone)[one["set"]]
         rows.append([label, *(cell.replace("|", "\\|") for cell in cells)])
     return rows
 

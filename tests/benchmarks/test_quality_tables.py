@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from benchmarks.quality_tables import draws, efforts, failures, quality
+import pytest
+
+from benchmarks.quality_tables import NAMES, UNASKED, draws, efforts, failures, quality
+from dlm.evaluate.sets import SETS
 
 
 def _figures() -> dict[str, object]:
@@ -11,6 +14,8 @@ def _figures() -> dict[str, object]:
             "coffee": calls | {"slots": 0.97},
             "asking": {"ask": 0.95, "ask_cases": 40},
             "out_of_scope": {"decision": 0.92, "decision_cases": 150},
+            "unasked": calls | {"talk": 0.82, "talk_cases": 95},
+            "talk": {"talk": 0.955, "talk_cases": 200, "fits": 0.46, "fits_cases": 200},
         },
         "replies": {"grounded": 0.995, "cases": 431, "words": 7.6, "loops": 0.0},
         "tokens_per_forward": {"calls": 5.45, "replies": 3.12},
@@ -27,6 +32,10 @@ def test_shares_that_are_not_of_calls_stand_below_those_that_are() -> None:
     assert found["slots of those coffee orders"] == "97.0%"
     assert found["in scope, declined all the same"] == "1.0%"
     assert found["small talk: empty or looping replies"] == "3.0%"
+    assert found["small talk: a reply that fits"] == "46.0%"
+    assert found["small talk: nothing called"] == "95.5%"
+    assert found["own tools, asked for in words that seem to refuse"] == "98.0%"
+    assert found["own tools, told not to or merely of it: nothing called"] == "82.0%"
     assert found["own calls where arguments are spans of what was said"] == "99.0%"
     assert found["the same calls where arguments are free"] == "97.0%"
     assert found["perplexity of held-out chat's next turns"] == "2.56"
@@ -63,6 +72,8 @@ def test_failures_are_told_as_one_reads_them() -> None:
     some = [
         {"set": "own", "said": said, "wanted": wanted, "got": "Which one?"},
         {"set": "asking", "said": [], "wanted": "How long?", "got": None},
+        {"set": "unasked", "said": [], "wanted": "Okay.", "got": [["list_timers", {}]]},
+        {"set": "unasked", "said": [], "wanted": [["list_timers", {}]], "got": "Okay."},
     ]
     rows = failures({"figures": {"failures": some}})
     assert rows[1:] == [
@@ -73,4 +84,12 @@ def test_failures_are_told_as_one_reads_them() -> None:
             "“Which one?”",
         ],
         ["missing information", "", "“How long?”", "something malformed"],
+        [UNASKED["unasked"], "", "“Okay.”", "`list_timers()`"],
+        [NAMES["unasked"], "", "`list_timers()`", "“Okay.”"],
     ]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_failure_of_any_set_has_a_label(name: str) -> None:
+    some = {"set": name, "said": [], "wanted": "Hello.", "got": None}
+    assert failures({"figures": {"failures": [some]}})[1][0]
