@@ -25,6 +25,12 @@ def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -
         assert filled(text) == text, f"{name}: run python -m benchmarks.tables"
 
 
+def test_every_table_stands_in_a_document(repo_root: Path) -> None:
+    texts = [(repo_root / name).read_text(encoding="utf-8") for name in DOCUMENTS]
+    unshown = [name for name in TABLES if not any(f"<!-- results: {name} -->" in t for t in texts)]
+    assert not unshown
+
+
 @pytest.mark.parametrize(
     "name", [name for name in TABLES if (RESULTS / f"{TABLES[name][0]}.json").is_file()]
 )
