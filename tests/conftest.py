@@ -2,12 +2,16 @@
 
 On a machine without an NVIDIA device Triton runs kernels in its interpreter. It reads the variable
 when it is first imported, which other packages may do at any time, so it is set here.
+
+A shell script's background commands ignore Ctrl-C, and so do their children: tests that press it
+would wait for nothing. So Python's own answer to it is restored.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +26,9 @@ AUDIO = ROOT.parent / "shared" / "audio"
 
 if not Path("/dev/nvidiactl").exists():
     os.environ["TRITON_INTERPRET"] = "1"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
