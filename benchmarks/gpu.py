@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.report import RESULTS, ROOT
 from benchmarks.series import add_options
 
-PARITY = ("tests/kernels", "tests/dlm/test_fused.py", "tests/dlm/test_fused_runner.py")
-QUICK = ("tests/kernels/test_mlp.py", "tests/dlm/test_packing.py")
+PARITY = ("tests/kernels", "tests/dlm/fused/test_model.py", "tests/dlm/fused/test_runner.py")
+QUICK = ("tests/kernels/test_mlp.py", "tests/dlm/fused/test_packing.py")
 # A machine for measuring may lack the plugins that the project's options of pytest are for.
 PYTEST = (
     "-q",

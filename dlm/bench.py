@@ -19,9 +19,9 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 
 from dlm.effort import Effort
-from dlm.engine import SHIPPED, Engine
-from dlm.live import Event, Failed, Finished, Request, TextDelta
-from dlm.template import Turn
+from dlm.engine.engine import SHIPPED, Engine
+from dlm.engine.request import Event, Failed, Finished, Request, TextDelta
+from dlm.language.messages import Turn
 
 TIMEOUT_S = 120
 PROMPTS = (

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from dlm.effort import Effort
-from dlm.engine import SHIPPED, Engine
-from dlm.live import Event, Failed, Finished, Reasoned, Request, Snapshot, TextDelta
-from dlm.template import Turn
-from dlm.text import MASKED
+from dlm.engine.engine import SHIPPED, Engine
+from dlm.engine.request import Event, Failed, Finished, Reasoned, Request, Snapshot, TextDelta
+from dlm.language.answer_text import MASKED
+from dlm.language.messages import Turn
 
 HELP = "/effort instant|low|medium|high   /system TEXT   /new   /quit"
 

@@ -24,7 +24,7 @@ class Effort(StrEnum):
 
 
 class Rule(StrEnum):
-    """Which positions a denoising step decides; each is a function of `dlm.unmask`."""
+    """Which positions a denoising step decides; each is a function of `dlm.decoding.unmask`."""
 
     THRESHOLD = "threshold"
     LOW_CONFIDENCE = "low_confidence"

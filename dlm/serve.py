@@ -20,8 +20,8 @@ import torch
 import uvicorn
 from starlette.applications import Starlette
 
-from dlm.engine import SHIPPED, Engine
-from dlm.placement import Kernels
+from dlm.engine.engine import SHIPPED, Engine
+from dlm.loading.placement import Kernels
 from dlm.server.access import KeyGate, keys_of
 from dlm.server.api import Limits
 from dlm.server.app import build_app

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from voice.parts import Parts
+    from voice.session.resources import Resources
 
 ROOT = Path(__file__).resolve().parent.parent
 AUDIO = ROOT.parent / "shared" / "audio"
@@ -46,20 +46,20 @@ def shared_audio() -> Path:
 
 
 @pytest.fixture(scope="session")
-def embedded_parts() -> Generator[Parts, None, None]:
+def embedded_parts() -> Generator[Resources, None, None]:
     """The assistant's parts as they ship, loaded once for all tests."""
-    from tests.embedded import embedded_config
-    from voice.parts import Parts
+    from tests.support.embedded import embedded_config
+    from voice.session.resources import Resources
 
-    parts = Parts.load(embedded_config())
+    parts = Resources.load(embedded_config())
     yield parts
     asyncio.run(parts.close())
 
 
 @pytest.fixture(scope="session")
 def tiny_whisper(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a Whisper model that says `tests.tiny_whisper.SENTENCE`."""
-    from tests.tiny_whisper import make_tiny_whisper
+    """Folder of a Whisper model that says `tests.support.tiny_whisper.SENTENCE`."""
+    from tests.support.tiny_whisper import make_tiny_whisper
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")

@@ -1,91 +1,26 @@
-"""The house as docs/architecture.md draws it: who may import whom, and a test for each module."""
+"""The house as docs/architecture.md draws it: rooms that the tree shows, imported one way."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
-from collections.abc import Iterator
-from fnmatch import fnmatch
+from collections.abc import Callable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("kernels", "dlm", "voice")
-
-# Lower storeys first. Rooms of one storey do not know each other. A new module gets a place here,
-# or is called after the one that it belongs to: normalize_dates lives with normalize.
-STOREYS: list[dict[str, set[str]]] = [
-    {"ground": {"types", "errors", "options", "config", "events", "audio"}},
-    {"around": {"store", "metrics", "security"}},
-    {
-        "ears": {
-            "vad",
-            "completeness",
-            "prosody",
-            "turn_end",
-            "turn_end_network",
-            "backchannel",
-            "endpointing",
-            "asr",
-        },
-        "mind": {"dialogue", "grounding", "llm", "tools"},
-        "mouth": {"sentences", "normalize", "tts", "playout"},
-    },
-    {
-        "conversation": {
-            "turns",
-            "reply",
-            "replying",
-            "waiting",
-            "drafting",
-            "doubt",
-            "idleness",
-            "interrupting",
-            "speaking",
-            "user_turn",
-            "conversation",
-            "beside",
-            "wanted",
-        }
-    },
-    {
-        "pipeline": {
-            "ahead",
-            "dictation",
-            "ears",
-            "errands",
-            "generating",
-            "hands",
-            "load",
-            "marks",
-            "mouth",
-            "parts",
-            "pipeline",
-            "synthesis",
-        }
-    },
-    {
-        "transports": {"transports", "realtime"},
-        "clients": {
-            "client",
-            "echo",
-            "playback",
-            "recordings",
-            "screen",
-            "sound_card",
-            "turn_report",
-            "virtual_audio",
-        },
-    },
-    {"doors": {"app", "connections", "serve", "local", "demo"}},
-]
+# A reader must see a package at a glance.
+MOST_LOOSE = 12
+LONGEST_FUNCTION = 50
 
 # What the engine runs on where nothing else is installed, at import and inside functions.
 ENGINE_IMPORTS = {"torch", "numpy", "tokenizers", "transformers", "safetensors"}
 ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub"}
-# The engine's own door.
+# The engine's own server.
 SERVING = ("dlm.server", "dlm.serve")
 # Programs for the command line draw with rich and matplotlib and ask servers with httpx, all
 # imported when used.
@@ -113,23 +48,16 @@ MODULES = modules()
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Every module that a file imports, and whether at import time. Types alone do not count."""
+    """Every module that a file imports, also for types alone, and whether at import time."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     lazy = {
         inner
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for inner in ast.walk(node)
-    }
-    typing_only = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if node in typing_only:
-            continue
         if isinstance(node, ast.Import):
             yield from ((alias.name, node not in lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -139,31 +67,53 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
                 yield (full if full in MODULES else str(node.module)), node not in lazy
 
 
-def place(module: str) -> tuple[int, str]:
-    """Storey and room of a module of voice."""
-    name = module.split(".")[1]
-    for level, rooms in enumerate(STOREYS):
-        for room, names in rooms.items():
-            if name in names or name.split("_")[0] in names:
-                return level, room
-    raise AssertionError(f"{module}: give it a place in STOREYS")
+def room(module: str) -> str:
+    """The folder below the package that a module lies in; a loose module is its own room."""
+    return ".".join(module.split(".")[:2])
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_point_one_way(module: str) -> None:
-    package = module.split(".")[0]
-    above = PACKAGES[PACKAGES.index(package) + 1 :]
-    for imported, _ in imports(MODULES[module]):
-        assert imported.split(".")[0] not in (*above, "tests", "benchmarks"), imported
+def circle(place: Callable[[str], str]) -> list[str]:
+    """The places of one circle of imports between different places; empty where there is none."""
+    graph: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        known = {place(name) for name, _ in imports(path) if name in MODULES}
+        graph.setdefault(place(module), set()).update(known - {place(module)})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("voice.")])
-def test_a_module_of_voice_knows_only_what_is_below(module: str) -> None:
-    level, room = place(module)
-    for imported, _ in imports(MODULES[module]):
-        if imported.startswith("voice."):
-            other_level, other_room = place(imported)
-            assert other_level < level or other_room == room, f"{module} imports {imported}"
+def test_no_imports_in_a_circle() -> None:
+    assert circle(lambda module: module) == []
+
+
+def test_rooms_are_imported_one_way() -> None:
+    assert circle(room) == []
+
+
+def test_packages_are_imported_one_way() -> None:
+    for module, path in MODULES.items():
+        package = module.split(".")[0]
+        above = PACKAGES[PACKAGES.index(package) + 1 :]
+        for imported, _ in imports(path):
+            assert imported.split(".")[0] not in (*above, "tests", "benchmarks"), module
+
+
+@pytest.mark.parametrize("package", PACKAGES[1:])
+def test_a_package_shows_its_rooms(package: str) -> None:
+    loose = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
+    assert len(loose) <= MOST_LOOSE, loose
+
+
+def test_functions_are_short() -> None:
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                told = len((ast.get_docstring(node) or "").splitlines())
+                lines = (node.end_lineno or 0) - node.lineno + 1 - told
+                assert lines <= LONGEST_FUNCTION, f"{path}: {node.name} has {lines} lines"
 
 
 @pytest.mark.parametrize(
@@ -181,33 +131,17 @@ def test_the_engine_needs_little(module: str) -> None:
         assert name in allowed, f"{module} imports {imported}{'' if at_import else ' (lazily)'}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_has_its_test(module: str) -> None:
-    path = MODULES[module]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    if path.name == "__init__.py" and all(isinstance(node, ast.Expr) for node in tree.body):
-        return
-    parts = path.relative_to(ROOT).parent.parts
-    folder = ROOT.joinpath("tests", *(parts[1:] if parts[0] == "voice" else parts))
-    stem = path.stem.strip("_")
-    named = f"test_{path.parent.name}.py" if stem == "init" else f"test_{stem}.py"
-    # A package's own module is tested beside the package's modules, or beside the package.
-    places = [folder / named] + ([folder.parent / named] if stem == "init" else [])
-    assert any(file.is_file() for file in places), f"{path.relative_to(ROOT)}: no {places[0]}"
-
-
-def test_every_module_stands_in_the_architecture(repo_root: Path) -> None:
-    text = (repo_root / "docs" / "architecture.md").read_text(encoding="utf-8")
-    parts = text.partition("\n## Modules\n")[2].split("\n`dlm/`:\n")
-    voice, (dlm, kernels) = parts[0], parts[1].split("\n`kernels/`:")
-    for package, part in (("voice", voice), ("dlm", dlm), ("kernels", kernels)):
-        told = re.findall(r"`([\w*]+)/?`", part)
-        paths = {p.stem for p in (repo_root / package).iterdir() if p.suffix == ".py" or p.is_dir()}
-        for name in sorted(path for path in paths if not path.startswith("_")):
-            assert any(fnmatch(name, one) for one in told), f"{package}/{name}: not in the table"
+def test_every_room_stands_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`([\w./]+)`", text.partition("\n## Rooms\n")[2]))
+    rooms = {room(module) for module in MODULES if not module.startswith("kernels")}
+    for name in rooms - set(PACKAGES):
+        path = name.replace(".", "/")
+        expected = {f"{path}/", f"{path}.py"}
+        assert told & expected, f"{name}: not in docs/architecture.md under Rooms"
 
 
 def test_packages_of_tests_are_packages() -> None:
-    # Two files of one name, tests/asr/test_auto.py and tests/tts/test_auto.py, need it.
+    # Two files of one name, one in asr/ and one in tts/, need it.
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []

@@ -17,13 +17,13 @@ from contextlib import ExitStack
 import uvicorn
 from starlette.types import ASGIApp
 
-from voice.app import build_app
+from voice.access.security import check_exposure
 from voice.config import Config, load_config, secret
-from voice.config_server import ServerConfig
-from voice.config_telephony import TelephonyConfig
-from voice.connections import forwarded_clients, guarded_protocols
+from voice.config.server import ServerConfig
+from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError, VoiceError
-from voice.security import check_exposure
+from voice.server.app import build_app
+from voice.server.uvicorn_limits import forwarded_clients, guarded_protocols
 
 _SHUTDOWN_S = 3
 _BACKLOG = 128
@@ -147,9 +147,9 @@ def serve(config: Config) -> None:
         audiosocket = listen_for_audiosocket(config.telephony)
         if audiosocket is not None:
             stack.enter_context(audiosocket)
-        from voice.pipeline import Parts
+        from voice.session.resources import Resources
 
-        parts = Parts.load(config)
+        parts = Resources.load(config)
         app = build_app(parts, config, audiosocket)
         for line in parts.describe():
             print(line)

@@ -22,13 +22,14 @@ from torch import Tensor, nn
 from benchmarks.dlm.pure_step import Linears, Step
 from benchmarks.dlm.runtimes import MAKERS, SLOW, Run
 from benchmarks.report import machine, percentiles, share, write
-from dlm.cache import KVCache
-from dlm.checkpoint import Checkpoint, load_checkpoint
-from dlm.engine import SHIPPED
-from dlm.int8 import round_weights
-from dlm.model import Rows, Transformer
-from dlm.template import Template, Turn, tools_of, turn_of
-from dlm.train.dialogues import generate
+from dlm.datagen.dialogues import generate
+from dlm.engine.engine import SHIPPED
+from dlm.kv_cache.cache import KVCache
+from dlm.language.messages import Turn
+from dlm.language.template import Template, tools_of, turn_of
+from dlm.loading.checkpoint import Checkpoint, load_checkpoint
+from dlm.network.int8 import round_weights
+from dlm.network.model import Rows, Transformer
 
 CONTEXT = 256
 ROWS = (8, 16, 32)

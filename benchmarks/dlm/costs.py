@@ -22,13 +22,14 @@ from typing import Any
 import torch
 
 from benchmarks.report import ROOT, machine, percentiles, write
-from dlm.config import ModelConfig
-from dlm.engine import SHIPPED, Engine, Event, Failed, Finished, Request, Snapshot
-from dlm.int8 import round_weights
-from dlm.model import Transformer
-from dlm.placement import best_dtype, best_threads
-from dlm.template import Template, Turn
-from dlm.tokenizer import Tokenizer
+from dlm.engine.engine import SHIPPED, Engine, Event, Failed, Finished, Request, Snapshot
+from dlm.language.messages import Turn
+from dlm.language.template import Template
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.placement import best_dtype, best_threads
+from dlm.network.config import ModelConfig
+from dlm.network.int8 import round_weights
+from dlm.network.model import Transformer
 
 PLOT = ROOT / "docs" / "costs.svg"
 LENGTHS = tuple(128 * 2**power for power in range(9))

@@ -22,20 +22,21 @@ import torch
 
 from benchmarks.dlm.shares import Tally
 from benchmarks.report import machine, percentiles, share, write
-from dlm.answer_rules import AnswerRules
-from dlm.cache import KVCache
-from dlm.checkpoint import Checkpoint, load_checkpoint
-from dlm.decode import Decoder, Plan, Vocabulary
-from dlm.decode_causal import Aids, decode_causal
+from dlm.datagen.dialogues import generate
+from dlm.decoding.decoder import Decoder, Plan, Vocabulary
+from dlm.decoding.first_token_cache import FirstTokenCache
+from dlm.decoding.forwards import Forward, drive, forward
+from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
-from dlm.engine import SHIPPED
-from dlm.forwards import Forward, drive, forward
-from dlm.grammar import GrammarFactory
-from dlm.openings import Openings
-from dlm.placement import best_threads
-from dlm.sources import sources
-from dlm.template import Tool, Turn, tools_of, turn_of
-from dlm.train.dialogues import generate
+from dlm.engine.engine import SHIPPED
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.matcher import GrammarFactory
+from dlm.kv_cache.cache import KVCache
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Tool, Turn
+from dlm.language.template import tools_of, turn_of
+from dlm.loading.checkpoint import Checkpoint, load_checkpoint
+from dlm.loading.placement import best_threads
 
 SEED = 99
 LONGEST = 96
@@ -113,7 +114,7 @@ def answer(
     way: Way,
     case: Case,
     factory: GrammarFactory,
-    openings: Openings,
+    openings: FirstTokenCache,
     tally: Tally | None = None,
 ) -> Answered:
     """One answer, its prompt but for the last token cached beforehand."""
@@ -167,7 +168,7 @@ def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]
 def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     """All ways on all cases, in turns, so that the machine's moods meet all alike."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
-    openings = {name: Openings(checkpoint.dialect) for name in WAYS}
+    openings = {name: FirstTokenCache(checkpoint.dialect) for name in WAYS}
     # The first answers of a process are slow.
     for name, way in WAYS.items():
         answer(checkpoint, way, asked[0], factory, openings[name])
@@ -192,7 +193,7 @@ def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     told: dict[str, Any] = {}
     for kind, name in itertools.product(("replies", "calls"), SHARED):
-        tally, openings = Tally(), Openings(checkpoint.dialect)
+        tally, openings = Tally(), FirstTokenCache(checkpoint.dialect)
         answers = [
             answer(checkpoint, WAYS[name], case, factory, openings, tally)
             for case in asked

@@ -20,12 +20,13 @@ from typing import Any
 import torch
 
 from benchmarks.report import machine, share, write
-from dlm.engine import SHIPPED, Engine, Request
-from dlm.sources import sources
-from dlm.template import Call, Turn, tools_of, turn_of
+from dlm.datagen.dialogues import generate
+from dlm.datagen.examples import row_of
+from dlm.engine.engine import SHIPPED, Engine, Request
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Call, Turn
+from dlm.language.template import tools_of, turn_of
 from dlm.train.__main__ import main as train
-from dlm.train.dialogues import generate
-from dlm.train.examples import row_of
 from examples.fine_tuning.watering import TOOL, lines
 
 SEED = 97

@@ -22,9 +22,9 @@ import torch
 from benchmarks.dlm.pure_step import Step
 from benchmarks.kernels.speed import peaks
 from benchmarks.series import Series, add_options
-from dlm.config import ModelConfig
-from dlm.fused import Blocks, FusedModel, Weights
-from dlm.model import Transformer
+from dlm.fused.model import Blocks, FusedModel, Weights
+from dlm.network.config import ModelConfig
+from dlm.network.model import Transformer
 
 BLOCK = 32
 PAGE = 64

@@ -23,7 +23,7 @@ from benchmarks.report import shipped_checkpoint
 from benchmarks.series import Series, add_options
 from dlm.bench import engine_ask, measure
 from dlm.effort import Effort
-from dlm.engine import SHIPPED, Engine
+from dlm.engine.engine import SHIPPED, Engine
 
 MERCURY_2_TOKENS_S = 1009
 AT_ONCE = (1, 4, 16, 64)

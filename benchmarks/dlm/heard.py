@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.voice.corpus import NO_TOOL, Utterance, orders, people
+from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+from dlm.engine.request import Request
 from dlm.evaluate.scores import Ask, plain
-from dlm.live import Request
-from dlm.template import Call, Tool, Turn
-from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
-from voice.asr.sphinx import SphinxRecognizer
+from dlm.language.messages import Call, Tool, Turn
 from voice.audio import Framer
 from voice.config import SphinxConfig, load_agent
+from voice.hearing.asr.sphinx import SphinxRecognizer
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 LEAD = SAMPLE_RATE_HZ // 2

@@ -1,8 +1,8 @@
 """What 8 bits cost in quality: ``python -m benchmarks.dlm.number_formats --corpora DIR``.
 
-The same held-out cases in float32; with matrices and activations in 8 bits (`dlm.int8`), as CPUs
-run them; and with weights that `dlm.train.export --int8` has rounded on disk, run in either way.
-How many answers are right, and how many are those of float32, word for word. Results:
+The same held-out cases in float32; with matrices and activations in 8 bits (`dlm.network.int8`), as
+CPUs run them; and with weights that `dlm.train.export --int8` has rounded on disk, run in either
+way. How many answers are right, and how many are those of float32, word for word. Results:
 benchmarks/results/number_formats.json.
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 import torch
 
 from benchmarks.report import machine, share, shipped_checkpoint, write
-from dlm.engine import SHIPPED, Engine, Finished, Request
+from dlm.engine.engine import SHIPPED, Engine, Finished, Request
 from dlm.evaluate.cases import Case
 from dlm.evaluate.run import ask_engine
 from dlm.evaluate.scores import score
 from dlm.evaluate.sets import Stock, chosen
-from dlm.template import Answer
+from dlm.language.messages import Answer
 from dlm.train.export import SHARD_MIB, export
 
 EXACT = "float32"

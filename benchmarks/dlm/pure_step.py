@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dlm.int8 import Int8Linear
-from dlm.model import Attention, Block, RMSNorm, Transformer
-from dlm.rope import RopeTable
+from dlm.network.int8 import Int8Linear
+from dlm.network.model import Attention, Block, RMSNorm, Transformer
+from dlm.network.rope import RopeTable
 
 
 class Step(nn.Module):
@@ -95,7 +95,7 @@ class Linears(nn.Module):
 
 
 def in_8_bits(module: nn.Module) -> nn.Module:
-    """A copy with the products of `dlm.int8`."""
+    """A copy with the products of `dlm.network.int8`."""
     made = copy.deepcopy(module)
     for part in list(made.modules()):
         for name, child in list(part.named_children()):

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.dlm.heard import heard
 from benchmarks.report import machine, shipped_checkpoint, write
-from dlm.engine import SHIPPED, Engine
+from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.report import table
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.evaluate.scores import Ask

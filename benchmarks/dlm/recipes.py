@@ -25,9 +25,9 @@ import numpy as np
 
 from benchmarks.dlm.step import rounded, timed
 from benchmarks.report import RESULTS, differences, machine, write
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
-from dlm.model import Transformer
+from dlm.network.model import Transformer
 from dlm.train import packed
 from dlm.train.batches import HELD_OUT_SEED, Place, Recipe, batches, passes
 from dlm.train.config import TrainConfig

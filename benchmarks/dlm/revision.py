@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import machine, share, write
-from dlm.engine import SHIPPED, Engine, Finished, Request
-from dlm.sources import sources
-from dlm.template import Answer, Tool, Turn, tools_of, turn_of
-from dlm.train.dialogues import generate
+from dlm.datagen.dialogues import generate
+from dlm.engine.engine import SHIPPED, Engine, Finished, Request
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Answer, Tool, Turn
+from dlm.language.template import tools_of, turn_of
 
 SEED = 99
 

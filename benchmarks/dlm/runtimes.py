@@ -24,7 +24,7 @@ Make = Callable[[nn.Module, tuple[Tensor, ...], int], Run]
 
 
 def ours(module: nn.Module, arguments: tuple[Tensor, ...], threads: int) -> Run:
-    """`dlm.int8`."""
+    """`dlm.network.int8`."""
     return in_8_bits(module)
 
 
@@ -132,7 +132,7 @@ def plain(module: nn.Module, arguments: tuple[Tensor, ...], threads: int) -> Run
 
 MAKERS: dict[str, Make] = {
     "float32": plain,
-    "int8 (dlm/int8.py)": ours,
+    "int8 (dlm/network/int8.py)": ours,
     "torch dynamic int8, fbgemm": torch_dynamic("fbgemm"),
     "torch dynamic int8, onednn": torch_dynamic("onednn"),
     "torch dynamic int8, x86": torch_dynamic("x86"),
@@ -143,7 +143,7 @@ MAKERS: dict[str, Make] = {
     "openvino int8 weights": openvino("weights"),
     "openvino int8": openvino("sums"),
     "torch.compile float32": compiled(None),
-    "torch.compile int8 (dlm/int8.py)": compiled(ours),
+    "torch.compile int8 (dlm/network/int8.py)": compiled(ours),
     "torch.compile torchao int8": compiled(torchao),
 }
 

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from dlm import decode, decode_causal, forwards
-from dlm.echo import Echo
-from dlm.grammar import Matcher
-from dlm.model import Transformer
+from dlm.decoding import decoder as decode
+from dlm.decoding import forwards
+from dlm.decoding import self_speculative as decode_causal
+from dlm.decoding.prompt_lookup import PromptLookup
+from dlm.grammar.matcher import Matcher
+from dlm.network.model import Transformer
 
 # Part → where it is: an owner and the names that callers look up there.
 PARTS: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
@@ -25,7 +27,7 @@ PARTS: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "tokens of logits": [(decode, ("propose", "accept")), (forwards, ("chosen",))],
     "grammar": [(Matcher, ("best", "takes", "advance", "copy", "forced"))],
     "verification": [(decode_causal, ("verify",)), (decode, ("guided",))],
-    "words of the prompt": [(Echo, ("__init__", "proposed", "judged"))],
+    "words of the prompt": [(PromptLookup, ("__init__", "proposed", "judged"))],
 }
 REST = "the rest"
 

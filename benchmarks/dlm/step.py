@@ -1,7 +1,7 @@
 """Milliseconds of one forward on this CPU, by model size: ``python -m benchmarks.dlm.step``.
 
 Random weights, 256 positions in the cache, 1, 8, 16 or 32 new ones, logits included: what a draft
-or a verification costs. In float32, and with matrices in 8 bits (`dlm.int8`). Results:
+or a verification costs. In float32, and with matrices in 8 bits (`dlm.network.int8`). Results:
 benchmarks/results/step.json.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from benchmarks.report import machine, percentiles, write
-from dlm.cache import KVCache
-from dlm.config import ModelConfig
-from dlm.int8 import round_weights
-from dlm.model import Rows, Transformer
+from dlm.kv_cache.cache import KVCache
+from dlm.network.config import ModelConfig
+from dlm.network.int8 import round_weights
+from dlm.network.model import Rows, Transformer
 
 CONTEXT = 256
 WIDTHS = (1, 8, 16, 32)

@@ -27,8 +27,8 @@ import torch
 from benchmarks.dlm.gpu_step import MODELS, RULE, blocks_of
 from benchmarks.kernels.speed import SMALL, Shape, cases, linear_cases
 from benchmarks.report import machine, write
-from dlm.fused import FusedModel, Weights
-from dlm.model import Transformer
+from dlm.fused.model import FusedModel, Weights
+from dlm.network.model import Transformer
 from kernels import ops
 
 HOPPER = 90

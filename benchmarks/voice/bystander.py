@@ -16,23 +16,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from voice.asr.sphinx import SphinxRecognizer
-from voice.client import RATE_HZ, at_client_rate
 from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent
-from voice.conversation import Conversation
-from voice.ears import Ears, Heard
-from voice.turns import (
-    Announce,
-    AudioSent,
-    HoldSpeaking,
-    ReleaseSpeaking,
-    SessionOptions,
-    Speak,
-    StopSpeaking,
-)
+from voice.demo.client import RATE_HZ, at_client_rate
+from voice.demo.virtual_audio import PACKET_MS, room_tone
+from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking, Speak, StopSpeaking
+from voice.dialogue.conversation import Conversation
+from voice.hearing.asr.sphinx import SphinxRecognizer
+from voice.hearing.audio_input import AudioInput, Heard
+from voice.hearing.vad import Vad, make_vad
+from voice.inputs import Announce, AudioSent, SessionOptions
 from voice.types import SAMPLE_RATE_HZ, Samples, ms_of_samples
-from voice.vad import Vad, make_vad
-from voice.virtual_audio import PACKET_MS, room_tone
 
 LEAD_S, TAIL_S = 0.7, 1.5
 MOMENTS = 8
@@ -137,7 +130,7 @@ class _Speaking:
         self._held = 0
         options, numbers = SessionOptions(holds=True), itertools.count()
         self._conversation = Conversation(options, {}, lambda prefix: f"{prefix}{next(numbers)}")
-        self.ears = Ears(
+        self.ears = AudioInput(
             recognizer, vad, EndpointingConfig(), AtOnce(), self._tell, lambda turn_id: None
         )
         self.ears.configure(options)

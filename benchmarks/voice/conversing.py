@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from benchmarks.voice.corpus import Utterance
 from benchmarks.voice.figures import Said
-from voice.client import RATE_HZ, RealtimeClient, at_client_rate
-from voice.turn_report import Turn, report
+from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
+from voice.demo.turn_report import Turn, report
 from voice.types import SAMPLE_RATE_HZ
 
 BETWEEN_S = 0.4

@@ -20,9 +20,9 @@ import numpy as np
 import soundfile
 
 from benchmarks.voice.words import words
-from voice.recordings import CONVERSATIONS, load
+from voice.demo.recordings import CONVERSATIONS, load
+from voice.demo.virtual_audio import room_tone, speech_span
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
-from voice.virtual_audio import room_tone, speech_span
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "audio"
 

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.report import shipped_checkpoint
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
 from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
-from voice.turn_end import PROFILES, Cues, Limits, Profile
+from voice.hearing.end_of_turn import PROFILES, Cues, Limits, Profile
 
 KEPT = Path.home() / ".cache" / "quicksilver"
 BUDGETS = (0.03, 0.05, 0.1)

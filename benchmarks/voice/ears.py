@@ -32,12 +32,14 @@ from benchmarks.voice.corpus import (
 )
 from benchmarks.voice.pauses import Opinion, model_opinion
 from benchmarks.voice.words import errors, words
-from voice.asr.sphinx import SphinxRecognizer
 from voice.audio import Framer
 from voice.config import Config, EndpointingConfig, SphinxConfig, load_agent, load_config
-from voice.endpointing import Endpointer
-from voice.prosody import WINDOW_MS, measure
-from voice.turn_end import Cues
+from voice.demo.virtual_audio import room_tone
+from voice.hearing.asr.sphinx import SphinxRecognizer
+from voice.hearing.end_of_turn import Cues
+from voice.hearing.endpointing import Endpointer
+from voice.hearing.prosody import WINDOW_MS, measure
+from voice.hearing.vad import make_vad
 from voice.types import (
     SAMPLE_RATE_HZ,
     AudioFrame,
@@ -50,8 +52,6 @@ from voice.types import (
     ms_of_samples,
     samples_of_ms,
 )
-from voice.vad import make_vad
-from voice.virtual_audio import room_tone
 
 LEAD_S, TAIL_S = 0.5, 2.0
 ENGINES = ("webrtc", "silero")

@@ -44,8 +44,8 @@ from benchmarks.voice.dead_air import (
 )
 from benchmarks.voice.fit_endings import message_examples
 from benchmarks.voice.pauses import Traced, dead_air_ms
-from voice.completeness import reads_complete
-from voice.turn_end import Profile, evidence, needed_silence_ms, silence_within
+from voice.hearing.completeness import reads_complete
+from voice.hearing.end_of_turn import Profile, evidence, needed_silence_ms, silence_within
 
 PLOT = ROOT / "docs" / "endpointing.svg"
 PUBLISHED_MS = {"complete": 320, "neutral": 600, "incomplete": 1200}

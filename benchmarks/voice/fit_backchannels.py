@@ -1,4 +1,4 @@
-"""Fits `voice.backchannel_sound`: ``python -m benchmarks.voice.fit_backchannels``.
+"""Fits `voice.hearing.backchannel_sound`: ``python -m benchmarks.voice.fit_backchannels``.
 
 On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, on
 synthetic voices, and on half of the synthetic hummers of `benchmarks.voice.humming`, each changed a
@@ -32,7 +32,9 @@ from benchmarks.voice.short_words import (
     spoken_by_flite,
 )
 from voice.audio import Framer
-from voice.backchannel_sound import (
+from voice.config import EndpointingConfig, VadConfig
+from voice.demo.virtual_audio import room_tone, speech_span
+from voice.hearing.backchannel_sound import (
     AFTER_MS,
     BANDS,
     BEFORE_MS,
@@ -45,12 +47,10 @@ from voice.backchannel_sound import (
     log_odds,
     spectrum,
 )
-from voice.config import EndpointingConfig, VadConfig
-from voice.endpointing import Endpointer
-from voice.turn_end import Cues
+from voice.hearing.end_of_turn import Cues
+from voice.hearing.endpointing import Endpointer
+from voice.hearing.vad import Vad, make_vad
 from voice.types import SAMPLE_RATE_HZ, Pause, Samples, SpeechStarted, samples_of_ms
-from voice.vad import Vad, make_vad
-from voice.virtual_audio import room_tone, speech_span
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -141,7 +141,7 @@ def fit(inputs: Array, classes: Ids, epochs: int) -> dict[str, Array]:
         epochs: Passes over all of them.
 
     Returns:
-        What `voice.backchannel_sound.load` reads.
+        What `voice.hearing.backchannel_sound.load` reads.
     """
     import torch
     from torch.nn import functional
@@ -193,7 +193,7 @@ def _layers() -> nn.ModuleDict:
 
 
 def _scores(layers: nn.ModuleDict, heard: Tensor) -> Tensor:
-    """(B, K) scores of (B, BANDS, FRAMES), as `voice.backchannel_sound.network` has it."""
+    """(B, K) scores of (B, BANDS, FRAMES), as `voice.hearing.backchannel_sound.network` has it."""
     import torch
     from torch.nn import functional
 

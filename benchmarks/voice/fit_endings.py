@@ -1,4 +1,4 @@
-"""Fits the network of `voice.turn_end_network`: ``python -m benchmarks.voice.fit_endings``.
+"""Fits the end-of-turn network: ``python -m benchmarks.voice.fit_endings``.
 
 A new checkpoint thinks otherwise of the same words. All that follows from that, in ten minutes:
 
@@ -50,9 +50,9 @@ from benchmarks.voice.dead_air import (
     within,
 )
 from benchmarks.voice.pauses import Traced, dead_air_ms, heard_pauses
-from voice.prosody import Prosody
-from voice.turn_end import PROFILES, Cues, Limits, silence_within
-from voice.turn_end_network import INPUTS, RISING, WEIGHTS_FILE, inputs_of, score
+from voice.hearing.end_of_turn import PROFILES, Cues, Limits, silence_within
+from voice.hearing.end_of_turn_network import INPUTS, RISING, WEIGHTS_FILE, inputs_of, score
+from voice.hearing.prosody import Prosody
 from voice.types import Samples
 
 SPEECH = ROOT.parent / "shared" / "data" / "speech"
@@ -80,9 +80,10 @@ Odds = Mapping[tuple[str, Cues], float]
 
 def messages(count: int, seed: int = SEED) -> Iterator[Message]:
     """Beginnings of a message with the model's probability of each being all; where it does end."""
-    from dlm.engine import Engine
-    from dlm.template import Turn, tools_of, turn_of
-    from dlm.train.dialogues import generate
+    from dlm.datagen.dialogues import generate
+    from dlm.engine.engine import Engine
+    from dlm.language.messages import Turn
+    from dlm.language.template import tools_of, turn_of
 
     engine, rng = Engine.load(), Random(seed)
     for row, _ in zip(generate(seed, split="heldout"), range(count), strict=False):

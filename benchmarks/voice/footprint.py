@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.report import machine, percentiles, shipped_checkpoint, write
 from benchmarks.voice.corpus import demo_lines
-from voice.client import RealtimeClient, at_client_rate
-from voice.demo_server import EMBEDDED, ServerProcess, as_arguments, serving
+from voice.demo.client import RealtimeClient, at_client_rate
+from voice.demo.server import EMBEDDED, ServerProcess, as_arguments, serving
 from voice.types import SAMPLE_RATE_HZ
 
 STARTS = 3

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchmarks.voice.corpus import word_ends
 from benchmarks.voice.words import words
-from voice.normalize import spoken
+from voice.speech.normalization import spoken
 from voice.types import Samples, samples_of_ms
 
 TOLERANCE_MS = 100.0

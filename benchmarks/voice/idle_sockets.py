@@ -24,8 +24,8 @@ from websockets.asyncio.client import connect
 from benchmarks.report import machine, percentiles, shipped_checkpoint, write
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.footprint import resident_mib
-from voice.client import RATE_HZ, RealtimeClient, at_client_rate
-from voice.demo_server import EMBEDDED, ServerProcess, as_arguments, serving
+from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
+from voice.demo.server import EMBEDDED, ServerProcess, as_arguments, serving
 from voice.types import SAMPLE_RATE_HZ
 
 IDLE = 200

@@ -26,8 +26,8 @@ from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
 from benchmarks.voice.corpus import SHARED, needed, orders, people, read_audio
 from benchmarks.voice.humming import HUMMERS, WORDS, hums
 from benchmarks.voice.short_words import SPEECH, ShortWord, recorded, spoken, spoken_by_flite
+from voice.demo.virtual_audio import speech_span
 from voice.types import SAMPLE_RATE_HZ
-from voice.virtual_audio import speech_span
 
 STOPPING = ("stop", "no")
 OTHER = ("off", "down", "go", "left", "one")

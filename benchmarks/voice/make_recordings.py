@@ -1,4 +1,4 @@
-"""Make voice/recordings/*.flac with flite: ``python -m benchmarks.voice.make_recordings``.
+"""Make voice/demo/recordings/*.flac with flite: ``python -m benchmarks.voice.make_recordings``.
 
 Needs the ``flite`` command with its voices (Debian: flite) and the dev dependencies.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from voice.recordings import CONVERSATIONS
+from voice.demo.recordings import CONVERSATIONS
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 VOICES = {"assistant": "slt", "coffee": "rms"}
@@ -25,7 +25,7 @@ PEAK = 16_000
 
 def main() -> None:
     """Write every line of every conversation."""
-    directory = Path(__file__).resolve().parents[2] / "voice" / "recordings"
+    directory = Path(__file__).resolve().parents[2] / "voice" / "demo" / "recordings"
     for agent, lines in CONVERSATIONS.items():
         for line in lines:
             text = " ".join(SPELLED.get(word, word) for word in line.text.split())

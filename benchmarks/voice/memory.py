@@ -31,8 +31,8 @@ import numpy as np
 from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.footprint import resident_mib
-from voice.client import RealtimeClient, at_client_rate
-from voice.demo_server import EMBEDDED, ServerProcess, as_arguments, serving
+from voice.demo.client import RealtimeClient, at_client_rate
+from voice.demo.server import EMBEDDED, ServerProcess, as_arguments, serving
 from voice.errors import VoiceError
 from voice.types import SAMPLE_RATE_HZ
 

@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 
 from benchmarks.voice.corpus import SHARED, Utterance, read_audio
+from voice.demo.virtual_audio import speech_span
 from voice.types import SAMPLE_RATE_HZ, Samples
-from voice.virtual_audio import speech_span
 
 KINDS = ("kitchen", "people-talking", "room-background")
 SNRS_DB = (20, 10, 5)

@@ -4,8 +4,8 @@ Messages of held-out dialogues, whole and broken off behind each word. The model
 is that a message of these words ends, in one forward, with the dialogue before it in sight. The
 classifier is a logistic regression on the rules' reading and the words at both ends, fitted to
 messages of training dialogues; it needs no forward and sees the words alone. Rules and model are
-put together by the network of `voice.turn_end_network`, which without an opinion judges by the
-rules; classifier and model are added up.
+put together by the network of `voice.hearing.end_of_turn_network`, which without an opinion judges
+by the rules; classifier and model are added up.
 
 Results: benchmarks/results/opinion.json.
 """
@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice.fit_endings import Matrix, logistic, messages, ranking
-from voice.completeness import Completeness, reads_complete
-from voice.turn_end import Cues, evidence
-from voice.turn_end_network import log_odds
+from voice.hearing.completeness import Completeness, reads_complete
+from voice.hearing.end_of_turn import Cues, evidence
+from voice.hearing.end_of_turn_network import log_odds
 
 BUCKETS = 512
 """Of the words, by a hash."""
@@ -51,7 +51,7 @@ def row_of(text: str) -> Matrix:
 
 def training_texts(count: int) -> list[tuple[str, bool]]:
     """Beginnings of messages of training dialogues, and whether each is all."""
-    from dlm.train.dialogues import generate
+    from dlm.datagen.dialogues import generate
 
     rng, found = Random(SEED), []
     for row, _ in zip(generate(SEED, split="train"), range(count), strict=False):

@@ -38,8 +38,8 @@ from benchmarks.voice.corpus import (
 )
 from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.figures import Said, answered, cutoffs
-from voice.demo_server import EMBEDDED, as_arguments, serving
-from voice.turn_end import Profile
+from voice.demo.server import EMBEDDED, as_arguments, serving
+from voice.hearing.end_of_turn import Profile
 
 SILENCES_MS = (300, 600, 1000)
 AGAIN_MS, AGAIN_PROFILE = 600, Profile.BALANCED

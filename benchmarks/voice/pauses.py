@@ -14,12 +14,14 @@ import numpy as np
 import soxr
 
 from benchmarks.voice.corpus import Utterance
-from voice.asr.sphinx import SphinxRecognizer
 from voice.audio import Framer
 from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent, load_config
-from voice.endpointing import Endpointer
-from voice.prosody import WINDOW_MS, Prosody, measure
-from voice.turn_end import Cues
+from voice.demo.virtual_audio import room_tone
+from voice.hearing.asr.sphinx import SphinxRecognizer
+from voice.hearing.end_of_turn import Cues
+from voice.hearing.endpointing import Endpointer
+from voice.hearing.prosody import WINDOW_MS, Prosody, measure
+from voice.hearing.vad import make_vad
 from voice.types import (
     SAMPLE_RATE_HZ,
     AudioFrame,
@@ -31,8 +33,6 @@ from voice.types import (
     ms_of_samples,
     samples_of_ms,
 )
-from voice.vad import make_vad
-from voice.virtual_audio import room_tone
 
 LEAD_S, TAIL_S = 0.5, 3.0
 NEVER_MS = 60_000
@@ -69,8 +69,8 @@ class Traced:
 
 def model_opinion() -> Opinion:
     """The shipped model's probability that a first message ends, under an agent's prompt."""
-    from dlm.engine import Engine
-    from dlm.template import Tool, Turn
+    from dlm.engine.engine import Engine
+    from dlm.language.messages import Tool, Turn
     from voice.tools import Toolbox
 
     config = load_config(None, ['tools.database=":memory:"'])

@@ -123,7 +123,7 @@ def spoken(
     phrases: Sequence[str], rng: np.random.Generator, held_out: bool = False
 ) -> Iterator[ShortWord]:
     """Each phrase by each of espeak-ng's voices, at some pitch and speed."""
-    from voice.tts.espeak import EspeakSynthesizer
+    from voice.speech.tts.espeak import EspeakSynthesizer
 
     for variant in HELD_OUT_VARIANTS if held_out else VARIANTS:
         for phrase in phrases:

@@ -26,11 +26,11 @@ from benchmarks.voice.bystander import Sound
 from benchmarks.voice.corpus import Utterance
 from benchmarks.voice.heard_words import Heard, heard_words
 from voice.audio import samples_from_pcm16
-from voice.client import RATE_HZ, RealtimeClient, at_client_rate
-from voice.conversation import REOPEN_MS
-from voice.turn_report import Received, item_of, of_type
+from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
+from voice.demo.turn_report import Received, item_of, of_type
+from voice.demo.virtual_audio import speech_span
+from voice.dialogue.conversation import REOPEN_MS
 from voice.types import SAMPLE_RATE_HZ, Samples
-from voice.virtual_audio import speech_span
 
 GREETING = (
     "Hello. I can tell you the time and the date, set an alarm, keep a list for you, and turn the"

@@ -67,7 +67,7 @@ from benchmarks.voice.talking_over import (
     interrupt,
     talkative,
 )
-from voice.demo_server import EMBEDDED, as_arguments, serving
+from voice.demo.server import EMBEDDED, as_arguments, serving
 
 PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls")
 TWICE = ("demo", "people", "orders", "calls")

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from dlm.engine import SHIPPED, Engine
+from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
 from dlm.evaluate.report import plot, table
 from dlm.evaluate.run import Plan, Told, ask_engine, evaluate

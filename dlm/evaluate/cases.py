@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dlm.engine import Request
-from dlm.sources import sources
-from dlm.template import Tool, Turn, tools_of, turn_of
+from dlm.engine.engine import Request
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Tool, Turn
+from dlm.language.template import tools_of, turn_of
 
 
 class Kind(StrEnum):
@@ -53,7 +54,7 @@ class Case:
     fitting: frozenset[str] = frozenset()
 
     def request(self, spans: bool = True) -> Request:
-        """What the engine is asked; ``spans`` binds string arguments to `dlm.sources`."""
+        """What the engine is asked; ``spans`` binds string arguments to what was said."""
         return Request(self.turns, self.tools, said=sources(self.turns) if spans else None)
 
 

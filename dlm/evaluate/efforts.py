@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlm.effort import Effort
-from dlm.engine import Finished, Request
+from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import Case
 from dlm.evaluate.scores import Ask, score
 

@@ -9,10 +9,11 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from dlm.engine import Finished, Request
-from dlm.live import Usage
-from dlm.template import Answer, turn_of
-from dlm.train.examples import declared, messages_of
+from dlm.datagen.examples import declared, messages_of
+from dlm.engine.engine import Finished, Request
+from dlm.engine.request import Usage
+from dlm.language.messages import Answer
+from dlm.language.template import turn_of
 
 TIMEOUT_S = 60.0
 KEY = "OPENAI_API_KEY"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlm.engine import Engine, Finished, Request
+from dlm.datagen import examples
+from dlm.engine.engine import Engine, Finished, Request
 from dlm.evaluate import talk
 from dlm.evaluate.cases import CALLS, Case, cases
 from dlm.evaluate.efforts import efforts
 from dlm.evaluate.scores import Ask, Scores, score
 from dlm.evaluate.sets import SEED, SETS, Stock, chosen
 from dlm.evaluate.speed import speed
-from dlm.train import examples
 
 OPENERS = 500
 CHAT_PAIRS = 120

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dlm.engine import Finished, Request
+from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import CALLS, Case, Kind
-from dlm.template import Answer, Call
+from dlm.language.messages import Answer, Call
 
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _COUNT = re.compile(r"\b\d+ (?:items?|reminders?|timers?)(?=:)")

@@ -12,18 +12,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from dlm.datagen import catalog, moves, strangers
+from dlm.datagen.corpora import Corpora, load, services
+from dlm.datagen.dialogues import Source, stream
+from dlm.datagen.holdout import NothingHeldOutError
+from dlm.datagen.interruptions import interrupted
+from dlm.datagen.noise import Style
+from dlm.datagen.scene import Scene
+from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS
+from dlm.datagen.script import Script, calls_of
+from dlm.datagen.values import Values
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
 from dlm.evaluate.talk import alike
-from dlm.train import catalog, moves, strangers
-from dlm.train.corpora import Corpora, load, services
-from dlm.train.dialogues import Source, stream
-from dlm.train.holdout import NothingHeldOutError
-from dlm.train.interruptions import interrupted
-from dlm.train.noise import Style
-from dlm.train.scene import Scene
-from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS
-from dlm.train.script import Script, calls_of
-from dlm.train.values import Values
 
 SEED = 99
 SERVICES = "sgd_dev_test.jsonl.xz"

@@ -16,8 +16,9 @@ REPLY_TOKENS = 24
 def speed(asked: list[Case], ask: Ask) -> dict[str, dict[str, float]]:
     """Answer cases at every effort, behind prompts that are known.
 
-    An answer is expected to begin as the last one like it did (`dlm.openings`), so no case is
-    answered twice in a row: what an effort is helped by is what other cases had before it.
+    An answer is expected to begin as the last one like it did (`dlm.decoding.first_token_cache`),
+    so no case is answered twice in a row: what an effort is helped by is what other cases had
+    before it.
 
     Returns:
         By effort: tokens per forward of calls and of replies, median milliseconds of both, and of

@@ -13,13 +13,14 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from dlm.engine import Engine, Request
+from dlm.datagen.corpora import Corpora, rows
+from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+from dlm.datagen.small_talk import SMALL_TALK
+from dlm.datagen.talk import TALK
+from dlm.engine.engine import Engine, Request
 from dlm.evaluate.scores import Ask, loops
-from dlm.template import Turn, tools_of
-from dlm.train.corpora import Corpora, rows
-from dlm.train.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
-from dlm.train.small_talk import SMALL_TALK
-from dlm.train.talk import TALK
+from dlm.language.messages import Turn
+from dlm.language.template import tools_of
 
 PEOPLE = "self_dialogue.jsonl.xz"
 PEOPLE_READ = 2000

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from dlm.live import Event, Finished, Request, Snapshot, TextDelta
+from dlm.engine.request import Event, Finished, Request, Snapshot, TextDelta
 from dlm.server.errors import ApiError, from_engine
 from dlm.server.metrics import ApiMetrics
 from dlm.server.responses import EventStream

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dlm.effort import REASONING
-from dlm.live import Request
+from dlm.engine.request import Request
 from dlm.server import replies
 from dlm.server.access import Gate
 from dlm.server.answering import Answering

@@ -24,7 +24,7 @@ from dlm.server.openapi import description
 from dlm.server.responses import error_response
 
 if TYPE_CHECKING:
-    from dlm.engine import Engine
+    from dlm.engine.engine import Engine
 
 
 def build_app(engine: Engine, card: ModelCard, gate: Gate, limits: Limits) -> Starlette:

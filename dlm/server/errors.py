@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from typing_extensions import TypedDict
 
-from dlm.formats import FormatError
-from dlm.template import AnswerError
+from dlm.grammar.formats import FormatError
+from dlm.language.messages import AnswerError
 
 RETRY_AFTER_S = 1
 

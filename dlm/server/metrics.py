@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from dlm.live import Usage
+from dlm.engine.request import Usage
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

@@ -15,8 +15,9 @@ from typing import Any
 import pydantic_core
 
 from dlm.effort import Effort
-from dlm.formats import AnswerFormat, JsonSchema, Lark, Regex
-from dlm.live import Request
+from dlm.engine.request import Request
+from dlm.grammar.formats import AnswerFormat, JsonSchema, Lark, Regex
+from dlm.language.messages import Call, Tool, Turn
 from dlm.server.errors import invalid
 from dlm.server.requests import (
     AssistantMessage,
@@ -38,7 +39,6 @@ from dlm.server.requests import (
     ToolMessage,
 )
 from dlm.server.tool_schemas import check_parameters
-from dlm.template import Call, Tool, Turn
 
 FIM_TOKENS = 512
 

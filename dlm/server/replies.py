@@ -11,8 +11,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from dlm.live import Finished, Usage
-from dlm.template import Call
+from dlm.engine.request import Finished, Usage
+from dlm.language.messages import Call
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from dlm.live import Event, Failed, Finished, Request
+from dlm.engine.request import Event, Failed, Finished, Request
 
 Result = TypeVar("Result")
 
@@ -25,11 +25,11 @@ class RequestEngine(Protocol):
     max_live: int
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
-        """See `dlm.engine.Engine.submit`."""
+        """See `dlm.engine.engine.Engine.submit`."""
         ...
 
     def room(self, request: Request) -> int:
-        """See `dlm.engine.Engine.room`."""
+        """See `dlm.engine.engine.Engine.room`."""
         ...
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dlm.live import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
+from dlm.engine.request import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
+from dlm.language.answer_text import MASKED
 from dlm.server.replies import (
     Head,
     ReasoningSummary,
@@ -16,7 +17,6 @@ from dlm.server.replies import (
     summary_of,
     usage_body,
 )
-from dlm.text import MASKED
 
 Chunk = dict[str, Any]
 DONE = b"data: [DONE]\n\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dlm.references import MOST_LEVELS, levels, pointed
+from dlm.language.references import MOST_LEVELS, levels, pointed
 from dlm.server.errors import invalid
 
 # What may stand beside a tool's properties without restricting them together.

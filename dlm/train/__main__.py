@@ -19,10 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from dlm.model import Transformer
-from dlm.placement import usable_device
-from dlm.template import Encoded, Template
-from dlm.tokenizer import Tokenizer
+from dlm.datagen.examples import read as read_examples
+from dlm.datagen.survey import survey
+from dlm.language.template import Encoded, Template
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.placement import usable_device
+from dlm.loading.weights import load_model
+from dlm.network.model import Transformer
 from dlm.train import packed
 from dlm.train.batches import (
     HELD_OUT_SEED,
@@ -36,15 +39,12 @@ from dlm.train.batches import (
     stream,
 )
 from dlm.train.config import TrainConfig
-from dlm.train.examples import read as read_examples
 from dlm.train.loop import Run
 from dlm.train.machine import machine, prepare
 from dlm.train.progress import Progress
 from dlm.train.record import logged, record
 from dlm.train.stopping import Stopping
-from dlm.train.survey import survey
 from dlm.train.vocabulary import learn
-from dlm.weights import load_model
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -239,7 +239,7 @@ def held_out(
 
 
 def _shares(examples: Path | None) -> dict[str, Any]:
-    from dlm.train.dialogues import SHARES
+    from dlm.datagen.dialogues import SHARES
 
     return {"shares": SHARES, "examples": examples.name if examples else None}
 

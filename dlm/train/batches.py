@@ -22,8 +22,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dlm.template import Encoded, Template, Turn, tools_of, turn_of
-from dlm.tokenizer import Mark, Tokenizer
+from dlm.language.messages import Turn
+from dlm.language.template import Encoded, Template, tools_of, turn_of
+from dlm.language.tokenizer import Mark, Tokenizer
 from dlm.train.packed import Dialogues
 
 HELD_OUT_SEED = 7
@@ -67,7 +68,7 @@ class Recipe:
         examples: A file of dialogues to learn, in the chat format; None for our own alone.
         replay: Share of our own dialogues beside the examples.
         reasons: Share of all dialogues that end in a message with reasoning before it.
-        readings: Share of readings (`dlm.train.readings`) among our own rows.
+        readings: Share of readings (`dlm.datagen.readings`) among our own rows.
     """
 
     tokenizer: Path
@@ -85,8 +86,8 @@ class Recipe:
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     """A dialogue of the training data as ids.
 
-    Of a reading (`dlm.train.readings`) the user's words stand among the answers; an agent's message
-    that was interrupted (`dlm.train.interruptions`) is none.
+    Of a reading (`dlm.datagen.readings`) the user's words stand among the answers; an agent's
+    message that was interrupted (`dlm.datagen.interruptions`) is none.
     """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
@@ -119,8 +120,8 @@ def held_out_rows(
         max_length: Longer ones are left out, tokens.
         count: How many.
     """
-    from dlm.train.dialogues import Source
-    from dlm.train.readings import taught
+    from dlm.datagen.dialogues import Source
+    from dlm.datagen.readings import taught
 
     source = Source.load(corpora, "heldout", share_alike)
     rows = (encode_row(template, row) for row in taught(source, 0.0, HELD_OUT_SEED))
@@ -201,11 +202,11 @@ def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Place
 
 def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
     """Batches of the generator, and of examples where the recipe names a file of them."""
-    from dlm.train.dialogues import Source
-    from dlm.train.examples import read
-    from dlm.train.mixing import mixed
-    from dlm.train.readings import taught
-    from dlm.train.reasons import reasoned
+    from dlm.datagen.dialogues import Source
+    from dlm.datagen.examples import read
+    from dlm.datagen.mixing import mixed
+    from dlm.datagen.readings import taught
+    from dlm.datagen.reasons import reasoned
 
     template = Template(Tokenizer.load(recipe.tokenizer))
     examples = read(recipe.examples) if recipe.examples else None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dlm.config import ModelConfig
-from dlm.tokenizer import Mark
+from dlm.language.tokenizer import Mark
+from dlm.network.config import ModelConfig
 
 _SIZES = (
     "vocab_size",
@@ -89,8 +89,8 @@ class TrainConfig:
             without forgetting (arXiv 1606.09282).
         reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
             that saw any says in its config.json that it reasons.
-        readings: Share of readings (`dlm.train.readings`) among our own rows; a checkpoint that saw
-            any says in its config.json that it reads.
+        readings: Share of readings (`dlm.datagen.readings`) among our own rows; a checkpoint that
+            saw any says in its config.json that it reads.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 

@@ -26,10 +26,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlm.engine import Engine, Finished, Request
-from dlm.sources import sources
-from dlm.template import Encoded, Template, Turn, tools_of, turn_of
-from dlm.tokenizer import Tokenizer
+from dlm.engine.engine import Engine, Finished, Request
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Turn
+from dlm.language.template import Encoded, Template, tools_of, turn_of
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.weights import load_model
 from dlm.train import packed
 from dlm.train.batches import HELD_OUT_SEED, Recipe, batches, passes
 from dlm.train.config import TrainConfig
@@ -38,7 +40,6 @@ from dlm.train.machine import machine, prepare
 from dlm.train.progress import Progress
 from dlm.train.record import logged, record
 from dlm.train.stopping import Stopping
-from dlm.weights import load_model
 
 ANSWERS = "answers.npz"
 HELD_OUT_ANSWERS = 100
@@ -92,7 +93,7 @@ def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
 
 def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> packed.PackedData:
     """Let a checkpoint answer as many dialogues; some held-out ones beside them."""
-    from dlm.train.dialogues import generate
+    from dlm.datagen.dialogues import generate
 
     tokenizer = Tokenizer.load(init)
     template = Template(tokenizer)
@@ -218,7 +219,7 @@ def gained(options: argparse.Namespace, config: TrainConfig) -> dict[str, float]
 
 def measured(checkpoint: Path, corpora: Path | None, share_alike: bool) -> float:
     """Tokens per forward on held-out dialogues that no answer was collected from."""
-    from dlm.train.dialogues import generate
+    from dlm.datagen.dialogues import generate
 
     rows = generate(
         seed=HELD_OUT_SEED + 1, corpora=corpora, split="heldout", share_alike=share_alike

@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from dlm.hub import weight_files
-from dlm.weights import SCALE
+from dlm.loading.hub import weight_files
+from dlm.loading.weights import SCALE
 
 Weights = dict[str, Tensor]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 
-from dlm.model import OUTPUTS, Transformer
-from dlm.weights import load_model, save_model
+from dlm.loading.weights import load_model, save_model
+from dlm.network.model import OUTPUTS, Transformer
 
 
 def grown(model: Transformer, layers: Sequence[int]) -> Transformer:

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dlm.model import OUTPUTS, Transformer
-from dlm.template import Encoded
+from dlm.language.template import Encoded
+from dlm.loading.weights import save_model
+from dlm.network.model import OUTPUTS, Transformer
 from dlm.train.anchor import Anchor
 from dlm.train.average import Average
 from dlm.train.batches import HELD_OUT_SEED, Place, Placed, ahead
@@ -32,7 +33,6 @@ from dlm.train.objective import (
     noisy_copies,
 )
 from dlm.train.progress import Report
-from dlm.weights import save_model
 
 LOG_STEPS = 20
 STATE = "state.pt"

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dlm.model import Attend, Transformer
-from dlm.template import Encoded
-from dlm.tokenizer import Mark
+from dlm.language.template import Encoded
+from dlm.language.tokenizer import Mark
+from dlm.network.model import Attend, Transformer
 from dlm.train.attention import Flex, Joint, causal
 from dlm.train.loss import Soft, linear_cross_entropy, uncertainty
 

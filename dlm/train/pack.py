@@ -9,8 +9,8 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from dlm.template import Encoded, Template
-from dlm.tokenizer import Tokenizer
+from dlm.language.template import Encoded, Template
+from dlm.language.tokenizer import Tokenizer
 from dlm.train import packed
 from dlm.train.batches import encode_row, held_out_rows, short
 from dlm.train.config import TrainConfig
@@ -29,9 +29,9 @@ def pack(
         tokens: At least so many are packed.
         corpora: Directory of the text corpora; None for generated dialogues alone.
     """
-    from dlm.train.dialogues import SHARES, Source
-    from dlm.train.readings import taught
-    from dlm.train.reasons import reasoned
+    from dlm.datagen.dialogues import SHARES, Source
+    from dlm.datagen.readings import taught
+    from dlm.datagen.reasons import reasoned
 
     template = Template(tokenizer)
 

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dlm.template import Encoded
+from dlm.language.template import Encoded
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 FORMAT = 1

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from dlm.tokenizer import Tokenizer
+from dlm.language.tokenizer import Tokenizer
 
 
 def learn(corpora: Path | None, share_alike: bool, vocab_size: int, dialogues: int) -> Tokenizer:
@@ -18,7 +18,7 @@ def learn(corpora: Path | None, share_alike: bool, vocab_size: int, dialogues: i
         vocab_size: V, marks and bytes included.
         dialogues: How many to read.
     """
-    from dlm.train.dialogues import generate
+    from dlm.datagen.dialogues import generate
 
     rows = generate(seed=0, corpora=corpora, split="train", share_alike=share_alike)
 

@@ -11,8 +11,8 @@ import torch
 from benchmarks.dlm import backends
 from benchmarks.dlm.backends import CONTEXT, arguments, dialogues, engine_step, measure, show
 from benchmarks.dlm.pure_step import Step
-from dlm.checkpoint import Checkpoint, load_checkpoint
-from dlm.weights import save_model
+from dlm.loading.checkpoint import Checkpoint, load_checkpoint
+from dlm.loading.weights import save_model
 from tests.dlm.tiny import model, template, tokenizer
 
 ROWS = 8
@@ -54,14 +54,14 @@ def test_every_runtime_that_is_there_is_timed_and_the_others_are_named(
     assert title == f"{ROWS} rows, 1 threads"
     assert told["missing"]["another"] == "ImportError: no such runtime"
     timed = set(found["products_ms"])
-    assert {"float32", "int8 (dlm/int8.py)"} <= timed
+    assert {"float32", "int8 (dlm/network/int8.py)"} <= timed
     assert timed | set(told["missing"]) == set(backends.MAKERS) - backends.SLOW
     assert set(found["step_ms"]) == timed | {"engine, float32", "engine, int8"}
     assert all(spent["n"] == SMALLEST.repeats for spent in found["step_ms"].values())
     assert set(found["agreement"]) == timed
     whole = SMALLEST.dialogues * ROWS
     assert found["agreement"]["float32"] == {"count": whole, "of": whole, "rate": 1.0}
-    assert found["agreement"]["int8 (dlm/int8.py)"]["of"] == whole
+    assert found["agreement"]["int8 (dlm/network/int8.py)"]["of"] == whole
     show(title, found)
     lines = capsys.readouterr().out.splitlines()
     assert all(any(name in line for line in lines) for name in found["step_ms"])

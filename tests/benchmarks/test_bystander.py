@@ -17,17 +17,18 @@ from benchmarks.voice.bystander import (
     picked_up,
 )
 from benchmarks.voice.short_words import spoken
-from tests import virtual_time
-from tests.virtual_parts import Model, VirtualParts, Voice, parts
-from voice.asr.sphinx import SphinxRecognizer, SphinxStream
-from voice.client import RATE_HZ
+from tests.support import virtual_time
+from tests.support.virtual_parts import Model, VirtualParts, Voice, parts
 from voice.config import SphinxConfig, load_agent
+from voice.demo.client import RATE_HZ
+from voice.demo.recordings import load
+from voice.demo.virtual_audio import PACKET_MS, room_tone, speech_span
 from voice.events import UserSpeechStarted
-from voice.recordings import load
-from voice.turns import Announce
+from voice.hearing.asr.sphinx import SphinxRecognizer, SphinxStream
+from voice.hearing.vad.silero import SileroVad
+from voice.inputs import Announce
+from voice.session.session import Session
 from voice.types import Samples, Transcript
-from voice.vad.silero import SileroVad
-from voice.virtual_audio import PACKET_MS, room_tone, speech_span
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def hearing_parts() -> HearingParts:
 
 async def stops_a_session(loaded: HearingParts, packets: Iterator[Samples]) -> bool:
     """Whether a whole session that is speaking is stopped, in time as it passes."""
-    session = loaded.session(replace(loaded.session().options, holds=True))
+    session = Session(loaded, replace(loaded.options(), holds=True))
     told: list[object] = []
 
     async def listen() -> None:

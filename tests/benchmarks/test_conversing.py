@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.voice.conversing import converse, each, some_at_once
 from benchmarks.voice.corpus import demo_lines
-from tests.fake_realtime import FakeRealtime
+from tests.support.fake_realtime import FakeRealtime
+from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
-from voice.virtual_audio import room_tone
 
 LINE = demo_lines("assistant")[-1]
 

@@ -15,8 +15,8 @@ from benchmarks.voice.corpus import (
     with_pauses,
     word_ends,
 )
+from voice.demo.virtual_audio import speech_span
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
-from voice.virtual_audio import speech_span
 
 
 def test_every_word_has_its_end():

@@ -9,8 +9,8 @@ import torch
 
 from benchmarks.dlm import costs
 from benchmarks.dlm.costs import Heard, Prompts, built, draw, forward_ms, measure
-from dlm.engine import Failed, Finished, Snapshot, TextDelta, Usage
-from dlm.template import Answer
+from dlm.engine.engine import Failed, Finished, Snapshot, TextDelta, Usage
+from dlm.language.messages import Answer
 from tests.dlm.tiny import config, template
 
 SMALL = config(max_position_embeddings=1024)

@@ -9,7 +9,7 @@ from benchmarks.voice import cross_fitted, fit_endings
 from benchmarks.voice.cross_fitted import ALONE, OURS, draws, least_ms, ratio
 from benchmarks.voice.fit_endings import of_messages, unseen
 from benchmarks.voice.pauses import Met, Traced
-from voice.turn_end import Cues
+from voice.hearing.end_of_turn import Cues
 
 NAN = float("nan")
 MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1)]

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.voice import dead_air
 from benchmarks.voice.dead_air import cheapest, domain, is_held_out, kept, point_of, row
 from benchmarks.voice.pauses import Met, Traced
-from voice.turn_end import Cues
+from voice.hearing.end_of_turn import Cues
 
 
 def test_what_was_found_is_kept_until_it_is_to_be_found_anew(

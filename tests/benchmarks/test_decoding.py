@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.dlm import decoding
 from benchmarks.dlm.decoding import WAYS, Answered, Case, figures, measure, rounds
-from dlm.checkpoint import Checkpoint
-from dlm.template import Turn
+from dlm.language.messages import Turn
+from dlm.loading.checkpoint import Checkpoint
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template
 
 pytestmark = pytest.mark.usefixtures("one_thread")

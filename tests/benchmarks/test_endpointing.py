@@ -6,7 +6,7 @@ from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.dead_air import cheapest, curve, grouped, silence_only
 from benchmarks.voice.endpointing import ours, profile_figures
 from benchmarks.voice.pauses import Met, Traced, Tracer, dead_air_ms, heard_pauses
-from voice.turn_end import Cues
+from voice.hearing.end_of_turn import Cues
 
 DONE, BEGUN = Cues("what time is it", opinion=0.9), Cues("what time", opinion=0.001)
 

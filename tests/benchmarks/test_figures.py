@@ -2,7 +2,7 @@ import numpy as np
 
 from benchmarks.voice.corpus import NO_TOOL, Utterance
 from benchmarks.voice.figures import Said, figures
-from voice.turn_report import ToolUse, Turn
+from voice.demo.turn_report import ToolUse, Turn
 
 
 def said(kind="command", text="turn it on", tool="set_device", used=(), pause_ms=0, **changes):

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from benchmarks.dlm.fine_tuning import cases, measure, plain, rest
-from dlm.engine import Engine
-from dlm.template import Call
-from dlm.train.examples import row_of
+from dlm.datagen.examples import row_of
+from dlm.engine.engine import Engine
+from dlm.language.messages import Call
 from examples.fine_tuning.watering import PLANTS, TOOL, lines
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, tokenizer
 

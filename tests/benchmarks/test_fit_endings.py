@@ -15,8 +15,8 @@ from benchmarks.voice.fit_endings import (
     unseen,
 )
 from benchmarks.voice.pauses import Met, Traced
-from voice.turn_end import PROFILES, Cues, Profile
-from voice.turn_end_network import INPUTS, RISING, inputs_of, load, score
+from voice.hearing.end_of_turn import PROFILES, Cues, Profile
+from voice.hearing.end_of_turn_network import INPUTS, RISING, inputs_of, load, score
 
 MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1), ([("yes", 0.6)], 0)]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.dlm import gpu_step
-from dlm.fused import FusedModel
+from dlm.fused.model import FusedModel
 
 
 def test_a_small_model_takes_a_step(

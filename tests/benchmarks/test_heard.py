@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.dlm.heard import heard, slots_right
 from benchmarks.voice.corpus import people
-from dlm.engine import Finished, Request, Usage
-from dlm.template import Answer, Call
+from dlm.engine.engine import Finished, Request, Usage
+from dlm.language.messages import Answer, Call
 
 ORDER = {"coffeeDrink": "iced mocha", "milkAmount": " cream"}
 

@@ -4,8 +4,8 @@ import numpy as np
 import soxr
 
 from benchmarks.voice.heard_words import Heard, heard_words
-from voice.normalize import spoken
-from voice.tts.espeak import EspeakSynthesizer
+from voice.speech.normalization import spoken
+from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.types import SAMPLE_RATE_HZ, Samples, Segment, samples_of_ms
 
 TEXT = "12 times 7 equals 84."

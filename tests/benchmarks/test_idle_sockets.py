@@ -6,7 +6,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from benchmarks.voice.idle_sockets import figures, idle_conversations
-from tests.serving import serving
+from tests.support.serving import serving
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from benchmarks.voice.memory import (
     summary,
 )
 from dlm.server.metrics import ApiMetrics
-from tests.fake_realtime import FakeRealtime
-from tests.serving import serving
-from voice.demo_server import ServerProcess
+from tests.support.fake_realtime import FakeRealtime
+from tests.support.serving import serving
+from voice.demo.server import ServerProcess
 from voice.errors import VoiceError
 
 LINES = demo_lines("assistant")[:2]

@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.noise import scaled, with_noise
+from voice.demo.virtual_audio import room_tone, speech_span
 from voice.types import SAMPLE_RATE_HZ
-from voice.virtual_audio import room_tone, speech_span
 
 LINES = demo_lines("assistant")[:3]
 NOISES = [room_tone(1.0, SAMPLE_RATE_HZ, -40), room_tone(2.0, SAMPLE_RATE_HZ, -30)]

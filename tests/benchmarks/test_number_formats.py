@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.dlm.number_formats import EXACT, measure
 from dlm.evaluate.cases import Case, Kind
-from dlm.weights import save_model
+from dlm.loading.weights import save_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, tokenizer
 
 

@@ -17,7 +17,7 @@ from benchmarks.voice.pareto import (
     utterances,
 )
 from tests.benchmarks.test_figures import said
-from voice.turn_end import Profile
+from voice.hearing.end_of_turn import Profile
 
 
 def at(ms: float, early: int = 0) -> Said:

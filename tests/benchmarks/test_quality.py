@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from benchmarks.dlm import quality
-from dlm.config import ModelConfig
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, Told
-from dlm.model import Transformer
-from dlm.tokenizer import Tokenizer
+from dlm.language.tokenizer import Tokenizer
+from dlm.network.config import ModelConfig
+from dlm.network.model import Transformer
 
 
 def test_a_model_is_measured_in_every_respect(monkeypatch: pytest.MonkeyPatch) -> None:

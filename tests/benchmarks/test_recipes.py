@@ -8,7 +8,7 @@ import pytest
 from benchmarks import report
 from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, kept, measure
 from dlm.evaluate.run import Plan
-from dlm.model import Transformer
+from dlm.network.model import Transformer
 from dlm.train import packed
 from dlm.train.config import TrainConfig
 from dlm.train.pack import pack

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.dlm import revision
 from benchmarks.dlm.revision import interim, measure
-from dlm.engine import Engine
-from dlm.template import Turn
+from dlm.engine.engine import Engine
+from dlm.language.messages import Turn
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -7,9 +7,9 @@ import pytest
 from benchmarks.dlm import shares
 from benchmarks.dlm.decoding import WAYS, Case, answer
 from benchmarks.dlm.shares import PARTS, REST, Tally
-from dlm.checkpoint import Checkpoint
-from dlm.grammar import GrammarFactory, Matcher
-from dlm.openings import Openings
+from dlm.decoding.first_token_cache import FirstTokenCache
+from dlm.grammar.matcher import GrammarFactory, Matcher
+from dlm.loading.checkpoint import Checkpoint
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, template
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -21,7 +21,7 @@ def test_all_parts_are_watched_and_left_as_they_were() -> None:
     tally = Tally()
     case = Case((DIALOGUES[2][0],), TOOLS, "calls")
     factory = GrammarFactory(template(), taught().config.vocab_size)
-    way, openings = WAYS["self_verification_grammar"], Openings(template())
+    way, openings = WAYS["self_verification_grammar"], FirstTokenCache(template())
     answered = answer(checkpoint, way, case, factory, openings, tally)
     told = tally.figures(answered.seconds)
     assert Matcher.best is before

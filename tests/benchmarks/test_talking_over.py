@@ -23,10 +23,10 @@ from benchmarks.voice.talking_over import (
     talkative,
     withdrawn,
 )
-from tests.fake_realtime import FakeRealtime, tone
+from tests.support.fake_realtime import FakeRealtime, tone
 from voice.config import load_agent
+from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
-from voice.virtual_audio import room_tone
 
 LINES = demo_lines("assistant")
 PIECE_S = 0.2

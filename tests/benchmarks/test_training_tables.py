@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from benchmarks.training_tables import fine_tuning, number_formats, recipes, shares
-from dlm.train.dialogues import SHARES
+from dlm.datagen.dialogues import SHARES
 
 
 def test_recipes_stand_in_the_order_of_their_size() -> None:

@@ -26,8 +26,8 @@ from benchmarks.voice.turns import (
     sounds,
 )
 from tests.benchmarks.test_figures import said
+from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
-from voice.virtual_audio import room_tone
 
 LINES = demo_lines("assistant")
 

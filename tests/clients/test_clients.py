@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dlm.engine import SHIPPED
-from dlm.families.registry import recognise
+from dlm.engine.engine import SHIPPED
+from dlm.loading.families.registry import recognise
 from tests.clients.environments import PROGRAMS, node_home, python_of, report
 from tests.clients.serving import KEY, MODEL
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from dlm.answer_rules import AnswerRules
-from dlm.grammar import GrammarFactory, Matcher
-from dlm.naming import worded
-from dlm.template import Answer
-from dlm.tokenizer import Mark
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.matcher import GrammarFactory, Matcher
+from dlm.language.identifiers import worded
+from dlm.language.messages import Answer
+from dlm.language.tokenizer import Mark
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, template, tokenizer
 
 SIZE = 352

@@ -5,8 +5,8 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-from dlm.engine import Engine, Event, Failed, Finished, Request, TextDelta
-from dlm.template import Call, Turn
+from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
+from dlm.language.messages import Call, Turn
 from tests.dlm.tiny import TOOLS
 
 SAID = "set a timer for ten minutes"

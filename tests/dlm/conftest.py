@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from tests.dlm.tiny import model, taught, tokenizer
 
 

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from dlm.answer_rules import AnswerRules
-from dlm.cache import KVCache
-from dlm.decode import Decoder
+from dlm.decoding.decoder import Decoder
+from dlm.decoding.forwards import Forward, forward
 from dlm.effort import REFINEMENT, Effort
-from dlm.forwards import Forward, forward
-from dlm.grammar import GrammarFactory, Matcher
-from dlm.model import Transformer
-from dlm.template import Turn
-from dlm.tokenizer import Mark
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.matcher import GrammarFactory, Matcher
+from dlm.kv_cache.cache import KVCache
+from dlm.language.messages import Turn
+from dlm.language.tokenizer import Mark
+from dlm.network.model import Transformer
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, model, template, tokenizer
 
 END = int(Mark.END)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from dlm.bench import PROMPTS, Measured, endpoint_ask, engine_ask, main, measure
 from dlm.effort import Effort
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from tests.dlm.server.asking import api_of, serving
 from tests.dlm.tiny import model, tokenizer
 

@@ -8,10 +8,10 @@ import torch
 
 from dlm.chat import HELP, Chat, cost, main, runs, talk
 from dlm.effort import Effort
-from dlm.engine import Engine
-from dlm.live import Finished, Usage
-from dlm.template import Answer, Turn
-from dlm.text import MASKED
+from dlm.engine.engine import Engine
+from dlm.engine.request import Finished, Usage
+from dlm.language.answer_text import MASKED
+from dlm.language.messages import Answer, Turn
 from tests.dlm.tiny import model, tokenizer
 
 

@@ -10,9 +10,9 @@ import httpx
 import pytest
 import torch
 
-from dlm.engine import SHIPPED
+from dlm.engine.engine import SHIPPED
+from dlm.loading.weights import save_model
 from dlm.serve import application, load, main, name_of, parser
-from dlm.weights import save_model
 from tests.dlm.server.asking import asking
 from tests.dlm.tiny import model, tokenizer
 

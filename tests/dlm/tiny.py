@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from dlm.cache import KVCache
-from dlm.config import ModelConfig
-from dlm.decode import Decoder, Vocabulary
-from dlm.model import Transformer
-from dlm.template import Answer, Call, Template, Tool, Turn
-from dlm.tokenizer import Tokenizer
+from dlm.decoding.decoder import Decoder, Vocabulary
+from dlm.kv_cache.cache import KVCache
+from dlm.language.messages import Answer, Call, Tool, Turn
+from dlm.language.template import Template
+from dlm.language.tokenizer import Tokenizer
+from dlm.network.config import ModelConfig
+from dlm.network.model import Transformer
 from dlm.train.objective import collate, joint_step, noisy_copies
 
 LESSONS = 100

@@ -16,7 +16,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 
 PROGRAM = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (

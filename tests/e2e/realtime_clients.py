@@ -10,7 +10,7 @@ from typing import Any
 import soxr
 
 from voice.audio import pcm16_from_samples
-from voice.recordings import load
+from voice.demo.recordings import load
 
 TIMEOUT_S = 100
 

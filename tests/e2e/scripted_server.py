@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from tests.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
 POLICY = "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self'; script-src 'self'"

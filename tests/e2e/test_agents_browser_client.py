@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from tests.e2e.chromium import PROGRAM, chromium_page
 from tests.e2e.test_agents_js_client import client_home
-from tests.fakes import FakeParts, FakeSession
-from tests.patience import PATIENCE_S
-from tests.serving import serving
-from voice.app import build_app
+from tests.support.fakes import FakeParts, FakeSession
+from tests.support.patience import PATIENCE_S
+from tests.support.serving import serving
 from voice.config import Config, ServerConfig
+from voice.demo.virtual_audio import room_tone
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, ReplyText
-from voice.virtual_audio import room_tone
+from voice.server.app import build_app
 
 __all__ = ["client_home"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.realtime_clients import found
-from tests.server_program import program
+from tests.support.server_program import program
 
 REQUIREMENTS = ("@openai/agents-realtime", "ws", "zod")
 SCRIPT = Path(__file__).with_name("agents_client.mjs")

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from voice.config import CONFIGS_DIR
-from voice.demo_server import EMBEDDED, as_arguments
-from voice.echo import SETTLING_S
-from voice.recordings import load
+from voice.demo.recordings import load
+from voice.demo.server import EMBEDDED, as_arguments
+from voice.local.echo_canceller import SETTLING_S
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
 
 MISSING = [name for name in ("pulseaudio", "paplay", "parec") if shutil.which(name) is None]

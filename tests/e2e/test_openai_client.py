@@ -6,7 +6,7 @@ import pytest
 
 from tests.clients.environments import python_with
 from tests.e2e.realtime_clients import found
-from tests.server_program import program
+from tests.support.server_program import program
 
 REQUIREMENT = "openai[realtime]"
 SCRIPT = Path(__file__).with_name("openai_client.py")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.chromium import PROGRAM, chromium_page, microphone_from
-from tests.server_program import program
+from tests.support.server_program import program
 
 FLITE = shutil.which("flite")
 SOX = shutil.which("sox")

@@ -20,7 +20,7 @@ from tests.e2e.scripted_server import (
     speech_events,
     tone,
 )
-from tests.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 
 pytestmark = [
     pytest.mark.e2e,

@@ -15,13 +15,14 @@ import soundfile
 from websockets.asyncio.client import connect
 
 from benchmarks.voice.telephone import carried
-from tests.embedded import embedded_config
-from tests.patience import PATIENCE_S
-from tests.phone import AsteriskFraming, Framing, Phone, TwilioFraming
-from tests.serving import serving
-from tests.sip_bridge import HOST, SipBridge
-from voice.app import build_app
+from tests.support.embedded import embedded_config
+from tests.support.patience import PATIENCE_S
+from tests.support.phone import AsteriskFraming, Framing, Phone, TwilioFraming
+from tests.support.serving import serving
+from tests.support.sip_bridge import HOST, SipBridge
 from voice.audio import mulaw_from_samples
+from voice.demo.recordings import load
+from voice.demo.virtual_audio import speech_span
 from voice.events import (
     FinalTranscript,
     ReplyAudio,
@@ -31,10 +32,9 @@ from voice.events import (
     SessionEvent,
 )
 from voice.metrics import SessionMetrics
-from voice.parts import Parts
-from voice.recordings import load
+from voice.server.app import build_app
+from voice.session.resources import Resources
 from voice.types import Samples
-from voice.virtual_audio import speech_span
 
 pytestmark = pytest.mark.e2e
 
@@ -85,7 +85,7 @@ class Calls:
         ]
 
 
-class KeptParts(Parts):
+class KeptParts(Resources):
     """Outlive a server, to serve the next one."""
 
     async def close(self) -> None:
@@ -93,10 +93,10 @@ class KeptParts(Parts):
 
 
 @pytest.fixture(scope="module")
-def parts() -> Generator[Parts, None, None]:
+def parts() -> Generator[Resources, None, None]:
     loaded = KeptParts.load(embedded_config(*OPTIONS))
     yield loaded
-    asyncio.run(Parts.close(loaded))
+    asyncio.run(Resources.close(loaded))
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def line_of(name: str) -> Samples:
 
 
 async def test_a_coffee_order_over_twilio_and_over_asterisk(
-    parts: Parts, calls: Calls, shared_audio: Path, monkeypatch: pytest.MonkeyPatch
+    parts: Resources, calls: Calls, shared_audio: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TWILIO_AUTH_TOKEN", TOKEN)
     samples, rate_hz = soundfile.read(shared_audio / "orders" / f"{ORDER}.flac", dtype="int16")
@@ -218,7 +218,11 @@ async def test_a_coffee_order_over_twilio_and_over_asterisk(
 
 
 async def test_a_real_telephone_call(
-    parts: Parts, calls: Calls, shared_audio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    parts: Resources,
+    calls: Calls,
+    shared_audio: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """SIPp calls a SIP endpoint, which bridges to the WebSocket as an exchange would."""
     sipp = shutil.which("sipp")

@@ -11,12 +11,12 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.clients.environments import python_with
-from tests.fakes import FakeParts
-from tests.serving import serving
-from tests.transports.test_media_stream import TWILIO_START
-from tests.transports.test_telephone import says_goodbye
-from voice.app import build_app
+from tests.support.fakes import FakeParts
+from tests.support.serving import serving
+from tests.voice.telephony.test_media_stream import TWILIO_START
+from tests.voice.telephony.test_telephone import says_goodbye
 from voice.config import Config, ServerConfig, TelephonyConfig
+from voice.server.app import build_app
 
 pytestmark = pytest.mark.e2e
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from voice.errors import ProtocolError
+from voice.inputs import SessionOptions
 from voice.realtime.session_object import (
     MAX_SPEED,
     MIN_SPEED,
@@ -18,7 +19,6 @@ from voice.realtime.session_object import (
     ServerVad,
     SessionObject,
 )
-from voice.turns import SessionOptions
 
 _PROFILES = {"low": "patient", "medium": "balanced", "high": "eager"}
 _EFFORTS = {"none": "instant", "minimal": "instant", "xhigh": "high"}

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from voice.access.security import Meter
 from voice.errors import ProtocolError
 from voice.events import ReplyStarted, SessionEvent
+from voice.inputs import SessionOptions
 from voice.realtime import client_events as client
 from voice.realtime import extensions, items, options, wire_audio
 from voice.realtime.items import ROOT
@@ -21,12 +23,10 @@ from voice.realtime.replies import ReplyForm
 from voice.realtime.responses import asked
 from voice.realtime.session_object import SessionObject, echo, merged
 from voice.realtime.wire import NewId, ServerEvent, new_id
-from voice.security import Meter
-from voice.turns import SessionOptions
 
 if TYPE_CHECKING:
-    from voice.llm import ReplyModel
-    from voice.pipeline import Session
+    from voice.llm.base import ReplyModel
+    from voice.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from voice.errors import ProtocolError
+from voice.inputs import SessionOptions
 from voice.realtime import items, options
 from voice.realtime.items import ItemLog
 from voice.realtime.session_object import SessionObject, merged
 from voice.realtime.wire import WireModel, validated
-from voice.turns import SessionOptions
 from voice.types import Message
 
 _OVERRIDES = frozenset(

@@ -11,11 +11,11 @@ import re
 
 from num2words import num2words
 
-from voice.store import Store
 from voice.tools import phrasing
 from voice.tools.parsing import amount, digits
 from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.scope import Drink, SessionScope
+from voice.tools.store import Store
 
 _MENU = (
     "coffee", "drip coffee", "filter coffee", "black coffee", "iced coffee", "cold brew", "latte",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from voice.store import Store
 from voice.tools import phrasing
 from voice.tools.registry import ToolError, tool
+from voice.tools.store import Store
 
 _SHOPPING = "shopping"
 _ALIASES = {"grocery": _SHOPPING, "groceries": _SHOPPING, "todo": "to do", "to-do": "to do"}

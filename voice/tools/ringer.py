@@ -15,8 +15,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from voice.store import Alert, AlertKind, Store
 from voice.tools import phrasing
+from voice.tools.store import Alert, AlertKind, Store
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from voice.store import Alert, AlertKind, Store
 from voice.tools import dates, parsing, phrasing
 from voice.tools.registry import ToolError, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
+from voice.tools.store import Alert, AlertKind, Store
 
 _LONGEST_TIMER = timedelta(days=7)
 # A reminder for "tomorrow at five" means the afternoon; an alarm for then means the morning.

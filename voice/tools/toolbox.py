@@ -23,7 +23,6 @@ from typing import Any
 
 from voice.config import ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError
-from voice.store import Store
 from voice.tools import (
     arithmetic,
     clock,
@@ -44,6 +43,7 @@ from voice.tools.registry import Tool, ToolError, checked, tools_in
 from voice.tools.ringer import Ringer
 from voice.tools.runs import Cancelled, Runs
 from voice.tools.scope import Progress, SessionScope, local_now
+from voice.tools.store import Store
 from voice.tools.threads import Threads, Uncarried
 from voice.tools.web import Web
 from voice.types import ToolCall, ToolResult, ToolSpec

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlm.engine import Finished, Usage
+from dlm.engine.engine import Finished, Usage
 from dlm.evaluate.cases import Case, cases
-from dlm.template import Answer, Call
+from dlm.language.messages import Answer, Call
 
 ROW: dict[str, Any] = {
     "system": "Be brief.",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dlm.effort import Effort
-from dlm.engine import Finished, Request
+from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import CALLS, cases
 from dlm.evaluate.efforts import efforts
 from tests.dlm.evaluate.rows import RIGHT, ROW, finished

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from dlm.config import ModelConfig
 from dlm.evaluate.__main__ import main
-from dlm.model import Transformer
-from dlm.tokenizer import Tokenizer
-from dlm.weights import save_model
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.weights import save_model
+from dlm.network.config import ModelConfig
+from dlm.network.model import Transformer
 from tests.dlm.evaluate.api import CALL, Api
 
 

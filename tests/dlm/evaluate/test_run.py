@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from dlm.effort import Effort
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from tests.dlm.tiny import model, tokenizer
 
@@ -58,6 +58,6 @@ def test_dialogues_of_ones_own_are_a_set(engine: Engine, tmp_path: Path) -> None
 
 
 def test_an_answer_that_cannot_be_had_is_none(engine: Engine) -> None:
-    from dlm.live import Request
+    from dlm.engine.request import Request
 
     assert ask_engine(engine)(Request((), tool_choice="no_such_tool")) is None

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from dlm.engine import Finished, Request
+from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import cases
 from dlm.evaluate.scores import Scores, compare, plain, score
-from dlm.template import Answer, Call
+from dlm.language.messages import Answer, Call
 from tests.dlm.evaluate.rows import RIGHT, ROW, case_of, finished
 
 

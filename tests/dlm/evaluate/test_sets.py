@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from dlm.datagen.dialogues import generate
 from dlm.evaluate.cases import CALLS, Case, Kind
 from dlm.evaluate.run import OPENERS
 from dlm.evaluate.sets import SEED, SETS, Stock, chosen
 from dlm.evaluate.talk import openers
-from dlm.train.dialogues import generate
 
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (

@@ -1,5 +1,5 @@
 from dlm.effort import Effort
-from dlm.engine import Finished, Request
+from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import cases
 from dlm.evaluate.speed import speed
 from tests.dlm.evaluate.rows import RIGHT, ROW, finished

@@ -2,10 +2,10 @@ import json
 import lzma
 from pathlib import Path
 
-from dlm.engine import Engine, Finished, Request
+from dlm.datagen.corpora import Corpora
+from dlm.engine.engine import Engine, Finished, Request
 from dlm.evaluate.talk import PEOPLE, alike, loops, openers, perplexity, small_talk
-from dlm.template import Answer
-from dlm.train.corpora import Corpora
+from dlm.language.messages import Answer
 from tests.dlm.evaluate.rows import RIGHT, finished
 
 PAIRS = [("hello there", "hi"), ("how are you", "fine thanks"), ("tell me more", "no")]

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from tests.dlm.server.asking import api_of, asking
 from tests.dlm.tiny import model, taught, tokenizer
 

@@ -12,9 +12,9 @@ import pytest
 from starlette.applications import Starlette
 
 from dlm.effort import Effort
-from dlm.engine import Engine
-from dlm.live import Event, Finished, Request, Snapshot, Usage
-from dlm.template import Answer, Turn
+from dlm.engine.engine import Engine
+from dlm.engine.request import Event, Finished, Request, Snapshot, Usage
+from dlm.language.messages import Answer, Turn
 from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
 from tests.dlm.tiny import model, tokenizer
 

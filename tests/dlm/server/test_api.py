@@ -8,7 +8,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from tests.dlm.server.asking import (
     HELLO,
     TOOLS_BODY,

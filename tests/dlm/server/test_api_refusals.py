@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dlm.engine import Engine
+from dlm.engine.engine import Engine
 from dlm.server.access import KeyGate
 from tests.dlm.server.asking import (
     HELLO,

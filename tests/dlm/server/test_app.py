@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.engine import Engine
-from dlm.live import Request
+from dlm.engine.engine import Engine
+from dlm.engine.request import Request
 from dlm.server.access import KeyGate
 from dlm.server.app import build_app
 from tests.dlm.server.asking import CARD, HELLO, LIMITS, OPEN, asking

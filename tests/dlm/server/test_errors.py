@@ -2,9 +2,9 @@ import queue
 
 import pytest
 
-from dlm.formats import FormatError
+from dlm.grammar.formats import FormatError
+from dlm.language.messages import AnswerError
 from dlm.server.errors import ApiError, from_engine, invalid
-from dlm.template import AnswerError
 
 
 @pytest.mark.parametrize(

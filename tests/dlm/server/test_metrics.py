@@ -1,6 +1,6 @@
 from prometheus_client import CollectorRegistry
 
-from dlm.live import Usage
+from dlm.engine.request import Usage
 from dlm.server.metrics import ApiMetrics
 
 

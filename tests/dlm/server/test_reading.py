@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from dlm.effort import Effort
-from dlm.formats import JsonSchema, Lark, Regex
-from dlm.live import Request
+from dlm.engine.request import Request
+from dlm.grammar.formats import JsonSchema, Lark, Regex
+from dlm.language.messages import Call, Tool, Turn
 from dlm.server.body import read
 from dlm.server.errors import ApiError
 from dlm.server.reading import (
@@ -18,7 +19,6 @@ from dlm.server.reading import (
     rewrite_requests,
 )
 from dlm.server.requests import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
-from dlm.template import Call, Tool, Turn
 
 HELLO = {"role": "user", "content": "hello"}
 SIZES = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}

@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from dlm.live import Finished, Usage
+from dlm.engine.request import Finished, Usage
+from dlm.language.messages import Answer, Call
 from dlm.server.replies import (
     Choice,
     Head,
@@ -17,7 +18,6 @@ from dlm.server.replies import (
     text_choice,
     usage_body,
 )
-from dlm.template import Answer, Call
 
 COST = Usage(10, 4, 6, 3, steps=2, kept=5)
 

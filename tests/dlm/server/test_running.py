@@ -9,10 +9,10 @@ import pytest
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
-from dlm.engine import Engine
-from dlm.live import Event, Failed, Finished, Request, TextDelta
+from dlm.engine.engine import Engine
+from dlm.engine.request import Event, Failed, Finished, Request, TextDelta
+from dlm.language.messages import Turn
 from dlm.server.running import run, while_connected
-from dlm.template import Turn
 from tests.dlm.tiny import DIALOGUES, TOOLS
 
 BABBLE = Request((Turn("user", "hello"),), max_tokens=300, tool_choice="none")

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dlm.live import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
+from dlm.engine.request import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
+from dlm.language.messages import Answer, Call
 from dlm.server.replies import Head, ReasoningSummary
 from dlm.server.streams import ChatStream, StreamPlan, TextStream, sse
-from dlm.template import Answer, Call
 
 COST = Usage(10, 0, 6, 3, steps=2)
 NONE: ReasoningSummary = {"content": None, "status": "skipped"}

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlm.template import Encoded
-from dlm.tokenizer import Mark
+from dlm.language.template import Encoded
+from dlm.language.tokenizer import Mark
 from dlm.train import batches as module
 from dlm.train.batches import (
     POOL_ROWS,

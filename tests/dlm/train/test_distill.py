@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from dlm.engine import Engine, Request
-from dlm.model import Transformer
-from dlm.template import Call, Turn
+from dlm.engine.engine import Engine, Request
+from dlm.language.messages import Call, Turn
+from dlm.loading.weights import load_model, save_model
+from dlm.network.model import Transformer
 from dlm.train import packed
 from dlm.train.batches import Place, Recipe, passes
 from dlm.train.config import TrainConfig
@@ -22,7 +23,6 @@ from dlm.train.distill import Case, answered, cases, encoded, main, right, token
 from dlm.train.loop import Run
 from dlm.train.objective import ar_step, collate
 from dlm.train.stopping import SIGNALS
-from dlm.weights import load_model, save_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
 from tests.dlm.train.interrupting import interrupted
 
@@ -161,7 +161,7 @@ def test_the_program_answers_trains_and_measures(
             yield {"system": "", "tools": tools, "messages": messages}
 
     # A model this small answers no dialogue of the real generator.
-    monkeypatch.setattr("dlm.train.dialogues.generate", rows)
+    monkeypatch.setattr("dlm.datagen.dialogues.generate", rows)
     monkeypatch.setattr("dlm.train.distill.HELD_OUT_ANSWERS", 4)
     (tmp_path / "run.toml").write_text("prompt_weight = 0.0\nuncertainty_weight = 2.0\n")
     out = tmp_path / "run"
@@ -215,7 +215,7 @@ def test_ctrl_c_before_the_first_step_leaves_no_answers(
         signal.raise_signal(signal.SIGINT)
         yield ROW
 
-    monkeypatch.setattr("dlm.train.dialogues.generate", rows)
+    monkeypatch.setattr("dlm.datagen.dialogues.generate", rows)
     with pytest.raises(SystemExit) as told:
         main(["--init", str(init), "--out", str(tmp_path), "--answers", "6"])
     assert told.value.code == 130

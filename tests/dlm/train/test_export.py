@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from dlm.loading.weights import load_model, save_model
 from dlm.train.export import blended, export, main, quantised, shards, write
-from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
 from tests.dlm.train.disk import full_disk
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from dlm.loading.weights import load_model, save_model
 from dlm.train.grow import grown, main
-from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
 
 

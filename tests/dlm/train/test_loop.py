@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from dlm.template import Encoded
+from dlm.language.template import Encoded
+from dlm.loading.weights import load_model
 from dlm.train.batches import Place, Placed
 from dlm.train.config import TrainConfig
 from dlm.train.loop import LOG_STEPS, Run, initialised, optimizers
-from dlm.weights import load_model
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template
 from tests.dlm.train.disk import full_disk
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from dlm.engine import Engine, Event, Failed, Finished, Request
-from dlm.template import Turn
-from dlm.tokenizer import Tokenizer
+from dlm.engine.engine import Engine, Event, Failed, Finished, Request
+from dlm.language.messages import Turn
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.weights import load_model, save_model
 from dlm.train import __main__ as program
 from dlm.train import loop
 from dlm.train.__main__ import main
@@ -21,7 +22,6 @@ from dlm.train.export import main as export
 from dlm.train.loop import Run
 from dlm.train.pack import main as pack
 from dlm.train.packed import Dialogues, PackedData, write
-from dlm.weights import load_model, save_model
 from tests.dlm.tiny import model, tokenizer
 from tests.dlm.train.disk import full_disk
 

@@ -10,12 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from dlm.cache import KVCache
-from dlm.decode import Decoder, Plan
+from dlm.decoding.decoder import Decoder, Plan
+from dlm.decoding.forwards import Forward, Steps, drive
+from dlm.decoding.unmask import Proposal, propose
 from dlm.effort import Refinement
-from dlm.forwards import Forward, Steps, drive
-from dlm.template import Encoded, Turn
-from dlm.tokenizer import Mark
+from dlm.kv_cache.cache import KVCache
+from dlm.language.messages import Turn
+from dlm.language.template import Encoded
+from dlm.language.tokenizer import Mark
 from dlm.train.attention import Joint
 from dlm.train.objective import (
     Copies,
@@ -29,7 +31,6 @@ from dlm.train.objective import (
     joint_step,
     noisy_copies,
 )
-from dlm.unmask import Proposal, propose
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, vocabulary
 
 BLOCK = 8

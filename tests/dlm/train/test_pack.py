@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlm.tokenizer import Mark, Tokenizer
+from dlm.language.tokenizer import Mark, Tokenizer
 from dlm.train import packed
 from dlm.train.config import TrainConfig
 from dlm.train.pack import main

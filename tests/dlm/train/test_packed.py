@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dlm.template import Encoded
+from dlm.language.template import Encoded
 from dlm.train.packed import Dialogues, PackedData, read, write
 
 ROWS = [

@@ -1,0 +1,1 @@
+"""Dialogues to train and to judge on."""

@@ -1,0 +1,306 @@
+"""Tools made up at random from things, actions and parameters: what unseen tools are like.
+
+A tool is composed anew for each dialogue, with its name, description, parameters, how it is asked
+for, what it answers and what is said of that. Things whose hash marks them as unseen appear in
+the held-out split alone, in the company of tools that training makes as well.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from random import Random
+
+from dlm.datagen import deeds, nouns
+from dlm.datagen.composed import salad
+from dlm.datagen.composed_words import ALL_ACTIONS, ALL_KINDS, ALL_THINGS, STATES, THINGS, Action
+from dlm.datagen.grammar import Piece, fill, template
+from dlm.datagen.holdout import held_out
+from dlm.datagen.polite import polite
+from dlm.datagen.rename import styled
+from dlm.datagen.said import WEEKDAYS
+from dlm.datagen.schemas import Spec
+from dlm.datagen.values import Values
+from dlm.datagen.world import Arguments, Result, capital, failure
+
+_REFS = {
+    "code": ("the NOUN number {ref}", "NOUN {ref}", "NOUN number {ref}"),
+    "title": ("the NOUN called {ref}", "the {ref} NOUN", "my {ref} NOUN", "NOUN {ref}"),
+    "person": ("the NOUN of {ref}", "the NOUN for {ref}", "the NOUN from {ref}"),
+}
+_REF_NAMES = {
+    "code": ("number", "id", "reference", "code", "{noun}_number", "{noun}_id"),
+    "title": ("title", "name", "label", "which", "{noun}", "{noun}_name"),
+    "person": ("person", "name", "owner", "who", "contact"),
+}
+_NO_REF = ("the NOUN", "my NOUN", "this NOUN")
+_DESCRIPTIONS = (
+    "{Verb} a {noun}.", "{Verb} {noun}s.", "{Verb} the {noun}.", "To {verb} a {noun}.",
+    "Use this to {verb} a {noun}.", "{Verb} one of the user's {noun}s.", "{Noun}: {verb}.",
+    "{Verb} a {noun} for the user.", "Lets the user {verb} a {noun}.", "{Verb} {noun}",
+    "When the user wants to {verb} a {noun}.", "{Noun}s: {verb} one.", "Can {verb} {noun}s.",
+    "Call this to {verb} the {noun}.", "For {noun}s; {verb} here.", "A way to {verb} any {noun}.",
+    "{verb} {noun}", "The user asks to {verb} a {noun}.", "Helps to {verb} {noun}s.",
+    "{Verb} the {noun} that the user names.",
+)  # fmt: skip
+_NEEDS = (
+    " Needs {keys}.", " Takes {keys}.", " Arguments: {keys}.", " Give {keys}.", " With {keys}.",
+)  # fmt: skip
+_DEEDS = 0.3
+"""Share of plain deeds among fresh tools, in training."""
+_TIMES = {"when", "day"}
+"""Kinds of which a request has one: "tomorrow at five" and "on monday" contradict each other."""
+_NO_VERBS = frozenset((
+    "about", "all", "availability", "cost", "details", "find_free", "get_status", "info", "is_on",
+    "mark_done", "new", "next", "openings", "order_status", "pick_a", "price", "quote", "random",
+    "report_fault", "slots", "state", "status", "tell",
+))  # fmt: skip
+_SPOKEN = {
+    "listen": "listen to", "search": "search for", "subscribe": "subscribe to", "alert": "follow",
+    "notify": "follow", "add_to_cart": "order", "jump": "skip",
+    "check_price": "check the price of", "get_price": "check the price of",
+    "show_info": "describe", "mail": "send", "favorite": "save", "like": "save",
+}  # fmt: skip
+"""Verbs of names as a sentence has them."""
+_BY_GROUP = {g: tuple(a for a in ALL_ACTIONS if a.group == g) for g in ALL_THINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A composed tool.
+
+    Attributes:
+        spec: As it is offered.
+        action: What it does.
+        thing: What with, by all its names; `noun` is the one that users say.
+        kinds: Parameter name → its kind, or "ref"; in schema order.
+        ref: What kind of value tells its things apart; empty where nothing does.
+        ability: Completes "I can't ...".
+    """
+
+    spec: Spec
+    action: Action
+    thing: tuple[str, ...]
+    noun: str
+    kinds: dict[str, str]
+    ref: str
+    ability: str
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return str(self.spec["name"])
+
+
+def compose(
+    rng: Random, split: str, like: Stranger | None = None, style: str = "snake"
+) -> Stranger:
+    """A random tool.
+
+    Args:
+        rng: Source of chance.
+        split: "train", or "heldout" for things that training never shows.
+        like: A tool that this one is easily mistaken for: they share the thing, the action, or the
+            thing's last word.
+        style: Of its name, as `dlm.datagen.rename.styled` takes it.
+    """
+    action, thing, said = _kin(rng, like, split) if like else _fresh(rng, split)
+    shown = rng.choice(thing)
+    ref = rng.choice(list(_REFS)) if any("REF" in s for s in action.say) else ""
+    kinds = _parameters(rng, action, ref, shown)
+    several = action.name == "list" and rng.random() < 0.7
+    words = _name(rng, action, nouns.plural(shown) if several else shown, split)
+    name = styled(words, style)
+    # A word that stands in neither name nor description could only be guessed at.
+    told = said if shown.replace("_", " ") != said else rng.choice(thing)
+    description = _description(rng, rng.choice(action.verbs), told, list(kinds))
+    spec = {"name": name, "description": description, "parameters": _schema(rng, action, kinds)}
+    ability = f"{_able(rng, action)} {nouns.plural(said)}".replace("_", " ")
+    return Stranger(spec, action, thing, said, kinds, ref, ability)
+
+
+def _able(rng: Random, action: Action) -> str:
+    """A verb of the action that follows "I can't"."""
+    verb = rng.choice([v for v in action.verbs if v not in _NO_VERBS] or ["do that with"])
+    return _SPOKEN.get(verb, verb)
+
+
+def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
+    """An action, a thing for it and the thing's name that users say."""
+    if split == "train" and rng.random() < _DEEDS:
+        action = deeds.draw(rng)
+    else:
+        action = rng.choice(_BY_GROUP[rng.choice(list(ALL_THINGS if split == "train" else THINGS))])
+    thing = nouns.thing(rng, action.group, split)
+    return action, thing, rng.choice(thing).replace("_", " ")
+
+
+def _kin(rng: Random, like: Stranger, split: str) -> tuple[Action, tuple[str, ...], str]:
+    """The same for a tool that is near to another; held out, one of the same thing."""
+    group, roll = like.action.group, rng.random()
+    if split == "train" and roll < 0.3:
+        thing = nouns.thing(rng, group, split)
+        return like.action, thing, rng.choice(thing).replace("_", " ")
+    if group == nouns.ANY:
+        action = deeds.draw(rng)
+    else:
+        action = rng.choice([a for a in _BY_GROUP[group] if a != like.action])
+    if split == "train" and roll < 0.45:
+        thing = nouns.relative(rng, like.noun.replace(" ", "_"))
+        return rng.choice((action, like.action)), thing, thing[0].replace("_", " ")
+    return action, like.thing, like.noun
+
+
+def _name(rng: Random, action: Action, noun: str, split: str) -> list[str]:
+    """The words of a name; in training none that is kept for the held-out split."""
+    while True:
+        words = [rng.choice(action.verbs), noun]
+        if rng.random() < 0.12:
+            words.reverse()
+        if rng.random() < 0.06:
+            words.insert(0, rng.choice(("my", "app", "v2", "api", "do", "user", "home")))
+        words = "_".join(words).split("_")
+        if split == "heldout" or not held_out("_".join(words)):
+            return words
+        noun = noun if len(action.verbs) > 1 else f"the_{noun}"
+
+
+def _parameters(rng: Random, action: Action, ref: str, noun: str) -> dict[str, str]:
+    """Parameter name → kind: those that requests hold, and some of those that may come on top."""
+    said = {slot for s in action.say for slot in template(s).slots}
+    kinds = [slot.rstrip("*") for slot in sorted(said)]
+    found: dict[str, str] = {}
+    if ref:
+        name = rng.choice(_REF_NAMES[ref]).format(noun=noun.split("_")[-1])
+        found[name] = "ref"
+    extra = [k for k in action.kinds if k not in kinds]
+    size = rng.choice((0, 1, 1, 2, 2, 3, 4)) if extra else 0
+    for kind in [*kinds, *rng.sample(extra, min(size, len(extra)))]:
+        options = [n for n in ALL_KINDS[kind].names if n not in found]
+        found[rng.choice(options or [f"{kind}_2"])] = kind
+    order = list(found)
+    if rng.random() < 0.4:
+        rng.shuffle(order)
+    return {name: found[name] for name in order}
+
+
+def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
+    always = {slot.rstrip("*") for s in action.say for slot in template(s).slots}
+    properties: dict[str, Spec] = {}
+    for name, kind in kinds.items():
+        value, typed = ALL_KINDS[kind].value, ALL_KINDS[kind].typed
+        if typed == "boolean" or (typed and rng.random() < 0.5):
+            properties[name] = {"type": typed}
+            continue
+        listed = {"enum": value.split("|")} if "|" in value and rng.random() < 0.7 else {}
+        properties[name] = {"type": "string", **listed}
+    required = [n for n, kind in kinds.items() if kind in always]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
+    verb, noun = verb.replace("_", " "), noun.replace("_", " ")
+    form, many = rng.choice(_DESCRIPTIONS), nouns.plural(noun)
+    if noun[0] in "aeio":
+        form = form.replace(" a {noun}", " an {noun}")
+    for mark, several in (("{noun}s", many), ("{Noun}s", capital(many))):
+        form = form.replace(mark, several)
+    told = form.format(verb=verb, noun=noun, Verb=capital(verb), Noun=capital(noun))
+    if not keys or rng.random() > 0.1:
+        return told
+    named = " and ".join(key.replace("_", " ") for key in keys[:3])
+    return told.rstrip(".") + "." + rng.choice(_NEEDS).format(keys=named)
+
+
+def request(tool: Stranger, rng: Random, values: Values, digits: bool) -> list[Piece]:
+    """What a user says for a tool, cut into pieces whose slots are parameters.
+
+    Args:
+        tool: The tool.
+        rng: Source of chance.
+        values: Where values come from.
+        digits: Whether numbers are digits.
+    """
+    source = rng.choice(tool.action.say)
+    by_kind = {kind: name for name, kind in tool.kinds.items()}
+    if tool.ref:
+        known = "ref" in by_kind and rng.random() < 0.8
+        source = source.replace("REF", rng.choice(_REFS[tool.ref] if known else _NO_REF))
+    source = _named(source, tool)
+    pieces = [Piece(p.text, p.slot.rstrip("*")) for p in template(source.lstrip("!")).expand(rng)]
+    if source.startswith("!"):
+        pieces = polite(rng, pieces)
+    used = {p.slot for p in pieces if p.slot}
+    extra = [k for k in tool.kinds.values() if k not in used and k not in ("ref", "value")]
+    for kind in rng.sample(extra, rng.choice((0, 1, 1, 2, 2, 3)) if len(extra) > 2 else len(extra)):
+        if rng.random() < 0.25 or (kind in _TIMES and used & _TIMES):
+            continue
+        used.add(kind)
+        phrase = template(rng.choice(ALL_KINDS[kind].said).replace("{}", f"{{{kind}}}"))
+        added = [Piece(" "), *phrase.expand(rng)]
+        front = kind in ("when", "day") and rng.random() < 0.15 and not source.endswith("?")
+        pieces = [*added, Piece(" "), *pieces] if front else [*pieces, *added]
+    return [
+        Piece(_value(tool, p.slot, rng, values, digits), by_kind[p.slot]) if p.slot else p
+        for p in pieces
+    ]
+
+
+def _value(tool: Stranger, kind: str, rng: Random, values: Values, digits: bool) -> str:
+    if kind == "ref":
+        return values.draw(tool.ref, rng, digits)
+    drawn = ALL_KINDS[kind].value
+    return values.draw("noun" if drawn == "salad" else drawn, rng, digits)
+
+
+def given(tool: Stranger, parameter: str, rng: Random, values: Values, digits: bool) -> list[Piece]:
+    """One parameter said by itself, as an answer or a correction gives it."""
+    return [Piece(_value(tool, tool.kinds[parameter], rng, values, digits), parameter)]
+
+
+def answer(tool: Stranger, arguments: Arguments, rng: Random) -> Result:
+    """What a tool answers; the result's fields hold what replies may say."""
+    if rng.random() < 0.06:
+        return failure(f"The {tool.noun} was not found.")
+    said = {k: str(arguments[n]) for n, k in tool.kinds.items() if n in arguments}
+    fields = _fields(rng) | said
+    fitting = [r for r in tool.action.results if _slots(r) <= fields.keys()]
+    shown = rng.choice(fitting)
+    text = capital(fill(_named(shown, tool), rng, fields))
+    slots = _slots(shown)
+    if slots and rng.random() < 0.15:
+        text = json.dumps({"status": "ok"} | {k: fields[k] for k in sorted(slots)})
+    own = {k: v for k, v in fields.items() if k in slots or k in said}
+    return Result(text, "done", own | {"": shown})
+
+
+def reply(tool: Stranger, result: Result, rng: Random) -> str:
+    """What the agent says of a result: the reply that holds most of what it tells."""
+    shown = result.fields[""]
+    if shown.startswith("No"):
+        return capital(fill(_named(tool.action.replies[-1], tool), rng, {}))
+    wanted = _slots(shown)
+    options = [r for r in tool.action.replies if _slots(r) <= result.fields.keys()]
+    exact = [r for r in options if _slots(r) & wanted == wanted and "found no" not in r]
+    chosen = rng.choice([r for r in exact or options if "nothing" not in r] or [shown])
+    return capital(fill(_named(chosen, tool), rng, result.fields))
+
+
+def _named(source: str, tool: Stranger) -> str:
+    text = source.replace("NOUNs", nouns.plural(tool.noun)).replace("NOUN", tool.noun)
+    return text.replace(f" a {tool.noun}", f" an {tool.noun}") if tool.noun[0] in "aeio" else text
+
+
+def _slots(source: str) -> frozenset[str]:
+    return template(source).slots
+
+
+def _fields(rng: Random) -> Arguments:
+    words = [salad(rng) for _ in range(3)]
+    return {
+        "id": str(rng.choice((rng.randint(2, 60), rng.randint(100, 9999)))),
+        "price": str(rng.randint(3, 900)) if rng.random() < 0.6 else f"{rng.uniform(3, 90):.2f}",
+        "x": words[0], "y": words[1], "z": words[2], "state": rng.choice(STATES),
+        "weekday": rng.choice(WEEKDAYS).title(),
+        "clock": f"{rng.randint(1, 12)}:{5 * rng.randrange(12):02d} {rng.choice(('AM', 'PM'))}",
+    }  # fmt: skip

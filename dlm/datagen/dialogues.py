@@ -1,0 +1,400 @@
+"""Training dialogues without end: both agents, renamed tools, talk, and rows of the corpora.
+
+``python -m dlm.datagen.dialogues --count 20 --seed 1`` prints some as JSON lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dlm.datagen import catalog, examples, moves, moves_coffee, strangers
+from dlm.datagen.corpora import Corpora, as_heard, load
+from dlm.datagen.grammar import fill
+from dlm.datagen.holdout import NothingHeldOutError
+from dlm.datagen.inventions import INVENTIONS
+from dlm.datagen.noise import Style
+from dlm.datagen.rename import rename
+from dlm.datagen.replies import GREETINGS
+from dlm.datagen.replies import INSTRUCTIONS as OTHER_INSTRUCTIONS
+from dlm.datagen.scene import Scene
+from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS
+from dlm.datagen.script import Script
+from dlm.datagen.values import Values
+from dlm.datagen.words import WORDS
+
+SHARES: dict[str, float] = {
+    "assistant": 0.19,
+    "coffee": 0.09,
+    "assistant_renamed": 0.11,
+    "coffee_renamed": 0.05,
+    "invented": 0.05,
+    "corpus": 0.03,
+    "stranger": 0.34,
+    "talk": 0.14,
+}
+"""Share of each kind of dialogue; without corpora "corpus" falls away."""
+
+WEIGHTS: dict[str, int] = {
+    "set_timer": 10, "get_weather": 10, "set_device": 10, "add_to_list": 8, "set_alarm": 7,
+    "set_reminder": 8, "calculate": 7, "get_time": 5, "get_date": 5, "convert_units": 6,
+    "convert_currency": 5, "get_stock_price": 5, "get_device": 5, "search_documents": 6,
+    "read_list": 4, "remove_from_list": 4, "cancel_timer": 5, "list_timers": 4, "list_reminders": 4,
+}  # fmt: skip
+"""How often each of the assistant's tools is asked for."""
+
+FEW_TOOLS = 0.75
+"""Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
+
+UNASKED = 0.2
+"""Share of turns that name a deed without asking for it, in training."""
+
+_TALK = {
+    "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
+    "made": 2, "joke": 2, "stop": 2, "yes": 2, "wait": 1, "louder": 1, "wrong": 2,
+}  # fmt: skip
+_ALIKE = frozenset([
+    "take_note", "read_calendar", "schedule_meeting", "find_recipe", "set_volume", "start_car",
+    "define_word", "vacuum_room", "check_stock_item", "get_bus", "spell_word",
+])  # fmt: skip
+"""Inventions too near to the agents' own tools to be declined beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the words of a stream of dialogues come from: one split's values and rows.
+
+    Attributes:
+        style: How users are transcribed; None draws it for each dialogue.
+        unasked: Share of turns that name a deed without asking for it (`dlm.datagen.unasked`).
+    """
+
+    values: Values
+    corpora: Corpora | None
+    split: str
+    style: Style | None = None
+    unasked: float = 0.0
+
+    @classmethod
+    def load(cls, corpora: Path | None, split: str, share_alike: bool = False) -> Source:
+        """Read the corpora, if there are any; arguments and errors as those of `generate`."""
+        if split not in ("train", "heldout"):
+            raise ValueError(f"split must be train or heldout, got {split!r}")
+        rows = load(corpora, split, share_alike) if corpora is not None else None
+        unasked = UNASKED if split == "train" else 0.0
+        return cls(Values(corpora, share_alike), rows, split, unasked=unasked)
+
+
+def generate(
+    seed: int,
+    corpora: Path | None = None,
+    split: str = "train",
+    share_alike: bool = False,
+    unasked: float | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Dialogues in the project's chat format, without end and the same for the same arguments.
+
+    Args:
+        seed: Any integer.
+        corpora: Directory of the text corpora; None for the grammars alone.
+        split: "train", or "heldout" for phrasings, rows and tool names that training never shows.
+        share_alike: Whether lists under a share-alike licence may be used.
+        unasked: As in `Source`; None for what is usual.
+
+    Raises:
+        ValueError: the split is neither.
+        FileNotFoundError: a corpus is missing.
+    """
+    source = Source.load(corpora, split, share_alike)
+    if unasked is not None:
+        source = replace(source, unasked=unasked)
+    yield from stream(Random(f"{seed}/{split}"), source, SHARES)
+
+
+def stream(rng: Random, source: Source, shares: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    """Dialogues of some kinds, without end.
+
+    Args:
+        rng: Source of chance.
+        source: Where words come from.
+        shares: Share of each kind, of those in `SHARES`; without corpora that of "corpus" falls
+            away.
+    """
+    kinds = [kind for kind in shares if source.corpora is not None or kind != "corpus"]
+    weights = [shares[kind] for kind in kinds]
+    while True:
+        row = _attempt(rng, source, rng.choices(kinds, weights)[0])
+        if row is not None:
+            yield row
+
+
+def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
+    if kind == "corpus":
+        return _corpus_row(rng, source)
+    if kind == "stranger":
+        return _stranger(rng, source)
+    script = Script(rng, source.values, source.split, source.corpora, source.unasked)
+    if source.style is not None:
+        script.restyle(source.style)
+    agent = kind.removesuffix("_renamed")
+    try:
+        _WRITERS[agent](script)
+    except NothingHeldOutError:
+        if source.split == "train":
+            raise
+        return None
+    if not script.messages or script.messages[-1]["role"] != "assistant":
+        return None
+    if all(m["role"] != "user" for m in script.messages):
+        return None
+    if agent == "talk":
+        agent = rng.choice(("assistant", "invented"))
+    return _row(script, agent, kind.endswith("_renamed") or agent == "invented")
+
+
+def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
+    rng = script.rng
+    own = AGENT_TOOLS.get(agent, ())
+    names = [n for n in own if n not in script.forbidden]
+    if agent == "invented" or rng.random() < FEW_TOOLS:
+        names = _subset(script, names or _strangers(script))
+    tools = [catalog.SPECS[n] for n in names]
+    row = {"system": _instructions(rng, agent), "tools": tools, "messages": script.messages}
+    if not renamed:
+        return row
+    spare = 20 - len(tools)
+    if agent != "invented" and spare > 0 and rng.random() < 0.5:
+        others = [n for n in INVENTIONS if n not in script.forbidden and n not in _ALIKE]
+        row["tools"] = tools + [
+            catalog.SPECS[n] for n in rng.sample(others, rng.randint(1, min(4, spare)))
+        ]
+    return rename(row, rng, script.split)
+
+
+def _strangers(script: Script) -> list[str]:
+    """Tools of any kind, those that the dialogue used among them."""
+    names = [n for n in catalog.SPECS if n not in script.forbidden and n not in script.used]
+    script.rng.shuffle(names)
+    return [*sorted(script.used), *names]
+
+
+def _subset(script: Script, names: list[str]) -> list[str]:
+    rng = script.rng
+    others = [n for n in names if n not in script.used]
+    rng.shuffle(others)
+    most = min(7, len(others), 20 - len(script.used))
+    keep = script.used | set(others[: rng.randint(0 if script.used else 1, max(1, most))])
+    return [n for n in names if n in keep]
+
+
+def _instructions(rng: Random, agent: str) -> str:
+    if agent in INSTRUCTIONS and rng.random() < 0.85:
+        return INSTRUCTIONS[agent]
+    if agent not in INSTRUCTIONS and rng.random() < 0.4:
+        return INSTRUCTIONS["assistant"]
+    fields = {"name": "Quicksilver", "company": rng.choice(WORDS["company"])}
+    return fill(rng.choice(OTHER_INSTRUCTIONS), rng, fields)
+
+
+def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
+    if source.corpora is None or not source.corpora.dialogues:
+        return None
+    found = as_heard(rng.choice(source.corpora.dialogues), rng)
+    return None if found is None else {"system": _instructions(rng, ""), **found}
+
+
+def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
+    purposes = source.corpora.purposes if source.corpora else {}
+    scene = Scene(rng, source.values, source.split, purposes)
+    written = strangers.write(scene, source.unasked)
+    if written is None:
+        return None
+    tools, messages = written
+    return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
+
+
+def _greet(script: Script, agent: str) -> None:
+    if script.rng.random() < 0.4:
+        script.say(fill(script.rng.choice(GREETINGS[agent]), script.rng, {}))
+
+
+def _turns(script: Script) -> int:
+    return script.rng.choice((1, 2, 2, 3, 3, 4)) if script.split == "train" else 1
+
+
+def _assistant(script: Script) -> None:
+    script.repertoire = AGENT_TOOLS["assistant"]
+    _greet(script, "assistant")
+    for _ in range(_turns(script)):
+        if not script.ended:
+            _turn(script, _wanted)
+    if script.rng.random() < 0.12 and script.split == "train" and not script.ended:
+        moves.goodbye(script)
+
+
+def _invented(script: Script) -> None:
+    _greet(script, "assistant")
+    names = script.rng.sample(list(INVENTIONS), script.rng.randint(1, 3))
+    script.repertoire = tuple(names)
+    for _ in range(_turns(script)):
+        _turn(
+            script,
+            lambda s: s.rng.choice([n for n in names if n not in s.forbidden] or ["get_time"]),
+        )
+
+
+def _talk(script: Script) -> None:
+    """Nothing but talk, and perhaps a request in the end."""
+    script.repertoire = AGENT_TOOLS["assistant"]
+    _greet(script, "assistant")
+    for _ in range(_turns(script)):
+        roll = script.rng.random()
+        if roll < 0.25 and moves.chat(script):
+            continue
+        if roll > 0.95 and moves.abilities(script, script.repertoire):
+            continue
+        if roll > 0.75:
+            moves.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+        else:
+            moves.small_talk(script)
+    if script.split == "train" and script.rng.random() < 0.3:
+        moves.request(script, _wanted(script))
+
+
+def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
+    """One turn of the assistant or of a stranger's agent."""
+    rng = script.rng
+    if script.unasked and rng.random() < script.unasked and moves.unasked(script, wanted(script)):
+        return
+    roll = rng.random()
+    if roll < 0.22 and moves.follow_up(script):
+        return
+    if 0.22 <= roll < 0.34 and moves.correction(script):
+        return
+    if 0.34 <= roll < 0.38 and moves.repeat(script):
+        return
+    if 0.38 <= roll < 0.61 and _without_tool(script):
+        return
+    tool = wanted(script)
+    other = wanted(script)
+    if roll > 0.89 and tool != other and _compound(script, tool, other):
+        return
+    if 0.61 <= roll < 0.67 and tool in catalog.BARE:
+        moves.bare_request(script, tool)
+    else:
+        moves.request(script, tool)
+
+
+def _compound(script: Script, tool: str, other: str) -> bool:
+    last = script.split == "train" and "end_conversation" in script.repertoire
+    if last and script.rng.random() < 0.06:
+        script.ended = moves.compound(script, tool, "end_conversation")
+        return script.ended
+    return moves.compound(script, tool, other)
+
+
+def _without_tool(script: Script) -> bool:
+    rng = script.rng
+    roll = rng.random()
+    if roll < 0.04:
+        return moves.acquaintance(script)
+    if roll < 0.08:
+        return moves.abilities(script, script.repertoire)
+    if roll < 0.29:
+        return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
+    if roll < 0.48:
+        return moves.chat(script)
+    if roll < 0.8:
+        return moves.unfit(script)
+    if roll < 0.9:
+        strange = rng.choice([n for n in INVENTIONS if n not in _ALIKE])
+        return moves.decline(script, strange)
+    return moves.decline(script, _wanted(script))
+
+
+def _wanted(script: Script) -> str:
+    while True:
+        tool = script.rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        if tool not in script.forbidden:
+            return tool
+
+
+def _coffee(script: Script) -> None:
+    script.repertoire = AGENT_TOOLS["coffee"]
+    _greet(script, "coffee")
+    turns = script.rng.choice((1, 2, 2, 3, 4)) if script.split == "train" else 1
+    for _ in range(turns):
+        if not script.ended:
+            _coffee_turn(script)
+
+
+def _coffee_turn(script: Script) -> None:
+    rng = script.rng
+    ordered = bool(script.world.order)
+    if script.unasked and rng.random() < script.unasked:
+        # Behind an order "no latte" takes it off again.
+        tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
+        if moves.unasked(script, tool):
+            return
+    roll = rng.random()
+    if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
+        return
+    if ordered and roll < 0.66:
+        changes = ("remove_drink", "read_order", "confirm_order", "confirm_order")
+        moves.request(script, rng.choice(changes))
+    elif roll > 0.97:
+        moves.goodbye(script)
+    elif roll > 0.93:
+        moves.request(script, "transfer_call")
+        script.ended = True
+    elif roll > 0.91:
+        moves.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
+    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and moves.shop_talk(script)):
+        return
+    elif roll > 0.76:
+        moves.bare_request(script, "order_drink")
+    else:
+        moves.request(script, "order_drink")
+
+
+_CHANGES: tuple[Callable[[Script], bool], ...] = (
+    *(moves.follow_up, moves.follow_up, moves.follow_up, moves.correction, moves.correction),
+    *(moves_coffee.swap, moves_coffee.without, moves_coffee.again, moves_coffee.clear),
+)
+
+_WRITERS: dict[str, Callable[[Script], None]] = {
+    "assistant": _assistant,
+    "coffee": _coffee,
+    "invented": _invented,
+    "talk": _talk,
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print dialogues as JSON lines."""
+    parser = argparse.ArgumentParser(prog="dlm.datagen.dialogues", description=__doc__)
+    parser.add_argument("--count", type=int, default=20, help="how many")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--split", choices=("train", "heldout"), default="train")
+    parser.add_argument("--share-alike", action="store_true", help="read those corpora as well")
+    told = "share of turns that name a deed without asking for it"
+    parser.add_argument("--unasked", type=float, metavar="SHARE", help=told)
+    parser.add_argument("--chat", action="store_true", help="as lines to fine-tune on")
+    options = parser.parse_args(arguments)
+    place = options.corpora, options.split, options.share_alike
+    rows = generate(options.seed, *place, options.unasked)
+    for _ in range(options.count):
+        row = next(rows)
+        row = examples.line_of(row) if options.chat else row
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

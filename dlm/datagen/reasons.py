@@ -1,0 +1,239 @@
+"""Reasoning to learn from: what an agent would think before a message whose truth is known.
+
+A trace is a few plain sentences from the general to the particular: what the user says, which tool
+fits or that none does, what its parameters are. Its words are those of the user and of the tools'
+declarations, so that writing it is a step towards choosing and copying. Half of them are cut after
+any of their sentences: whoever has one cut short must still get an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from dlm.datagen import reasons_words as words
+from dlm.language.identifiers import words as read
+from dlm.language.schema import written
+
+Row = Mapping[str, Any]
+
+WHOLE = 0.5
+"""Share of the traces that are whole, or the model would rather end them than go on."""
+
+LONG_VALUE = 8
+"""Words of a value that is named by its beginning alone."""
+
+BARE = 0.2
+"""Share of the traces of requests without a tool, and of talk, that see no tools at all."""
+
+_WEIGHTS = {"call": 3.0, "ask": 6.0, "decline": 4.0, "talk": 3.0, "told": 1.0}
+"""How readily a message of a kind is chosen to be reasoned about.
+
+Much as often as it is said at all: thoughts that decline too often in training go on doing so.
+"""
+
+
+def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
+    """Dialogues, some of which end in a message with a trace before it.
+
+    A dialogue ends there because an agent does not see what it thought about earlier messages.
+
+    Args:
+        rows: Dialogues of the training data; those that are not chosen, and readings
+            (`dlm.datagen.readings`), stay as they are.
+        share: Of the dialogues, 0 to 1.
+        seed: The same choice for the same seed.
+    """
+    rng = Random(f"{seed}/reasons")
+    for row in rows:
+        chosen = rng.random() < share and not row.get("reading")
+        yield with_trace(row, rng) if chosen else row
+
+
+def with_trace(row: Row, rng: Random) -> Row:
+    """A dialogue up to one of its agent's messages, which has a trace under ``reasoning``."""
+    messages = row["messages"]
+    own = (i for i, m in enumerate(messages) if i and m["role"] == "assistant")
+    found = [i for i in own if not messages[i].get("cut")]
+    if not found:
+        return row
+    at = rng.choices(found, [_WEIGHTS[kind_of(messages, i)] for i in found])[0]
+    sentences = trace(row, at, rng)
+    count = len(sentences) if rng.random() < WHOLE else rng.randint(1, len(sentences))
+    text = " ".join(sentences[:count])
+    told = [*messages[:at], {**messages[at], "reasoning": text}]
+    made = {**row, "messages": told}
+    # Where no tool helps, and none is spoken of, none is missed.
+    free = kind_of(messages, at) in ("decline", "talk") and "tools can" not in sentences[-1]
+    if free and not any(m.get("tool_calls") for m in told) and rng.random() < BARE:
+        made["tools"] = []
+    return made
+
+
+def kind_of(messages: Sequence[Row], at: int) -> str:
+    """What an agent's message is: ``call``, ``told`` (of a result), ``ask``, ``decline``, ``talk``.
+
+    Args:
+        messages: Of a dialogue.
+        at: Which; not the first.
+    """
+    message = messages[at]
+    if message.get("tool_calls"):
+        return "call"
+    if messages[at - 1]["role"] == "tool":
+        return "told"
+    return str(message.get("kind", "talk"))
+
+
+def trace(row: Row, at: int, rng: Random) -> list[str]:
+    """All sentences of the trace of a message.
+
+    Args:
+        row: A dialogue of the training data.
+        at: Which of its messages; one of the agent, not the first.
+        rng: Chooses wordings.
+    """
+    messages = row["messages"]
+    tools = {tool["name"]: tool for tool in row["tools"]}
+    kind = kind_of(messages, at)
+    results = _results(messages, at, rng)
+    if kind == "told":
+        return [*results, rng.choice(words.TELL)]
+    heard = results or [_heard(messages[at - 1]["content"], rng)]
+    if kind == "call":
+        return [*heard, *_calls(messages, at, tools, rng)]
+    if kind == "ask":
+        return [*heard, *_missing(messages, at, tools, rng)]
+    if kind == "decline":
+        return [*heard, rng.choice(words.NO_TOOL), rng.choice(words.DECLINE)]
+    return [*heard, rng.choice(words.NEEDLESS), _talk(messages, at)]
+
+
+def gist(text: str) -> str:
+    """The first words of what was said that say something, in lower case."""
+    bare = [w for w in (raw.lower().strip(".,?!;:\"'()") for raw in text.split()) if w]
+    kept = list(bare)
+    while len(kept) > 2:
+        lead = next((n for n in (3, 2, 1) if " ".join(kept[:n]) in words.LEADS), 0)
+        if not lead or len(kept) - lead < 2:
+            break
+        kept = kept[lead:]
+    return " ".join(kept[: words.GIST_WORDS])
+
+
+def _heard(text: str, rng: Random) -> str:
+    return rng.choice(words.HEARD).format(said=gist(text))
+
+
+def _calls(
+    messages: Sequence[Row], at: int, tools: Mapping[str, Row], rng: Random
+) -> Iterator[str]:
+    calls = messages[at]["tool_calls"]
+    said = _last_said(messages, at)
+    if len(calls) > 1:
+        yield rng.choice(words.SEVERAL).format(count=words.COUNTS.get(len(calls), "many"))
+    for number, call in enumerate(calls):
+        lead = "" if len(calls) == 1 else words.ORDER[min(number, len(words.ORDER) - 1)]
+        yield f"{lead}{_fits(tools[call['name']], rng)}."
+        yield from _arguments(call["arguments"], said, tools[call["name"]], rng)
+
+
+def _fits(tool: Row, rng: Random) -> str:
+    described = tool["description"].strip().rstrip(".").split()[: words.GIST_WORDS]
+    if not described:
+        return f"a tool fits, {read(tool['name'])}"
+    text = " ".join(described)
+    return rng.choice(words.FITS).format(does=text[:1].lower() + text[1:], name=read(tool["name"]))
+
+
+def _arguments(given: Mapping[str, Any], said: str, tool: Row, rng: Random) -> Iterator[str]:
+    parts = [_argument(key, written(value), said) for key, value in given.items()]
+    for start in range(0, len(parts), 2):
+        yield f"{', '.join(parts[start : start + 2])}."
+    left = [read(key) for key in tool["parameters"].get("properties", {}) if key not in given]
+    if left and rng.random() < 0.5:
+        yield rng.choice(words.UNSAID).format(keys=" or ".join(left[:2]))
+    elif not given:
+        yield rng.choice(words.NOTHING_MORE)
+
+
+def _argument(name: str, value: str, said: str) -> str:
+    key, parts = read(name), value.split()
+    if len(parts) > LONG_VALUE:
+        return f"{key} begins with {' '.join(parts[:4])}"
+    return f"{key} is {value}" if _within(value, said) else f"{key} is still {value}"
+
+
+def _missing(
+    messages: Sequence[Row], at: int, tools: Mapping[str, Row], rng: Random
+) -> Iterator[str]:
+    later = next((m for m in messages[at + 1 :] if m.get("tool_calls")), None)
+    call = later["tool_calls"][0] if later else None
+    told = next((m["content"] for m in messages[at + 1 :] if m["role"] == "user"), "")
+    known = _last_said(messages, at)
+    given = call["arguments"] if call else {}
+    keys = [
+        read(key)
+        for key, value in given.items()
+        if _within(written(value), told) and not _within(written(value), known)
+    ]
+    if call is None or not keys:
+        yield from (rng.choice(words.MISSING).format(key="something"), words.ASK_IT)
+        return
+    yield f"{_fits(tools[call['name']], rng)}, but {rng.choice(words.LACKS).format(key=keys[0])}"
+    yield rng.choice(words.ASK).format(key=keys[0])
+
+
+def _results(messages: Sequence[Row], at: int, rng: Random) -> list[str]:
+    first = at
+    while first and messages[first - 1]["role"] == "tool":
+        first -= 1
+    reply = messages[at].get("content") or ""
+    texts = [message["content"] for message in messages[first:at]]
+    forms = words.RESULT if len(texts) == 1 else words.RESULTS
+    out = []
+    for text in texts:
+        failed = text.startswith("Error")
+        error = text.removeprefix("Error:").split()[: words.TOLD_WORDS]
+        told = " ".join(error).rstrip(".") if failed else shared(text, reply)
+        form = rng.choice(words.FAILED if failed else forms if told else words.SILENT)
+        out.append(form.format(told=told))
+    return out
+
+
+def shared(result: str, reply: str) -> str:
+    """The words of a result that its reply tells, runs of them parted by commas."""
+    told = {_bare(w) for w in reply.split()}
+    runs: list[list[str]] = [[]]
+    for raw in re.sub(r'[{}\[\]"]', " ", result).split():
+        if _bare(raw) in told:
+            runs[-1].append(raw.rstrip(".;?!"))
+        elif runs[-1]:
+            runs.append([])
+    kept = [" ".join(run).strip(",:") for run in runs if any(map(_tells, run))]
+    return " ".join(", ".join(kept).split()[: words.TOLD_WORDS]).strip(",:")
+
+
+def _bare(word: str) -> str:
+    return word.lower().strip(".,;:?!\"'(){}[]")
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 3 or any(c.isdigit() for c in word)
+
+
+def _talk(messages: Sequence[Row], at: int) -> str:
+    reply = messages[at]["content"]
+    if any(m["role"] == "assistant" and m.get("content") == reply for m in messages[:at]):
+        return words.AGAIN
+    return next((then for form, then in words.TALK if re.search(form, reply)), words.ANSWER)
+
+
+def _last_said(messages: Sequence[Row], at: int) -> str:
+    return next((m["content"] for m in reversed(messages[:at]) if m["role"] == "user"), "")
+
+
+def _within(value: str, text: str) -> bool:
+    return " ".join(map(_bare, value.split())) in " ".join(map(_bare, text.split()))

@@ -1,0 +1,1 @@
+"""One request's way from a prompt to its tokens."""

@@ -1,0 +1,328 @@
+"""Requests in, events out: the engine that voice and the API server share.
+
+One thread owns the model. Each round is one forward that serves as many live requests as its budget
+holds (`dlm.engine.scheduler`), so that a new request waits for single forwards only, and one that
+is cancelled stops before its next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import math
+import queue
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from dlm.decoding.decoder import Decoder
+from dlm.decoding.forwards import Eager, Runner, Steps
+from dlm.decoding.score import Scoring
+from dlm.engine.request import (
+    Event,
+    Failed,
+    Finished,
+    LiveRequest,
+    Request,
+    Snapshot,
+    TextDelta,
+    Usage,
+)
+from dlm.engine.request_setup import RequestSetup
+from dlm.engine.rounds import Begin, Job, Rounds
+from dlm.fused.runner import runner_for
+from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
+from dlm.language.chat_format import Dialect
+from dlm.language.messages import Answer, Tool, Turn
+from dlm.language.template import Template
+from dlm.language.tokenizer import Tokenizer
+from dlm.loading.checkpoint import load_checkpoint
+from dlm.loading.placement import Kernels, best_threads
+from dlm.network.model import Transformer
+
+__all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage"]
+
+SHIPPED = Path(__file__).parents[1] / "checkpoints" / "quicksilver-small"
+
+ROUND_TOKENS = 256
+MAX_LIVE = 64
+
+
+class Engine:
+    """A loaded checkpoint and the thread that runs it.
+
+    Use `load`, then `stream` from asyncio or `submit` from threads; `close` at the end.
+
+    Args:
+        model: On its device, in its dtype.
+        language: The dialect that it speaks, or the tokenizer where that is ours.
+        max_live: Requests at a time, waiting ones included.
+        round_tokens: New tokens of one forward, over all requests.
+        prefix_bytes: Memory for keys and values of finished requests.
+        runner: Runs the model; None runs it eagerly.
+
+    Raises:
+        ValueError: Model and language do not fit.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        language: Tokenizer | Dialect,
+        max_live: int = MAX_LIVE,
+        round_tokens: int = ROUND_TOKENS,
+        prefix_bytes: int = DEFAULT_BYTES,
+        runner: Runner | None = None,
+    ) -> None:
+        dialect = Template(language) if isinstance(language, Tokenizer) else language
+        self.model = model
+        self.dialect: Dialect = dialect
+        self.max_live = max_live
+        self._runner = runner or Eager(model)
+        self._beginnings = RequestSetup(model.config, dialect, self._runner, prefix_bytes)
+        self._rounds = Rounds(self._runner, round_tokens, self._leave)
+        # Bounded by max_live; None ends the thread.
+        self._queue: queue.SimpleQueue[tuple[Job, Begin] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._unfinished = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
+        self._thread.start()
+        # A thread that torch has run in must be over before the interpreter is, or that aborts.
+        atexit.register(self.close)
+
+    @classmethod
+    def load(
+        cls,
+        checkpoint: str | Path = SHIPPED,
+        dtype: torch.dtype | None = None,
+        device: str | None = None,
+        threads: int = 0,
+        kernels: str = "auto",
+    ) -> Engine:
+        """Load a checkpoint; arguments and errors are those of `load_checkpoint`.
+
+        Args:
+            checkpoint: Directory or hub name.
+            dtype: None takes what is fast.
+            device: None takes CUDA where there is a device of it.
+            threads: That torch takes for everything in this process; 0 takes what is fast.
+            kernels: ``auto`` runs the project's kernels on CUDA where they can, ``fused`` insists
+                on them, ``eager`` does without.
+        """
+        wanted = Kernels(kernels)
+        loaded = load_checkpoint(checkpoint, dtype, device)
+        torch.set_num_threads(threads or best_threads(loaded.model.config))
+        runner = runner_for(loaded.model, wanted, MAX_LIVE)
+        return cls(loaded.model, loaded.dialect, runner=runner)
+
+    @property
+    def placement(self) -> str:
+        """Device, number format, and kernels if they run it, for people: ``cpu, int8``."""
+        weight = self.model.embed_tokens.weight
+        rounded = self.model.rounded_head is not None
+        kind = "int8" if rounded else str(weight.dtype).removeprefix("torch.")
+        return f"{weight.device}, {kind}{', fused kernels' if self._runner.masks else ''}"
+
+    @property
+    def prefixes(self) -> PrefixPool:
+        """Keys and values of finished requests."""
+        return self._beginnings.prefixes
+
+    @property
+    def unfinished(self) -> int:
+        """Requests under way, those that wait included."""
+        return self._unfinished
+
+    def room(self, request: Request) -> int:
+        """Longest answer, in tokens, that the context has room for; below 1 for none.
+
+        It may be called from any thread.
+
+        Raises:
+            ValueError: A role is unknown.
+        """
+        return self._beginnings.room(request)
+
+    def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
+        """Begin a request.
+
+        Args:
+            request: What to answer.
+            emit: Called with each event from the engine's thread; the last is Finished or Failed,
+                and after a cancellation there is none.
+
+        Returns:
+            A function that cancels the request; it may be called at any time, more than once.
+
+        Raises:
+            queue.Full: `max_live` requests are unfinished.
+            RuntimeError: The engine is closed.
+        """
+        live = LiveRequest(request, emit, self.dialect, self._beginnings.thought(request))
+        self._enter(live, lambda: self._beginnings.answering(live, self._rounds.decoders))
+        return live.cancelled.set
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+        """Events of a request; leaving the iteration cancels it.
+
+        Raises:
+            AnswerError: The answer was malformed.
+            ValueError: The request cannot be answered: too long, or contradictory.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        loop = asyncio.get_running_loop()
+        # Bounded by the answer's length: two events at most for each forward.
+        events: asyncio.Queue[Event] = asyncio.Queue()
+
+        def emit(event: Event) -> None:
+            # The loop may be closed while the last step of a cancelled request runs.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        cancel = self.submit(request, emit)
+        try:
+            while True:
+                event = await events.get()
+                if isinstance(event, Failed):
+                    raise event.error
+                yield event
+                if isinstance(event, Finished):
+                    return
+        finally:
+            cancel()
+
+    def answer(self, request: Request) -> Finished:
+        """Answer a request and wait for it; not to be called from the engine's thread.
+
+        Raises:
+            AnswerError: The answer was malformed.
+            ValueError: The request cannot be answered: too long, or contradictory.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.submit(request, events.put)
+        while True:
+            event = events.get()
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Finished):
+                return event
+
+    def score(
+        self,
+        turns: Sequence[Turn],
+        tools: Sequence[Tool],
+        texts: Sequence[str],
+        priority: int = 0,
+    ) -> list[float]:
+        """How likely each of some texts is as the whole answer; waits for the model.
+
+        Args:
+            turns: The dialogue.
+            tools: What may be called.
+            texts: Each with at least one word.
+            priority: As a request's.
+
+        Returns:
+            Log-probability of each text and the end behind it, in nats.
+
+        Raises:
+            ValueError: A text is empty, or the dialogue too long.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        for text in texts:
+            if not text.strip():
+                raise ValueError(f"texts: got {text!r}, expected at least one word in each")
+        prompt = self.dialect.prompt(turns, tools)
+        answers = [self.dialect.spell(Answer(text, ())) for text in texts]
+        return self._scored(prompt, answers, priority)
+
+    def end_of_message(
+        self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
+    ) -> float:
+        """How likely the last message ends where it does, rather than going on; waits.
+
+        Cheap as a message grows, since only the words that are new are forwarded.
+
+        Args:
+            turns: The dialogue; the last message may be unfinished.
+            tools: What may be called.
+            priority: As a request's.
+
+        Returns:
+            Probability of the end mark behind the last turn's text.
+
+        Raises:
+            ValueError: The dialogue is empty, or too long.
+            queue.Full: Too many requests are unfinished.
+            RuntimeError: The engine is closed, or was closed meanwhile.
+        """
+        if not turns:
+            raise ValueError("turns: got none, expected at least 1")
+        *prompt, end = self.dialect.ended(turns, tools)
+        return math.exp(self._scored(prompt, [[end]], priority)[0])
+
+    def _scored(
+        self, prompt: list[int], continuations: Sequence[Sequence[int]], priority: int
+    ) -> list[float]:
+        if self.model.config.commit != "causal":
+            raise ValueError("scoring: got a checkpoint whose positions see what follows them")
+        longest = max(map(len, continuations), default=0)
+        job = Scoring(continuations, priority)
+
+        def begin() -> tuple[Decoder, Steps[None]]:
+            decoder = self._beginnings.decoder(prompt, longest, self._rounds.decoders)
+            return decoder, job.steps(decoder)
+
+        self._enter(job, begin)
+        return job.result.result()
+
+    def close(self) -> None:
+        """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
+
+        Whoever calls it from that thread, as on an event, does not wait for its end.
+
+        At the end of the program it is called for engines that nobody closed.
+        """
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        atexit.unregister(self.close)
+
+    def _run(self) -> None:
+        rounds = self._rounds
+        while True:
+            while not len(rounds) or not self._queue.empty():
+                joined = self._queue.get()
+                if joined is None:
+                    rounds.fail_all(RuntimeError("the engine was closed"))
+                    return
+                rounds.join(*joined)
+            with torch.inference_mode():
+                rounds.round()
+
+    def _enter(self, job: Job, begin: Begin) -> None:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the engine is closed")
+            if self._unfinished >= self.max_live:
+                raise queue.Full(f"{self.max_live} requests are unfinished")
+            self._unfinished += 1
+            self._queue.put((job, begin))
+
+    def _leave(self, decoder: Decoder | None) -> None:
+        try:
+            if decoder is not None:
+                self._beginnings.keep(decoder)
+        finally:
+            with self._lock:
+                self._unfinished -= 1

@@ -1,0 +1,224 @@
+"""The engine's forwards on the project's kernels: prefill, draft, verify and commit in one launch.
+
+Rows and requests are padded to a few sizes, so that on a GPU a forward is one CUDA graph, captured
+when its size first comes up. Tokens are chosen on the device straight from the hidden states;
+logits are made only for those who want them. Under TRITON_INTERPRET=1 the same runs on a CPU.
+
+Shapes: N rows of all requests, B requests, P positions of a page, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dlm.decoding.forwards import Choice, Eager, Forward, Runner, Served, chosen
+from dlm.decoding.sampling import row_seeds
+from dlm.decoding.unmask import Proposal
+from dlm.fused.model import FusedModel
+from dlm.fused.packing import Packed, Size, Wishes, context_of
+from dlm.kv_cache.cache import Cache
+from dlm.kv_cache.pages import PagedCache, PageStore
+from dlm.loading.placement import Kernels, uses_kernels
+from dlm.network.model import Transformer
+from kernels import ops
+
+PAGE = 64
+GRAPH_ROWS = 512
+"""Most rows of a forward that is kept as a graph; above, launching it costs little of its time."""
+
+SHARE = 0.5
+"""Of a device's free memory, what caches may take."""
+
+HOST_BYTES = 2**28
+"""What they take on a CPU, where kernels are only tried out."""
+
+
+def runner_for(model: Transformer, kernels: Kernels, live: int) -> Runner:
+    """What runs a model.
+
+    Args:
+        model: On its device.
+        kernels: Whether by kernels.
+        live: Requests at a time, each of which may fill the context.
+
+    Raises:
+        ValueError: Kernels are asked for, and cannot run it here; the text says why.
+    """
+    config, weight = model.config, model.embed_tokens.weight
+    if not uses_kernels(config, weight.device, kernels):
+        return Eager(model)
+    numbers = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
+    room = HOST_BYTES
+    if weight.is_cuda:
+        room = int(torch.cuda.mem_get_info(weight.device)[0] * SHARE)
+    most = live * config.max_position_embeddings
+    return FusedRunner(model, min(most, room // (numbers * weight.element_size())))
+
+
+class FusedRunner:
+    """Runs a model's weights by kernels; a `dlm.decoding.forwards.Runner`.
+
+    Args:
+        model: On its device, in floating point.
+        positions: Room for keys and values, over all requests.
+        page_size: P.
+
+    Raises:
+        ValueError: The kernels cannot run such a model.
+    """
+
+    masks = True
+
+    def __init__(self, model: Transformer, positions: int, page_size: int = PAGE) -> None:
+        self._fused = FusedModel(model, -(-positions // page_size), page_size)
+        self._store = PageStore(self._fused.store)
+        self._columns = -(-model.config.max_position_embeddings // page_size)
+        self._device = self._fused.store.device
+        self._graphs: dict[Size, _Graph] = {}
+
+    def cache(self, capacity: int) -> PagedCache:
+        """See `dlm.decoding.forwards.Runner.cache`."""
+        return PagedCache(self._store, capacity)
+
+    def forward(self, wishes: Sequence[tuple[Cache, Forward]]) -> list[Served]:
+        """See `dlm.decoding.forwards.Runner.forward`."""
+        mine = cast(Wishes, wishes)
+        with self._kernels():
+            hidden = self._hidden(Packed.of(mine, self._columns))
+            return self._answers(hidden, [wish for _, wish in mine])
+
+    def _kernels(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._device.type == "cuda" else ops.interpreted()
+
+    def _hidden(self, packed: Packed) -> Tensor:
+        size = packed.size
+        if self._device.type != "cuda" or size[0] > GRAPH_ROWS:
+            return self.launch(*self.sent(packed), packed.most_rows)
+        if size not in self._graphs:
+            self._graphs[size] = _Graph(self, packed)
+        return self._graphs[size].run(packed)
+
+    def sent(self, packed: Packed) -> tuple[Tensor, Tensor]:
+        """What a launch reads, on the device."""
+        return packed.long.to(self._device), packed.short.to(self._device)
+
+    def launch(self, long: Tensor, short: Tensor, most_rows: int) -> Tensor:
+        """Hidden states (N, D) of what `Packed` lays out."""
+        ids, positions, slots = long
+        context = context_of(short, self._columns, most_rows)
+        return self._fused.hidden(ids, positions, slots, context)
+
+    def _answers(self, hidden: Tensor, wishes: Sequence[Forward]) -> list[Served]:
+        """What each wish is served with."""
+        starts = np.cumsum([0, *(len(wish.ids) for wish in wishes)])
+        wanted = [
+            np.arange(len(wish.ids))[wish.wanted] + start
+            for wish, start in zip(wishes, starts, strict=False)
+        ]
+        choosing = [index for index, wish in enumerate(wishes) if _on_device(wish.choice)]
+        others = [index for index, wish in enumerate(wishes) if not _on_device(wish.choice)]
+        out: dict[int, Served] = {}
+        if choosing:
+            choices = [cast(Choice, wishes[index].choice) for index in choosing]
+            made = self._chosen(hidden, [wanted[index] for index in choosing], choices)
+            out |= zip(choosing, made, strict=True)
+        if others:
+            rows = torch.from_numpy(np.concatenate([wanted[index] for index in others]))
+            logits = self._fused.model.logits(hidden[rows.to(self._device)]).float()
+            parts = torch.split(logits, [len(wanted[index]) for index in others])
+            for index, part in zip(others, parts, strict=True):
+                choice = wishes[index].choice
+                out[index] = part if choice is None else chosen(part, choice)
+        return [out[index] for index in range(len(wishes))]
+
+    def _chosen(
+        self, hidden: Tensor, rows: Sequence[NDArray[np.int64]], choices: Sequence[Choice]
+    ) -> list[Proposal]:
+        """A proposal for the rows of each choice."""
+        counts = [len(part) for part in rows]
+        size = self._fused.model.config.vocab_size
+        # Made here, while the device works on the hidden states.
+        banned = [_banned(*pair, size) for pair in zip(choices, counts, strict=True)]
+        drawn = [_noise(*pair) for pair in zip(choices, counts, strict=True)]
+        noise = None
+        if any(choice.sampling for choice in choices):
+            temperatures, seeds = (np.concatenate(part) for part in zip(*drawn, strict=True))
+            noise = self._sent(temperatures), self._sent(seeds)
+        tokens, *worth = ops.unmask(
+            hidden,
+            self._fused.head,
+            self._sent(np.concatenate(rows)),
+            self._sent(np.ascontiguousarray(np.concatenate(banned))),
+            noise,
+        )
+        # One transfer, and one wait. Every id is exact in float64.
+        told = torch.stack((tokens.double(), *(x.double() for x in worth))).cpu()
+        return [
+            Proposal(part[0].long(), part[1].float(), part[2].float() if choice.entropy else None)
+            for part, choice in zip(torch.split(told, counts, dim=1), choices, strict=True)
+        ]
+
+    def _sent(self, array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+
+class _Graph:
+    """A launch of one size as a CUDA graph."""
+
+    def __init__(self, runner: FusedRunner, packed: Packed) -> None:
+        self._long, self._short = runner.sent(packed)
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        # Kernels are compiled and libraries initialised outside of the graph. What a run files, the
+        # next one files again.
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                runner.launch(self._long, self._short, packed.size[0])
+        torch.cuda.current_stream().wait_stream(side)
+        self._graph = torch.cuda.CUDAGraph()
+        # Other threads may use the device for recognition meanwhile.
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+            self._hidden = runner.launch(self._long, self._short, packed.size[0])
+
+    def run(self, packed: Packed) -> Tensor:
+        """Hidden states (N, D), until the next run."""
+        self._long.copy_(packed.long)
+        self._short.copy_(packed.short)
+        self._graph.replay()
+        return self._hidden
+
+
+def _on_device(choice: Choice | None) -> bool:
+    """Whether the kernel can make a choice; it does not sort, which a nucleus needs."""
+    return choice is not None and (choice.sampling is None or choice.sampling.top_p == 1)
+
+
+def _banned(choice: Choice, count: int, size: int) -> NDArray[np.int32]:
+    """Bits of the ids that a choice may not take, (count, ceil(V / 32))."""
+    words = -(-size // 32)
+    never = np.broadcast_to(_bits(choice.never, size), (count, words))
+    return never if choice.allowed is None else never | ~choice.allowed()[:, :words]
+
+
+@lru_cache(maxsize=8)
+def _bits(ids: tuple[int, ...], size: int) -> NDArray[np.int32]:
+    flags = np.zeros(-(-size // 32) * 32, dtype=np.uint8)
+    flags[list(ids)] = 1
+    return np.packbits(flags, bitorder="little").view(np.int32)
+
+
+def _noise(choice: Choice, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Temperatures and seeds of rows; 0 for those that take the likeliest."""
+    sampling = choice.sampling
+    if sampling is None:
+        return np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.int64)
+    seeds = row_seeds(sampling.seed, range(choice.first, choice.first + count))
+    return np.full(count, sampling.temperature, dtype=np.float32), seeds.astype(np.int64)

@@ -1,0 +1,139 @@
+"""Grammar rules for an answer's text: plain words, or what its format asks for.
+
+The text begins with a space where every text does in the token stream; what follows is the
+format's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from dlm.grammar.formats import AnswerFormat, FormatError, JsonSchema, Regex
+from dlm.language.references import MOST_LEVELS, levels
+
+# JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
+_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+_JOINING = (
+    *("allOf", "not", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
+    *("dependentSchemas", "minProperties", "propertyNames"),
+)
+_VALUES = ("enum", "const", "default", "examples", "required")
+# What stands in these is named by the schema's author, and may be named as keywords are.
+_NAMED = ("properties", "$defs", "definitions")
+
+_LARK_PIECES = re.compile(
+    r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*" | /(?:\\.|[^/\\])+/""", re.VERBOSE
+)
+
+
+def format_rules(
+    wanted: AnswerFormat | None, lead: str = " "
+) -> tuple[list[str], list[dict[str, str]]]:
+    """The rule ``text`` in llguidance's Lark dialect, and the grammars that it refers to.
+
+    Args:
+        wanted: What the text must be; None for words.
+        lead: What every text begins with, if anything.
+
+    Raises:
+        FormatError: The format's grammar reaches for the marks of the dialogue, or is too deep to
+            be read.
+    """
+    if wanted is None:
+        return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []
+    begin = f'"{lead}" ' if lead else ""
+    if isinstance(wanted, JsonSchema):
+        return [f"text: {begin}%json {strict_json(closed(wanted.schema))}"], []
+    inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
+    if not isinstance(wanted, Regex):
+        _check_lark(inner)
+    return [f"text: {begin}@format"], [{"name": "format", "lark_grammar": inner}]
+
+
+def _check_lark(grammar: str) -> None:
+    # As llguidance reads it: strings end with their line, patterns need not.
+    bare = _LARK_PIECES.sub(lambda found: found["comment"] or '""', grammar)
+    if re.search(r"<[\[|]", bare):
+        raise FormatError("format: special tokens are not supported")
+    if (inside := len(re.findall(r"[:(\[{]", bare))) > MOST_LEVELS:
+        told = f"got {inside} rules and brackets, expected at most {MOST_LEVELS}"
+        raise FormatError(f"format: {told}")
+
+
+def strict_json(schema: Mapping[str, Any]) -> str:
+    """A schema as llguidance takes it: unsupported keywords refused, one layout for all values.
+
+    Raises:
+        FormatError: It is too deep to be read.
+    """
+    if (deep := levels(schema)) > MOST_LEVELS:
+        raise FormatError(f"format: got {deep} levels of schemas, expected at most {MOST_LEVELS}")
+    return json.dumps({**schema, "x-guidance": _LAYOUT})
+
+
+def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema without properties that nobody named: what fits is valid, and cannot ramble.
+
+    Schemas that are put together of others (`_JOINING`) stay as they are: closing a part would
+    forbid what another part names.
+    """
+    return schema if _joins(schema) else cast(Mapping[str, Any], _closed(schema))
+
+
+def _joins(node: Any) -> bool:
+    if isinstance(node, list):
+        return any(map(_joins, node))
+    if not isinstance(node, Mapping):
+        return False
+    beside = "properties" in node and any(word in node for word in ("$ref", "anyOf", "oneOf"))
+    joins = any(word in node for word in _JOINING)
+    parts = [_inner(key, value) for key, value in node.items() if key not in _VALUES]
+    return beside or joins or any(map(_joins, parts))
+
+
+def _inner(key: str, value: Any) -> Any:
+    """Schemas below a keyword: the value, or a list of those that it names."""
+    return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
+
+
+def _closed(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_closed(part) for part in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _closed_below(key, value) for key, value in node.items()}
+    named = node.get("properties")
+    if isinstance(named, Mapping) and _are_named(node.get("required", []), named):
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def _are_named(required: Any, named: Mapping[str, Any]) -> bool:
+    # What is no list of names is llguidance's to refuse.
+    return isinstance(required, list) and all(
+        isinstance(name, str) and name in named for name in required
+    )
+
+
+def _closed_below(key: str, value: Any) -> Any:
+    if key in _VALUES:
+        return value
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _closed(part) for name, part in value.items()}
+    return _closed(value)
+
+
+def reason(error: str) -> str:
+    """What llguidance's report says, without the grammar that it quotes."""
+    told = re.sub(r"^at \d+\(\d+\): ", "", re.split(r"\n *\d+ \| ", error.strip())[0])
+    return re.sub(r"\s*\n\s*", " ", told.removeprefix("failed to compile JSON schema: "))
+
+
+def _pattern(pattern: str) -> str:
+    slashed = re.sub(r"\\.|/", lambda found: "\\/" if found[0] == "/" else found[0], pattern)
+    return f"start: PATTERN\nPATTERN: /{slashed}/\n"

@@ -1,0 +1,1 @@
+"""Keys and values of what has been forwarded, and the memory that they use again."""

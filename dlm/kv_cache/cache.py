@@ -1,0 +1,201 @@
+"""Keys and values of committed positions, one preallocated buffer per request.
+
+A forward writes its new positions behind the committed ones; until `KVCache.commit` says so they
+are scratch, and the next forward writes over them. A block can thus be denoised any number of
+times and its keys and values are kept once, from the forward that saw its final tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dlm.kv_cache.buffers import Buffers
+
+
+class Cache(ABC):
+    """One request's keys and values, wherever a runner of forwards keeps them.
+
+    Attributes:
+        capacity: Positions that fit.
+        length: Positions committed.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.length = 0
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Memory held, used or not."""
+
+    @abstractmethod
+    def copy(self, length: int, capacity: int) -> Cache:
+        """A cache of another capacity with the first ``length`` committed positions.
+
+        Raises:
+            ValueError: So many are not committed, or do not fit.
+        """
+
+    @abstractmethod
+    def cut(self, length: int) -> Cache:
+        """This cache with no more than ``length`` committed positions; its own, or another.
+
+        Raises:
+            ValueError: So many are not committed.
+            queue.Full: There is no memory for another now.
+        """
+
+    def commit(self, positions: int) -> None:
+        """Keep that many of the positions written last.
+
+        Raises:
+            ValueError: They cannot have been written.
+        """
+        if not 0 <= positions <= self.capacity - self.length:
+            raise ValueError(
+                f"commit: got {positions} on top of {self.length}, capacity {self.capacity}"
+            )
+        self.length += positions
+
+    def _end(self, positions: int) -> int:
+        """Where so many positions behind the committed ones end."""
+        end = self.length + positions
+        if end > self.capacity:
+            raise ValueError(f"cache: got {end} positions, expected at most {self.capacity}")
+        return end
+
+    def _check_copy(self, length: int, capacity: int) -> None:
+        if not 0 <= length <= min(self.length, capacity):
+            raise ValueError(
+                f"copy: got {length} positions into {capacity}, of {self.length} committed"
+            )
+
+
+class CacheShape(Protocol):
+    """What a cache has to know of a model; its configuration has it."""
+
+    @property
+    def num_hidden_layers(self) -> int:
+        """Layers, each with keys and values of its own."""
+        ...
+
+    @property
+    def num_key_value_heads(self) -> int:
+        """H: heads of a layer's keys and values."""
+        ...
+
+    @property
+    def head_dim(self) -> int:
+        """D: size of a head."""
+        ...
+
+
+class KVCache(Cache):
+    """One buffer for one request.
+
+    Args:
+        shape: Of the model.
+        capacity: Positions that fit.
+        dtype: Of the numbers.
+        device: Where they are.
+        buffers: Main memory to take the buffer from, on a CPU, and to give it back to once the
+            cache is no longer referred to; None leaves it to torch.
+    """
+
+    def __init__(
+        self,
+        shape: CacheShape,
+        capacity: int,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+        buffers: Buffers | None = None,
+    ) -> None:
+        super().__init__(capacity)
+        self._shape = shape
+        self._buffers = buffers
+        sizes = (
+            shape.num_hidden_layers,
+            2,
+            shape.num_key_value_heads,
+            capacity,
+            shape.head_dim,
+        )
+        self._nbytes = math.prod(sizes) * dtype.itemsize
+        if buffers is None:
+            self._store = torch.empty(sizes, dtype=dtype, device=device)
+        else:
+            buffer = buffers.take(self._nbytes)
+            self._nbytes = len(buffer)
+            flat = torch.frombuffer(buffer, dtype=dtype, count=math.prod(sizes))
+            self._store = flat.view(sizes)
+            weakref.finalize(self, buffers.give, buffer)
+        # Up to here there are numbers, whatever they mean, or committed positions.
+        self._filled = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the buffers, used or not."""
+        return self._nbytes
+
+    def cut(self, length: int) -> KVCache:
+        """See `Cache.cut`."""
+        self._check_copy(length, self.capacity)
+        self.length = length
+        return self
+
+    def write(
+        self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
+    ) -> tuple[Tensor, Tensor]:
+        """Put new keys and values behind the committed ones and return all of them.
+
+        Args:
+            layer: Index of the layer.
+            keys: (1, K, T, N).
+            values: (1, K, T, N).
+            wanted: Positions to return, at least; behind those written come whatever numbers.
+
+        Returns:
+            Keys and values, each (1, K, S, N), S being length + T or ``wanted``; views of the
+            buffer where it has so many.
+
+        Raises:
+            ValueError: They do not fit.
+        """
+        end = self._end(keys.shape[2])
+        self._fill(wanted)
+        store = self._store[layer]
+        store[0, :, self.length : end] = keys[0]
+        store[1, :, self.length : end] = values[0]
+        seen = max(end, wanted)
+        missing = (0, 0, 0, max(0, seen - self.capacity))
+        both = store[:, :, :seen] if not missing[-1] else functional.pad(store, missing)
+        return both[0:1], both[1:2]
+
+    def _fill(self, end: int) -> None:
+        """Put zeros where nothing was written yet: what is masked is multiplied by 0 all the same.
+
+        A forward's first layer does it for all of them.
+        """
+        if end > self._filled:
+            self._store[:, :, :, max(self._filled, self.length) : end] = 0
+            self._filled = end
+
+    def copy(self, length: int, capacity: int) -> KVCache:
+        """A cache of another capacity with the first ``length`` committed positions.
+
+        Raises:
+            ValueError: So many are not committed, or do not fit.
+        """
+        self._check_copy(length, capacity)
+        other = KVCache(self._shape, capacity, self._store.dtype, self._store.device, self._buffers)
+        other._store[:, :, :, :length] = self._store[:, :, :, :length]
+        other.length = length
+        return other

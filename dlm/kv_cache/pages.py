@@ -1,0 +1,136 @@
+"""Keys and values of all requests in one store of pages, so that one kernel launch serves many.
+
+Pages are shared: a copy of a cache keeps the whole pages of the original and copies the one that it
+goes on in. Nobody writes to committed positions, so nobody notices. A page is free again once no
+cache holds it. It knows nothing of what the numbers mean, and belongs to the engine's thread.
+
+Shapes: P positions of a page.
+"""
+
+from __future__ import annotations
+
+import queue
+import weakref
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dlm.kv_cache.cache import Cache
+
+
+class PageStore:
+    """Which pages of a store are held, and by how many caches.
+
+    Args:
+        tensor: (layers, 2, pages, P, key/value heads, numbers of a head).
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self._free = list(range(tensor.shape[2]))
+        self._holders = [0] * tensor.shape[2]
+
+    @property
+    def page_size(self) -> int:
+        """P."""
+        return self.tensor.shape[3]
+
+    @property
+    def page_bytes(self) -> int:
+        """Memory of one page, over all layers."""
+        return self.tensor.nbytes // self.tensor.shape[2]
+
+    @property
+    def free(self) -> int:
+        """Pages that nobody holds."""
+        return len(self._free)
+
+    def take(self, count: int) -> list[int]:
+        """Hold so many pages that nobody else does.
+
+        Raises:
+            queue.Full: There are fewer.
+        """
+        if count > len(self._free):
+            size = self.page_size
+            raise queue.Full(f"cache: got {count * size} positions, {self.free * size} are free")
+        taken = [self._free.pop() for _ in range(count)]
+        self.hold(taken)
+        return taken
+
+    def hold(self, pages: Iterable[int]) -> None:
+        """Hold pages that are held already."""
+        for page in pages:
+            self._holders[page] += 1
+
+    def release(self, pages: Iterable[int]) -> None:
+        """Hold them no longer."""
+        for page in pages:
+            self._holders[page] -= 1
+            if not self._holders[page]:
+                self._free.append(page)
+
+
+class PagedCache(Cache):
+    """One request's keys and values, in pages of a store.
+
+    Its pages are given back when it is no longer referred to, as a tensor's memory is.
+
+    Args:
+        store: Where the pages are.
+        capacity: Positions that fit.
+        shared: Pages of another cache that it begins with.
+
+    Attributes:
+        pages: (ceil(capacity / P),) int32: which page holds positions P·i to P·(i + 1).
+
+    Raises:
+        queue.Full: The store has too few free pages.
+    """
+
+    def __init__(self, store: PageStore, capacity: int, shared: Iterable[int] = ()) -> None:
+        begun = [int(page) for page in shared]
+        own = store.take(-(-capacity // store.page_size) - len(begun))
+        store.hold(begun)
+        super().__init__(capacity)
+        self.pages: NDArray[np.int32] = np.array([*begun, *own], dtype=np.int32)
+        self._store = store
+        weakref.finalize(self, store.release, [*begun, *own])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of its pages, those that it shares included."""
+        return len(self.pages) * self._store.page_bytes
+
+    def reserve(self, positions: int) -> NDArray[np.int64]:
+        """Places in the store of so many positions behind the committed ones, (positions,).
+
+        Raises:
+            ValueError: They do not fit.
+        """
+        end = self._end(positions)
+        at = np.arange(self.length, end)
+        size = self._store.page_size
+        return self.pages[at // size].astype(np.int64) * size + at % size
+
+    def copy(self, length: int, capacity: int) -> PagedCache:
+        """A cache of another capacity with the first ``length`` committed positions.
+
+        Raises:
+            ValueError: So many are not committed, or do not fit.
+            queue.Full: The store has too few free pages.
+        """
+        self._check_copy(length, capacity)
+        whole, rest = divmod(length, self._store.page_size)
+        other = PagedCache(self._store, capacity, self.pages[:whole])
+        if rest:
+            tensor = self._store.tensor
+            tensor[:, :, other.pages[whole], :rest] = tensor[:, :, self.pages[whole], :rest]
+        other.length = length
+        return other
+
+    def cut(self, length: int) -> PagedCache:
+        """Another, because others may hold the pages that would be written anew."""
+        return self.copy(length, self.capacity)

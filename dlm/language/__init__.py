@@ -1,0 +1,1 @@
+"""Dialogues to token ids, and answers back."""

@@ -1,0 +1,57 @@
+"""Text of an answer while it grows: what is sure to stay, what is shown, where it has to end."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from dlm.language.chat_format import Dialect
+
+MASKED = "░"
+
+LOOP_TOKENS = 32
+LOOP_TIMES = 4
+
+
+def settled(text: str) -> str:
+    """What of a growing text is sure to stay: not the outer space, not half a character."""
+    return text.removesuffix("\ufffd").strip()
+
+
+def shown(dialect: Dialect, tokens: list[int]) -> str:
+    """The text of tokens, a ``░`` for each that is undecided."""
+    runs = itertools.groupby(dialect.words(tokens), lambda token: token == dialect.mask)
+    return "".join(
+        MASKED * len(list(run)) if masked else dialect.decode(list(run)) for masked, run in runs
+    ).strip()
+
+
+def stopped(text: str, stops: Sequence[str]) -> int | None:
+    """Where the first of the stop strings begins; None where there is none."""
+    found = [at for stop in stops if (at := text.find(stop)) >= 0]
+    return min(found, default=None)
+
+
+def held(text: str, stops: Sequence[str]) -> int:
+    """How many characters at the end may turn out to be the beginning of a stop string."""
+    longest = max((len(stop) for stop in stops), default=0)
+    for size in range(min(longest - 1, len(text)), 0, -1):
+        if any(stop.startswith(text[-size:]) for stop in stops):
+            return size
+    return 0
+
+
+def looping(tokens: Sequence[int]) -> bool:
+    """Whether free text has come to say one thing over and over.
+
+    It has when it ends with the same n tokens, n ≤ `LOOP_TOKENS`, `LOOP_TIMES` times in a row or
+    more, over at least `LOOP_TOKENS` tokens.
+    """
+    for size in range(1, LOOP_TOKENS + 1):
+        span = size * max(LOOP_TIMES, -(-LOOP_TOKENS // size))
+        if span > len(tokens):
+            continue
+        end = list(tokens[-span:])
+        if end == end[:size] * (span // size):
+            return True
+    return False

@@ -1,0 +1,161 @@
+"""What a tool's JSON schema says of a parameter's value, and how that value stands as text.
+
+It knows nothing of tokens, nor of the dialogue around a value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+from dlm.language.references import DEFINITIONS, pointed, reached
+
+AS_SAID = "x-as-said"
+
+# With any of these, quotes have to mark where a string begins and ends. Any other keyword beside it
+# is a remark, and leaves it free.
+_RESTRICTING = {
+    *("minLength", "maxLength", "pattern", "format", "$ref", "$dynamicRef", "$recursiveRef"),
+    *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
+}
+# Without a type these tell that a value may be something else than a string.
+_OF_OTHERS = {
+    *("properties", "required", "additionalProperties", "patternProperties", "propertyNames"),
+    *("minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies"),
+    *("unevaluatedProperties", "items", "prefixItems", "additionalItems", "unevaluatedItems"),
+    *("contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+
+
+def written(value: Any) -> str:
+    """A value as it stands in the token stream."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A parameter's schema, references followed and null left out.
+
+    A parameter that may be null is not given instead, so that "text or null" is text.
+
+    Args:
+        schema: JSON schema of the parameter.
+        definitions: ``$defs`` of the tool's schema; those that it still refers to go with it.
+    """
+    said = False
+    followed: set[object] = set()
+    # No recursion: a chain of references may be as long as a body.
+    while (inner := _stands_for(schema, definitions, followed)) is not None:
+        said = said or bool(schema.get(AS_SAID))
+        schema = inner
+    kinds = schema.get("type")
+    if _nullable_type(kinds):
+        schema = {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
+    if said:
+        schema = {**schema, AS_SAID: True}
+    kept = reached(schema, definitions)
+    return {**schema, "$defs": kept} if kept else schema
+
+
+def admits_null(schema: Mapping[str, Any]) -> bool:
+    """Whether a parameter may be null, which `plain` leaves out."""
+    kinds = schema.get("type")
+    return (isinstance(kinds, list) and "null" in kinds) or any(
+        map(_is_null, schema.get("anyOf", ()))
+    )
+
+
+def _stands_for(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], followed: set[object]
+) -> Mapping[str, Any] | None:
+    """The one schema that another comes down to; None where it says something itself.
+
+    Each reference is followed once, and put into ``followed``.
+    """
+    reference = schema.get("$ref")
+    inner = _defined(reference, definitions)
+    if inner is not None and reference not in followed:
+        followed.add(reference)
+    elif _nullable_type(schema.get("type")):
+        return None
+    else:
+        choices = [one for one in schema.get("anyOf", ()) if not _is_null(one)]
+        inner = choices[0] if len(choices) == 1 else None
+    return inner if isinstance(inner, Mapping) else None
+
+
+def _defined(reference: Any, definitions: Mapping[str, Any]) -> Any:
+    """The definition, or the part of one, that a reference leads to; None where there is none."""
+    if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
+        return None
+    try:
+        return pointed(reference, {"$defs": definitions})
+    except LookupError:
+        return None
+
+
+def _nullable_type(kinds: Any) -> TypeGuard[list[Any]]:
+    return isinstance(kinds, list) and len(kinds) == 2 and "null" in kinds
+
+
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type") == "null"
+
+
+def is_words(schema: Mapping[str, Any]) -> bool:
+    """Whether a value stands as it is said, not as JSON."""
+    if "type" not in schema:
+        return _RESTRICTING.isdisjoint(schema) and _OF_OTHERS.isdisjoint(schema)
+    return schema["type"] == "string" and _RESTRICTING.isdisjoint(schema)
+
+
+def options(schema: Mapping[str, Any]) -> Sequence[Any]:
+    """The values that a schema lists; none where it lists none."""
+    if "const" in schema:
+        return (schema["const"],)
+    listed: Sequence[Any] = schema.get("enum", ())
+    return listed
+
+
+def read_value(text: str, schema: Mapping[str, Any]) -> Any:
+    """Parse a value's text by its schema.
+
+    Raises:
+        ValueError: It is not JSON where it must be, of another type, or not one of the options.
+    """
+    if options(schema):
+        for option in options(schema):
+            if written(option).strip() == text:
+                return option
+        raise ValueError(f"got {text!r}, expected one of {list(options(schema))}")
+    if is_words(schema):
+        return text
+    kind = schema.get("type")
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except ValueError as error:
+        raise ValueError(f"got {text!r}, expected {kind or 'JSON'}") from error
+    if isinstance(kind, str) and not _is_of(value, kind):
+        raise ValueError(f"got {text!r}, expected {kind}")
+    return value
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str,
+        "integer": int,
+        "number": (int, float),
+        "boolean": bool,
+        "array": list,
+        "object": dict,
+        "null": type(None),
+    }
+    # In Python a bool is an int, too.
+    if isinstance(value, bool) and kind != "boolean":
+        return False
+    return isinstance(value, kinds.get(kind, object))
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"got {name}, which is not JSON")

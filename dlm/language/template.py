@@ -1,0 +1,300 @@
+"""How a dialogue with tools becomes token ids, and how a generated answer is read back.
+
+    <|system|> instructions <|end|>
+    <|tool|> name <|type|> description <|key|> param [<|optional|>] [<|option|> a <|option|> b] …
+    <|end|> <|user|> text <|end|> <|agent|> text <|call|> name <|key|> param <|value|> value …
+    <|end|> <|result|> text <|end|>
+
+An answer may be thought about before it is given: <|agent|> <|think|> text <|answer|> text …
+
+Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
+reply. Names of tools and parameters stand as words (`dlm.language.identifiers`). String values
+stand as they are; others as JSON. The reading side is strict: an answer that is not of this form,
+or does not fit the schema, is an error that says why.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlm.language.chat_format import MarkedCalls, ThoughtMarks, unspellable
+from dlm.language.identifiers import worded
+from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
+from dlm.language.schema import options, read_value, written
+from dlm.language.tokenizer import Mark, Tokenizer
+
+SYSTEM_JOINT = " "
+"""Between several leading system messages, which are one to the model."""
+KEPT_TEXTS = 128
+LONGEST_KEPT = 16_384
+"""Characters of a text whose ids are remembered."""
+KEPT_DECLARATIONS = 512
+LONGEST_DECLARATION = 4096
+"""Characters of a tool's declaration whose ids are remembered, whether or not it fits a context."""
+
+
+@dataclass(slots=True)
+class Encoded:
+    """A dialogue as ids.
+
+    Attributes:
+        ids: (T,) token ids.
+        answers: For each assistant message, the range [start, end) of its tokens: from the one
+            after its <|agent|> mark, or its <|think|> mark where it has one, to its <|end|>, both
+            included.
+        replayed: In training, whether it rehearses what a checkpoint already knew.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    answers: list[tuple[int, int]] = field(default_factory=list)
+    replayed: bool = False
+
+
+_SPOKEN = (int(Mark.END), int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))
+
+
+class Template:
+    """Encodes dialogues for one tokenizer, and decodes answers; a `Dialect`."""
+
+    mask = int(Mark.MASK)
+    end = int(Mark.END)
+    ends = frozenset({end})
+    never = tuple(int(mark) for mark in Mark if mark not in _SPOKEN)
+    calls = MarkedCalls(int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.size = tokenizer.vocab_size
+        stops = frozenset(tokenizer.encode(f" a{stop}")[-1] for stop in ".?!")
+        self.thought = ThoughtMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
+        self._declared = functools.lru_cache(KEPT_DECLARATIONS)(self._encode_declared)
+        # Each turn of a dialogue asks for all of it again.
+        self._texts = functools.lru_cache(KEPT_TEXTS)(tokenizer.encode)
+
+    def text(self, text: str) -> list[int]:
+        """Ids of a text with its leading space; none for an empty one."""
+        stripped = text.strip()
+        if not stripped:
+            return []
+        spell = self._texts if len(stripped) <= LONGEST_KEPT else self.tokenizer.encode
+        return list(spell(f" {stripped}"))
+
+    def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of a dialogue, up to and including the mark that opens the next answer."""
+        return [*self.dialogue(turns, tools).ids, Mark.AGENT]
+
+    def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of a dialogue, up to and including the end of the last message."""
+        return self.dialogue(turns, tools).ids
+
+    def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
+        """Ids of an answer as the model would write it to these tools, end included."""
+        return [*self.text(answer.content), *self._calls(answer.calls, tools), int(Mark.END)]
+
+    def words(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens of an answer's text: those before its first mark, the mask apart."""
+        for index, token in enumerate(tokens):
+            if token < len(Mark) and token != Mark.MASK:
+                return list(tokens[:index])
+        return list(tokens)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Text of tokens, marks left out."""
+        return self.tokenizer.decode(tokens)
+
+    def unspellable(self) -> Mapping[str, Any]:
+        """The tokenizer as tokenizer.json has it, its marks spelled as no text is."""
+        return unspellable(json.loads(self.tokenizer.bpe.to_str()))
+
+    def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
+        """Ids of a whole dialogue. Tools come after a leading system message, else first.
+
+        Several leading system messages are one.
+
+        Raises:
+            ValueError: A role is unknown.
+        """
+        out = Encoded()
+        leading = list(itertools.takewhile(lambda turn: turn.role == "system", turns))
+        if leading:
+            told = SYSTEM_JOINT.join(turn.content for turn in leading)
+            self._turn(out, Turn("system", told), tools)
+        names = worded(tool.name for tool in tools)
+        for tool in tools:
+            out.ids += self.tool(tool, names[tool.name])
+        for turn in turns[len(leading) :]:
+            self._turn(out, turn, tools)
+        return out
+
+    def _turn(self, out: Encoded, turn: Turn, tools: Sequence[Tool]) -> None:
+        marks = {
+            "system": Mark.SYSTEM,
+            "user": Mark.USER,
+            "assistant": Mark.AGENT,
+            "tool": Mark.RESULT,
+        }
+        if turn.role not in marks:
+            raise ValueError(f"role: got {turn.role!r}, expected one of {sorted(marks)}")
+        out.ids.append(marks[turn.role])
+        if turn.reasoning:
+            # Whether to think is the caller's to say, so that its mark is no part of the answer.
+            out.ids.append(Mark.THINK)
+        start = len(out.ids)
+        if turn.reasoning:
+            out.ids += [*self.text(turn.reasoning), Mark.ANSWER]
+        out.ids += self.text(turn.content)
+        out.ids += self._calls(turn.calls, tools)
+        out.ids.append(Mark.END)
+        if turn.role == "assistant":
+            out.answers.append((start, len(out.ids)))
+
+    def tool(self, tool: Tool, name: str) -> Sequence[int]:
+        """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
+        declared = json.dumps([name, tool.description, tool.parameters])
+        if len(declared) > LONGEST_DECLARATION:
+            return self._encode_tool(tool, name)
+        return self._declared(declared)
+
+    def _encode_declared(self, declared: str) -> array[int]:
+        name, description, parameters = json.loads(declared)
+        # An eighth of what a list of them takes.
+        return array("i", self._encode_tool(Tool("", description, parameters), name))
+
+    def _encode_tool(self, tool: Tool, name: str) -> list[int]:
+        ids = [Mark.TOOL, *self.text(name), Mark.TYPE, *self.text(tool.description)]
+        keys = worded(tool.properties)
+        for key, schema in tool.properties.items():
+            ids += [Mark.KEY, *self.text(keys[key])]
+            if key not in tool.required:
+                ids.append(Mark.OPTIONAL)
+            for option in options(schema):
+                ids += [Mark.OPTION, *self.text(written(option))]
+        return [*ids, Mark.END]
+
+    def _calls(self, calls: Sequence[Call], tools: Sequence[Tool]) -> list[int]:
+        if not calls:
+            return []
+        names = worded(tool.name for tool in tools)
+        offered = {tool.name: tool for tool in tools}
+        ids: list[int] = []
+        for call in calls:
+            tool = offered.get(call.name)
+            keys = worded(tool.properties if tool else call.arguments)
+            # As an answer has it, which does not give what is null.
+            left_out = tool.nullable if tool else frozenset()
+            ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
+            for key, value in call.arguments.items():
+                if value is None and key in left_out:
+                    continue
+                ids += [Mark.KEY, *self.text(keys.get(key, key))]
+                ids += [Mark.VALUE, *self.text(written(value))]
+        return ids
+
+    def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:
+        """Read a generated answer back.
+
+        Args:
+            ids: From the token after <|agent|> or <|think|>; what follows the first <|end|> is left
+                out.
+            tools: Those that are offered.
+
+        Raises:
+            AnswerError: A mark stands where it must not, a tool or parameter is unknown, a required
+                one is missing, or a value does not fit its schema.
+        """
+        ids = list(ids)
+        if Mark.END in ids:
+            ids = ids[: ids.index(Mark.END)]
+        thought: list[int] = []
+        if Mark.ANSWER in ids:
+            cut = ids.index(Mark.ANSWER)
+            thought, ids = ids[:cut], ids[cut + 1 :]
+        reasoning = self._plain(thought)
+        content, *calls = split(ids, Mark.CALL)
+        self._plain(content)
+        names = worded(tool.name for tool in tools)
+        by_name = {names[tool.name]: tool for tool in tools}
+        return Answer(
+            self.tokenizer.decode(content).strip(),
+            tuple(self._read_call(call, by_name) for call in calls),
+            reasoning,
+        )
+
+    def _read_call(self, ids: list[int], tools: Mapping[str, Tool]) -> Call:
+        name_ids, *pairs = split(ids, Mark.KEY)
+        name = self._plain(name_ids)
+        if name not in tools:
+            raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
+        tool = tools[name]
+        properties = tool.properties
+        keys = {text: key for key, text in worded(properties).items()}
+        arguments: dict[str, Any] = {}
+        for pair in pairs:
+            key_ids, *values = split(pair, Mark.VALUE)
+            said = self._plain(key_ids)
+            if len(values) != 1:
+                raise AnswerError(f"{name}.{said}: got {len(values)} values, expected 1")
+            key = keys.get(said)
+            if key is None or key in arguments:
+                raise AnswerError(f"{name}: got unknown or repeated parameter {said!r}")
+            try:
+                arguments[key] = read_value(self._plain(values[0]), properties[key])
+            except ValueError as error:
+                raise AnswerError(f"{name}.{key}: {error}") from error
+        missing = sorted(tool.required - arguments.keys())
+        if missing:
+            raise AnswerError(f"{name}: missing {missing}")
+        nulls = {key: None for key in tool.nulled if key not in arguments}
+        return Call(tool.name, {**arguments, **nulls})
+
+    def _plain(self, ids: Sequence[int]) -> str:
+        stray = [Mark(i).name for i in ids if i < len(Mark)]
+        if stray:
+            raise AnswerError(f"got marks {stray} inside a text")
+        return self.tokenizer.decode(ids).strip()
+
+
+def split(ids: Sequence[int], mark: int) -> list[list[int]]:
+    """Cut ids at each occurrence of a mark, which is left out."""
+    out: list[list[int]] = [[]]
+    for token in ids:
+        if token == mark:
+            out.append([])
+        else:
+            out[-1].append(token)
+    return out
+
+
+def tools_of(specs: Iterable[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    """Tools of the training data: each with its name, its description and its parameters."""
+    return tuple(Tool(spec["name"], spec["description"], spec["parameters"]) for spec in specs)
+
+
+def turn_of(message: Mapping[str, Any]) -> Turn:
+    """A message of the training data or of OpenAI's chat format, content parts included.
+
+    Raises:
+        ValueError: Arguments are not a JSON object, nor the text of one.
+    """
+    calls = []
+    for raw in message.get("tool_calls") or ():
+        call = raw.get("function", raw)
+        arguments = given = call.get("arguments") or {}
+        if isinstance(given, str):
+            try:
+                arguments = json.loads(given)
+            except ValueError:
+                arguments = None
+        if not isinstance(arguments, Mapping):
+            raise ValueError(f"arguments of {call['name']}: got {given!r}, expected a JSON object")
+        calls.append(Call(call["name"], arguments))
+    content = message.get("content") or ""
+    if not isinstance(content, str):
+        content = " ".join(part["text"] for part in content if part.get("type") == "text")
+    return Turn(message["role"], content, tuple(calls))

@@ -1,0 +1,153 @@
+"""Where and how a model runs fastest, where nobody says: device, number format, kernels or not."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from enum import StrEnum
+
+import torch
+from torch.nn import functional
+
+from dlm.network.config import ModelConfig
+from dlm.network.int8 import Int8Linear
+
+SMALL = 100_000_000
+"""Matrix entries up to which a model never takes bfloat16 on a CPU.
+
+Its step is made of many small operations, which half as many bytes do not speed up; and in float32
+or int8 a request's tokens do not depend on its company.
+"""
+
+SHORT = 10_000_000
+"""Matrix entries up to which a step of 16 positions takes two or three milliseconds."""
+
+_ROWS, _INNER, _OUTER, _TRIES = 16, 1024, 2048, 6
+
+
+def best_device() -> torch.device:
+    """CUDA where there is a device of it."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def usable_device(name: torch.device | str) -> torch.device:
+    """A device by its name.
+
+    Raises:
+        ValueError: There is no such device here.
+    """
+    try:
+        device = torch.device(name)
+        # Bringing the number back needs a device that computes.
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        told = f"device: got {str(name)!r}, which cannot be used here: {reason}"
+        raise ValueError(told) from error
+    return device
+
+
+def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
+    """What is fast: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
+
+    A mixture's experts are not rounded, so int8 is for dense models.
+    """
+    if device.type == "cuda":
+        return torch.bfloat16
+    if device.type == "cpu" and config.experts is None and int8_is_fast():
+        return torch.int8
+    large = device.type == "cpu" and matrix_entries(config) > SMALL
+    return torch.bfloat16 if large and bfloat16_is_fast() else torch.float32
+
+
+class Kernels(StrEnum):
+    """What runs a model: torch as it is, or the project's kernels."""
+
+    AUTO = "auto"
+    EAGER = "eager"
+    FUSED = "fused"
+
+
+def uses_kernels(config: ModelConfig, device: torch.device, wanted: Kernels) -> bool:
+    """Whether the project's kernels run a model: on CUDA, if they can, unless somebody says no.
+
+    Raises:
+        ValueError: They are asked for, and cannot; the text says why.
+    """
+    if wanted is Kernels.EAGER or (wanted is Kernels.AUTO and device.type != "cuda"):
+        return False
+    why_not = _obstacle(config, device)
+    if why_not and wanted is Kernels.FUSED:
+        raise ValueError(f"kernels: got fused, {why_not}")
+    return why_not is None
+
+
+def _obstacle(config: ModelConfig, device: torch.device) -> str | None:
+    if importlib.util.find_spec("triton") is None:
+        return "and Triton is not installed: pip install triton (it ships for Linux alone)"
+    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+        return f"and the device is {device}, not cuda (TRITON_INTERPRET=1 tries them out on a CPU)"
+    size = config.head_dim
+    if size < 16 or size & (size - 1):
+        return f"and the model's heads are of {size} numbers, not of 16, 32, 64 or so"
+    if config.rotary_size != size or config.experts is not None:
+        return "and the model has experts, or heads that are turned in part"
+    return None
+
+
+def best_threads(config: ModelConfig) -> int:
+    """Threads of a CPU for a step: one where a step is so short that a second one only waits.
+
+    On two busy cores a second thread makes a small model's step slower, and it takes the core that
+    recognition and synthesis run on.
+    """
+    return 1 if matrix_entries(config) <= SHORT else min(4, os.cpu_count() or 1)
+
+
+def matrix_entries(config: ModelConfig) -> int:
+    """About how many weights a forward reads: all matrices but the embedding's rows."""
+    attention = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
+    width = config.intermediate_size
+    if config.experts is not None:
+        width = (config.experts.per_token + config.experts.shared) * config.experts.width
+    layer = config.hidden_size * (attention + 3 * width)
+    return config.num_hidden_layers * layer + config.vocab_size * config.hidden_size
+
+
+@functools.cache
+def bfloat16_is_fast() -> bool:
+    """Whether this CPU multiplies bfloat16 faster than float32; measured once, in milliseconds."""
+    return _seconds(_product(torch.bfloat16)) < _seconds(_product(torch.float32)) / 1.2
+
+
+@functools.cache
+def int8_is_fast() -> bool:
+    """Whether this CPU multiplies matrices rounded to 8 bits faster; measured once as well."""
+    rounded = Int8Linear(torch.ones(_OUTER, _INNER))
+    rows = torch.ones(_ROWS, _INNER)
+    return _seconds(lambda: rounded(rows)) < _seconds(_product(torch.float32)) / 1.2
+
+
+def _product(dtype: torch.dtype) -> Callable[[], object]:
+    rows = torch.ones(_ROWS, _INNER, dtype=dtype)
+    weight = torch.ones(_OUTER, _INNER, dtype=dtype)
+    return lambda: functional.linear(rows, weight)
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """The shortest of some runs, on one thread: several wait for each other on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    best = float("inf")
+    try:
+        with torch.inference_mode():
+            for _ in range(_TRIES):
+                start = time.perf_counter()
+                run()
+                best = min(best, time.perf_counter() - start)
+    finally:
+        torch.set_num_threads(threads)
+    return best

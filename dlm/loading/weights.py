@@ -1,0 +1,151 @@
+"""Checkpoints on disk: safetensors under a family's names, strict in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from dlm.loading.families.family import QWEN, Part
+from dlm.loading.families.registry import recognise
+from dlm.loading.hub import placed, weight_files
+from dlm.network.model import Transformer
+
+SCALE = "_scale"
+"""Ends the names of the row scales of matrices that are stored in 8 bits (dlm.train.export)."""
+
+_READABLE = ("F64", "F32", "F16", "BF16")
+
+
+def load_model(
+    directory: Path,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+) -> Transformer:
+    """Build the model of a checkpoint directory and fill it.
+
+    Args:
+        directory: Holds config.json and model.safetensors, or shards and their index.
+        dtype: Of the parameters.
+        device: Where they go.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The checkpoint is of no known family or malformed; or a weight is missing,
+            unexpected, or of a wrong shape or type. The text names it.
+    """
+    family, config = recognise(directory)
+    with torch.device("meta"):
+        model = Transformer(config)
+    with _opened(directory) as shards:
+        parameters = {}
+        for name, parameter in model.state_dict().items():
+            parts = family.names.parts(config, name, parameter.shape)
+            tensors = [shards.take(part).to(device, dtype) for part in parts]
+            whole = torch.cat(tensors) if len(tensors) > 1 else tensors[0]
+            parameters[name] = whole.view(parameter.shape)
+        if config.tie_word_embeddings:
+            # A tied head may be written out as well; then it is the embedding again.
+            outer = family.names.outer
+            shards.drop_copy(outer["lm_head.weight"], parameters["embed_tokens.weight"])
+        shards.finish()
+    model.load_state_dict(parameters, assign=True)
+    return model.eval().requires_grad_(False)
+
+
+def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """Write config.json and model.safetensors of the shipped family; `load_model` reads them back.
+
+    Args:
+        model: What to write.
+        directory: Made when missing; weights that lie in it are replaced.
+        dtype: Of the parameters on disk.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    model.config.save(directory)
+    tensors = {}
+    for name, parameter in model.state_dict().items():
+        parts = QWEN.parts(model.config, name, parameter.shape)
+        pieces = parameter.detach().to("cpu", dtype).split([part.shape[0] for part in parts])
+        for part, piece in zip(parts, pieces, strict=True):
+            # Cloned, as safetensors writes no two tensors that share memory.
+            tensors[part.name] = piece.clone()
+    file = directory / "model.safetensors"
+    try:
+        save_file(tensors, str(file), metadata={"format": "pt"})
+    except SafetensorError as error:
+        raise OSError(f"{file}: {error}") from error
+    # An index would be read before the file, and the weights that it names are older.
+    for old in directory.glob("model*.safetensors*"):
+        if old != file:
+            old.unlink()
+
+
+class _Shards:
+    """Open weight files; each weight is read when it is taken, and may be taken once."""
+
+    def __init__(self, directory: Path, where: dict[str, Any]) -> None:
+        self._directory = directory
+        self._where = where
+
+    def take(self, part: Part) -> Tensor:
+        name = part.name
+        if name not in self._where:
+            raise ValueError(f"{self._directory}: missing weight {name}")
+        stored = self._where.pop(name).get_slice(name)
+        shape = tuple(stored.get_shape())
+        if shape != part.shape:
+            raise ValueError(f"{self._directory}: {name}: got shape {shape}, expected {part.shape}")
+        if stored.get_dtype() == "I8" and name + SCALE in self._where:
+            scale = self._where.pop(name + SCALE).get_tensor(name + SCALE)
+            return stored[:].float() * scale  # type: ignore[no-any-return]
+        if stored.get_dtype() not in _READABLE:
+            raise ValueError(
+                f"{self._directory}: {name}: got type {stored.get_dtype()}, expected one of "
+                f"{_READABLE}"
+            )
+        return stored[:]  # type: ignore[no-any-return]
+
+    def drop_copy(self, name: str, original: Tensor) -> None:
+        """Take a weight that must be a copy of another, if it is there."""
+        if name not in self._where:
+            return
+        copy = self.take(Part(name, tuple(original.shape)))
+        if not torch.equal(copy.to(original.device, original.dtype), original):
+            raise ValueError(
+                f"{self._directory}: {name}: differs from the embedding, to which config.json "
+                "ties it"
+            )
+
+    def finish(self) -> None:
+        if self._where:
+            raise ValueError(f"{self._directory}: unexpected weights {sorted(self._where)}")
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[_Shards]:
+    place = placed(directory)
+    with ExitStack() as stack:
+        where: dict[str, Any] = {}
+        for file in weight_files(directory):
+            path = directory / file
+            if not path.is_file():
+                raise FileNotFoundError(f"{path}: no such weights file")
+            try:
+                shard = stack.enter_context(safe_open(str(path), framework="pt"))
+            except SafetensorError as error:
+                raise ValueError(f"{path}: {error}") from error
+            for name in shard.keys():  # noqa: SIM118
+                if name in where or (place is not None and place.get(name) != file):
+                    raise ValueError(f"{path}: got weight {name}, which the index puts elsewhere")
+                where[name] = shard
+        yield _Shards(directory, where)

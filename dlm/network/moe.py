@@ -1,0 +1,123 @@
+"""A mixture of experts in the place of an MLP, as LLaDA2 has it.
+
+A router scores every expert by a sigmoid. A learned bias joins the scores for the choice only:
+first the groups of experts whose two best are best, then the best experts within these. What the
+chosen ones say is weighed by their unbiased scores, and shared experts are added.
+
+Shapes: N rows, E experts, D width, I width of an expert, P experts per row.
+
+Source: group-limited routing without auxiliary loss as in DeepSeek-V3 (arXiv 2412.19437).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dlm.network.padding import padded
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """The shape of a mixture.
+
+    Attributes:
+        count: E.
+        per_token: P.
+        width: I.
+        shared: Shared experts, as one of that many times the width; 0 for none.
+        groups: Equal groups that the experts form.
+        groups_per_token: Of these, those that a row may choose from.
+        scale: What the weights of the chosen ones, which sum to 1, are multiplied by.
+        dense_layers: Layers from the first that have an ordinary MLP.
+    """
+
+    count: int
+    per_token: int
+    width: int
+    shared: int = 0
+    groups: int = 1
+    groups_per_token: int = 1
+    scale: float = 1.0
+    dense_layers: int = 0
+
+    def __post_init__(self) -> None:
+        """Reject mixtures from which no row could choose.
+
+        Raises:
+            ValueError: The numbers do not fit each other.
+        """
+        if self.groups < 1 or self.count % self.groups:
+            raise ValueError(f"experts: got {self.count}, expected a multiple of {self.groups}")
+        if not 1 <= self.groups_per_token <= self.groups:
+            raise ValueError(
+                f"groups per token: got {self.groups_per_token}, expected 1 to {self.groups}"
+            )
+        most = self.groups_per_token * (self.count // self.groups)
+        if not 1 <= self.per_token <= most:
+            raise ValueError(f"experts per token: got {self.per_token}, expected 1 to {most}")
+
+
+class Router(nn.Module):
+    """Which experts a row asks, and how much each counts; in float32."""
+
+    def __init__(self, size: int, experts: Experts) -> None:
+        super().__init__()
+        self.experts = experts
+        self.weight = nn.Parameter(torch.empty(experts.count, size))
+        self.bias = nn.Parameter(torch.zeros(experts.count))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(N, D) to expert ids (N, P) int64 and their weights (N, P) float32."""
+        experts = self.experts
+        scores = functional.linear(x.float(), self.weight.float()).sigmoid()
+        biased = scores + self.bias.float()
+        grouped = biased.view(len(biased), experts.groups, -1)
+        best = grouped.topk(min(2, grouped.shape[2]), dim=2).values.sum(dim=2)
+        groups = best.topk(experts.groups_per_token, dim=1).indices
+        open_ = torch.zeros_like(best, dtype=torch.bool).scatter_(1, groups, True)
+        chosen = grouped.masked_fill(~open_[:, :, None], -torch.inf).flatten(1)
+        ids = chosen.topk(experts.per_token, dim=1).indices
+        weights = scores.gather(1, ids)
+        if experts.per_token > 1:
+            weights = weights / (weights.sum(dim=1, keepdim=True) + 1e-20)
+        return ids, weights * experts.scale
+
+
+class Mixture(nn.Module):
+    """Routed experts and shared ones."""
+
+    def __init__(self, size: int, experts: Experts) -> None:
+        super().__init__()
+        self.router = Router(size, experts)
+        self.gate_up_proj = nn.Parameter(torch.empty(experts.count, 2 * experts.width, size))
+        self.down_proj = nn.Parameter(torch.empty(experts.count, size, experts.width))
+        self.has_shared = experts.shared > 0
+        if self.has_shared:
+            width = experts.shared * experts.width
+            self.shared_gate_up_proj = nn.Linear(size, 2 * width, bias=False)
+            self.shared_down_proj = nn.Linear(width, size, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) to (..., D); of (N, D) on a CPU, no row's result depends on the others."""
+        rows = x.reshape(-1, x.shape[-1])
+        ids, weights = self.router(rows)
+        spoken = torch.zeros(*ids.shape, rows.shape[-1], dtype=x.dtype, device=x.device)
+        for expert in ids.unique().tolist():
+            where = (ids == expert).nonzero(as_tuple=True)
+            asked = padded(rows[where[0]])
+            said = _swiglu(asked, self.gate_up_proj[expert], self.down_proj[expert])
+            spoken[where] = said[: len(where[0])]
+        out: Tensor = (spoken * weights[:, :, None]).sum(dim=1).to(x.dtype)
+        if self.has_shared:
+            shared = self.shared_gate_up_proj.weight, self.shared_down_proj.weight
+            out = out + _swiglu(rows, *shared)
+        return out.view_as(x)
+
+
+def _swiglu(x: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+    gate, up = functional.linear(x, gate_up).chunk(2, dim=-1)
+    return functional.linear(functional.silu(gate) * up, down)

@@ -1,0 +1,81 @@
+from random import Random
+
+from dlm.datagen import nouns
+from dlm.datagen.composed_tools import Stranger, answer, compose, given, reply, request
+from dlm.datagen.holdout import unseen
+from dlm.datagen.values import Values
+
+
+def tools(split: str = "train") -> list[Stranger]:
+    rng = Random(4)
+    return [compose(rng, split) for _ in range(400)]
+
+
+def test_things_of_the_splits_are_apart() -> None:
+    assert not any(nouns.kept(name) for t in tools() for name in t.thing)
+    assert all(unseen(t.thing[0]) for t in tools("heldout"))
+
+
+def test_names_of_tools_that_list_have_the_plural() -> None:
+    named = {
+        t.name for split in ("train", "heldout") for t in tools(split) if t.action.name == "list"
+    }
+    assert any("ies" in name for name in named)
+    assert not any(name.endswith(("ys", "shs", "chs", "xs", "zs")) for name in named)
+
+
+def test_a_request_holds_what_is_required_and_only_what_is_offered() -> None:
+    rng, values = Random(1), Values()
+    for tool in tools():
+        parameters = tool.spec["parameters"]
+        assert list(parameters["properties"]) == list(tool.kinds)
+        said = {p.slot for p in request(tool, rng, values, digits=False) if p.slot}
+        assert set(parameters["required"]) <= said <= set(tool.kinds)
+
+
+def test_options_hold_the_value_that_is_said() -> None:
+    rng, values = Random(2), Values()
+    listed = 0
+    for tool in tools():
+        properties = tool.spec["parameters"]["properties"]
+        for piece in request(tool, rng, values, digits=False):
+            if piece.slot and "enum" in properties[piece.slot]:
+                assert piece.text in properties[piece.slot]["enum"]
+                listed += 1
+    assert listed > 10
+
+
+def test_a_reply_says_no_number_that_the_result_lacks() -> None:
+    rng, values = Random(3), Values()
+    for tool in tools():
+        said = {p.slot: p.text for p in request(tool, rng, values, digits=True) if p.slot}
+        result = answer(tool, said, rng)
+        if result.error:
+            continue
+        text = reply(tool, result, rng)
+        assert "{" not in text and "NOUN" not in text
+        known = result.text + " ".join(said.values())
+        numbers = [w.strip(".,") for w in text.split() if w.strip(".,").replace(".", "").isdigit()]
+        assert all(n in known for n in numbers), (result.text, text)
+
+
+def test_a_tool_like_another_shares_its_thing_its_action_or_its_last_word() -> None:
+    rng = Random(5)
+    shared = set()
+    for tool in tools():
+        other = compose(rng, "train", tool)
+        same = (other.thing == tool.thing, other.action == tool.action)
+        assert any(same) or other.noun.split()[-1] == tool.noun.split()[-1]
+        assert other.action.group == tool.action.group
+        shared.add(same)
+    assert len(shared) >= 3
+    for tool in tools("heldout")[:50]:
+        other = compose(rng, "heldout", tool)
+        assert other.thing == tool.thing and other.action != tool.action
+
+
+def test_a_value_alone_is_one_piece() -> None:
+    tool = next(t for t in tools() if t.kinds)
+    key = next(iter(tool.kinds))
+    (piece,) = given(tool, key, Random(1), Values(), digits=False)
+    assert piece.slot == key and piece.text

@@ -1,0 +1,387 @@
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlm.datagen.examples import ExampleError, read, row_of
+from dlm.server.body import read as read_body
+from dlm.server.reading import chat_requests
+from dlm.server.requests import ChatRequest
+from dlm.train.batches import encode_row
+from tests.dlm.tiny import template
+
+SEATS = {
+    "type": "function",
+    "function": {
+        "name": "book_seats",
+        "description": "Book seats.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "show": {"type": "string"},
+                "count": {"type": "integer"},
+                "row": {"type": "string", "enum": ["front", "back"]},
+            },
+            "required": ["show"],
+        },
+    },
+}
+
+
+def call(identity: str = "c1", **changes: Any) -> dict[str, Any]:
+    function = {"name": "book_seats", "arguments": '{"show": "hamlet", "count": 2}'} | changes
+    return {"id": identity, "type": "function", "function": function}
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    return {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "two seats for hamlet"},
+            {"role": "assistant", "content": None, "tool_calls": [call()]},
+            {"role": "tool", "tool_call_id": "c1", "content": "Booked."},
+            {"role": "assistant", "content": "Booked."},
+        ],
+        "tools": [SEATS],
+    } | changes
+
+
+def test_a_dialogue_is_read() -> None:
+    function = SEATS["function"]
+    assert row_of(line()) == {
+        "system": "Be brief.",
+        "tools": [function],
+        "messages": [
+            {"role": "user", "content": "two seats for hamlet"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"name": "book_seats", "arguments": {"show": "hamlet", "count": 2}}],
+            },
+            {"role": "tool", "content": "Booked."},
+            {"role": "assistant", "content": "Booked.", "tool_calls": []},
+        ],
+    }
+
+
+def test_calls_may_be_parallel_and_answered_in_any_order() -> None:
+    messages = [
+        {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": "two shows"},
+        {"role": "assistant", "content": "Yes.", "tool_calls": [call("a"), call("b")]},
+        {"role": "tool", "tool_call_id": "b", "content": "One."},
+        {"role": "tool", "tool_call_id": "a", "content": "Two."},
+    ]
+    row = row_of({"messages": messages, "tools": [SEATS], "parallel_tool_calls": True})
+    assert row["system"] == "Be brief."
+    assert len(row["messages"][1]["tool_calls"]) == 2
+    # The model is shown results in the order of the calls, whoever asks it.
+    results = [{"role": "tool", "content": "Two."}, {"role": "tool", "content": "One."}]
+    assert row["messages"][2:] == results
+
+
+def test_a_dialogue_may_have_no_tools_and_no_instructions() -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
+    assert row_of({"messages": messages})["tools"] == []
+
+
+@pytest.mark.parametrize("nothing", [None, "", " \n", []])
+def test_beside_calls_there_may_be_no_text(nothing: Any) -> None:
+    made = edited(lambda m: m["messages"][2].update(content=nothing))
+    assert row_of(made) == row_of(line())
+
+
+def test_what_is_null_is_not_given() -> None:
+    function = {"name": "stop", "description": None, "parameters": None}
+    bare = {"type": "function", "function": function}
+    hello = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Hi.", "weight": None},
+    ]
+    row = row_of({"messages": hello, "tools": [bare], "parallel_tool_calls": None})
+    assert row["tools"] == [
+        {"name": "stop", "description": "", "parameters": {"type": "object", "properties": {}}}
+    ]
+    assert row_of({"messages": hello, "tools": None})["tools"] == []
+
+
+def test_parts_of_a_text_are_joined_as_a_server_joins_them() -> None:
+    parts = [{"type": "text", "text": "two seats"}, {"type": "text", "text": "for hamlet"}]
+    made = edited(lambda m: m["messages"][1].update(content=parts))
+    body = json.dumps({"model": "m", "messages": made["messages"]}).encode()
+    (request,) = chat_requests(read_body(ChatRequest, body))
+    assert row_of(made)["messages"][0]["content"] == request.turns[1].content
+
+
+def test_an_argument_that_may_be_null_may_be_null() -> None:
+    """Strict tools name every parameter as required, and give null for what was not said."""
+    made = edited(lambda m: function_of(m).update(arguments='{"show": "hamlet", "row": null}'))
+    parameters = made["tools"][0]["function"]["parameters"]
+    parameters["properties"]["row"] = {"type": ["string", "null"]}
+    parameters["required"] = ["show", "row"]
+    with_null = row_of(made)
+    assert with_null["messages"][1]["tool_calls"][0]["arguments"]["row"] is None
+    function_of(made)["arguments"] = '{"show": "hamlet"}'
+    encoded = [encode_row(template(), row) for row in (with_null, row_of(made))]
+    assert encoded[0] == encoded[1]
+    function_of(made)["arguments"] = '{"show": null}'
+    with pytest.raises(ValueError, match=r"show: got None, which does not fit its schema"):
+        row_of(made)
+
+
+def edited(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    made = copy.deepcopy(line())
+    edit(made)
+    return made
+
+
+def function_of(made: dict[str, Any]) -> dict[str, Any]:
+    return made["messages"][2]["tool_calls"][0]["function"]  # type: ignore[no-any-return]
+
+
+WRONG: list[tuple[Any, str]] = [
+    ([1], r"got a list, expected an object with messages"),
+    (line(message=[]), r"got key 'message', expected messages"),
+    (line(parallel_tool_calls="no"), r"parallel_tool_calls: expected true or false"),
+    (line(messages=None), r"messages: got nothing, expected a list"),
+    (line(messages=[]), r"messages: got a list, expected a list that is not empty"),
+    (line(messages=["hi"]), r"messages\[0\]: got a text, expected an object"),
+    (line(tools={}), r"tools: got an object, expected a list"),
+    (line(tools=[SEATS["function"]]), r'tools\[0\]: expected \{"type": "function"'),
+    (line(tools=[{"type": "function"}]), r"tools\[0\].function: got nothing, expected an object"),
+    (line(tools=[SEATS, SEATS]), r"tools\[1\].function.name: 'book_seats' is there twice"),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(name="")),
+        r"tools\[0\].function.name: got an empty text",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(parameters={"type": "array"})),
+        r"tools\[0\].function.parameters: expected a schema of type object",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"]["parameters"]["properties"].update(show=3)),
+        r"tools\[0\].function.parameters.properties.show: got no JSON schema",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"].update(description=3)),
+        r"tools\[0\].function.description: expected a text",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(role="bot")),
+        r"messages\[1\].role: got 'bot', expected one of system, developer, user, assistant, tool",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(content="")),
+        r"messages\[1\].content: got an empty text, expected a text that is not empty",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(content=[{"type": "image"}])),
+        r"messages\[1\].content\[0\].text: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"].insert(2, {"role": "system", "content": "x"})),
+        r"messages\[2\]: a system message must come first",
+    ),
+    (
+        edited(lambda m: m["messages"].append({"role": "assistant", "content": "x"})),
+        r"messages\[5\]: two assistant messages in a row",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(content="", tool_calls=[])),
+        r"messages\[4\].content: got an empty text",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(content=None)),
+        r"messages\[4\].content: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"][2].update(tool_calls={"id": 1})),
+        r"messages\[2\].tool_calls: got an object, expected a list",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"][0].update(type="tool")),
+        r"messages\[2\].tool_calls\[0\].type: got 'tool', expected 'function'",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"][0].pop("id")),
+        r"messages\[2\].tool_calls\[0\].id: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"][2]["tool_calls"].append(call())),
+        r"messages\[2\].tool_calls\[1\].id: 'c1' is there twice",
+    ),
+    (
+        {
+            **edited(lambda m: m["messages"][2]["tool_calls"].append(call("c2"))),
+            "parallel_tool_calls": False,
+        },
+        r"messages\[2\]: got 2 calls though parallel_tool_calls is false",
+    ),
+    (
+        edited(lambda m: function_of(m).update(name="book")),
+        r"tool_calls\[0\].function.name: got 'book', expected one of \['book_seats'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments={"show": "x"})),
+        r"function.arguments: got an object, expected the JSON text of an object",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments="{show}")),
+        r"function.arguments: not JSON: ",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments="[1]")),
+        r"function.arguments: got a list, expected an object",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "seat": 1}')),
+        r"function.arguments: got 'seat', expected of \['show', 'count', 'row'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"count": 1}')),
+        r"function.arguments: 'show' is missing",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "count": "two"}')),
+        r"function.arguments.count: got '?\"?two",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": "x", "row": "side"}')),
+        r"function.arguments.row: got 'side', expected one of \['front', 'back'\]",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": 3}')),
+        r"function.arguments.show: got 3, which does not fit its schema",
+    ),
+    (
+        edited(lambda m: m.pop("tools")),
+        r"function.name: got 'book_seats', expected tools to be declared",
+    ),
+    (
+        edited(
+            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["show"].update(
+                type="strng"
+            )
+        ),
+        r"parameters.properties.show.type: got 'strng', expected one of string, integer",
+    ),
+    (
+        edited(lambda m: m["messages"][2].update(weight=0)),
+        r"messages\[2\].weight: got 0, expected 1",
+    ),
+    (
+        edited(lambda m: m["messages"][4].update(function_call={"name": "book_seats"})),
+        r"messages\[4\]: got key 'function_call', expected content, name, role, tool_calls, weight",
+    ),
+    (
+        edited(lambda m: m["messages"][1].update(tool_calls=[call()])),
+        r"messages\[1\]: got key 'tool_calls', expected content, name, role",
+    ),
+    (
+        edited(lambda m: m["messages"][3].update(tool_call_id="c9")),
+        r"messages\[3\].tool_call_id: 'c9' answers no call before it",
+    ),
+    (
+        edited(lambda m: m["messages"][3].pop("tool_call_id")),
+        r"messages\[3\].tool_call_id: got nothing",
+    ),
+    (
+        edited(lambda m: m["messages"].pop(3)),
+        r"messages\[3\]: expected the results of calls c1",
+    ),
+    (line(messages=[{"role": "user", "content": "hi"}]), r"at least one of role assistant"),
+    (
+        edited(lambda m: m["messages"][1].update(content="two \ud83d")),
+        r"got \\ud83d alone, expected both halves of a character",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments=r'{"show": "\uDE00"}')),
+        r"function.arguments: got \\ude00 alone, expected both halves of a character",
+    ),
+    (
+        edited(lambda m: function_of(m).update(arguments='{"show": ' + "[" * 99_999)),
+        r"function.arguments: not JSON: objects and lists too deep in one another",
+    ),
+    (
+        edited(lambda m: m["tools"][0]["function"]["parameters"].update(required=None)),
+        r"tools\[0\].function.parameters.required: got None, expected names of properties",
+    ),
+    (
+        edited(
+            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["row"].update(enum=None)
+        ),
+        r"parameters.properties.row.enum: got None, expected a list of values",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told"), WRONG)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, wrong: Any, told: str) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text(f"{json.dumps(line())}\n\n{json.dumps(wrong)}\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match=rf"mine.jsonl:3: .*{told}"):
+        read(file)
+
+
+def test_a_line_that_is_no_json_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text(f"{json.dumps(line())}\n{{'messages'\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match=r"mine.jsonl:2: not JSON: Expecting .* at character 2;"):
+        read(file)
+
+
+def test_all_that_is_wrong_is_told_up_to_ten_lines(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("[1]\n" * 11, encoding="utf-8")
+    with pytest.raises(ExampleError) as told:
+        read(file)
+    faults = str(told.value).splitlines()
+    assert len(faults) == 11
+    assert faults[9].startswith(f"{file}:10: got a list")
+    assert faults[10] == "and 1 more"
+
+
+def test_a_line_in_another_encoding_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    text = json.dumps({"messages": [{"role": "user", "content": "café"}]}, ensure_ascii=False)
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ExampleError, match=r"mine.jsonl:1: not UTF-8: .* at byte 47"):
+        read(file)
+
+
+def test_what_editors_and_other_programs_write_is_read(tmp_path: Path) -> None:
+    """A byte order mark, ends of lines with a carriage return, a line separator inside a text."""
+    said = {"role": "user", "content": "hi\u2028there", "name": "anna"}
+    answer = {
+        "role": "assistant",
+        "content": "Hello.",
+        "refusal": None,
+        "tool_calls": [],
+        "weight": 1,
+    }
+    text = json.dumps({"messages": [said, answer]}, ensure_ascii=False)
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + f"{text}\r\n\r\n{text}\r\n".encode())
+    rows = read(file)
+    assert [row["line"] for row in rows] == [1, 3]
+    assert rows[1]["messages"][0]["content"] == "hi\u2028there"
+
+
+def test_an_empty_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(ExampleError, match="no dialogues"):
+        read(file)
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "other.jsonl")
+
+
+def test_the_example_in_the_documentation_is_right(repo_root: Path) -> None:
+    text = (repo_root / "docs" / "fine-tuning.md").read_text(encoding="utf-8")
+    row = row_of(json.loads(text.split("```json")[1].split("```")[0]))
+    assert row["messages"][1]["tool_calls"][0]["arguments"]["plants"] == "roses"

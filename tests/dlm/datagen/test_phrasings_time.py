@@ -1,0 +1,12 @@
+from dlm.datagen.phrasings_time import SAY
+from tests.dlm.datagen.phrases import check
+
+
+def test_phrasings_fit_their_tools() -> None:
+    for tool, sources in SAY.items():
+        check(tool, sources)
+
+
+def test_frequent_tools_are_asked_for_in_many_ways() -> None:
+    for tool in ("get_time", "set_timer", "set_alarm", "set_reminder"):
+        assert len(SAY[tool]) >= 25, tool

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from dlm.decoding import first_token_cache as module
+from dlm.decoding.first_token_cache import FirstTokenCache
+from dlm.language.chat_format import JsonCalls
+from dlm.language.messages import Call, Turn
+from dlm.language.template import Template
+from dlm.language.tokenizer import Mark
+from tests.dlm.tiny import template, tokenizer
+
+ASKED = Turn("user", "set a timer for ten minutes")
+TIMER = Turn("assistant", "", (Call("set_timer", {"duration": "ten minutes"}),))
+WEATHER = Turn("assistant", "", (Call("get_weather", {}),))
+
+
+def told(result: str, call: Turn = TIMER) -> list[Turn]:
+    return [ASKED, call, Turn("tool", result)]
+
+
+def test_whoever_asks_is_expected_to_get_a_call() -> None:
+    openings = FirstTokenCache(template())
+    assert openings.likely([ASKED]) == (int(Mark.CALL),)
+    openings.learn([ASKED], [40, 41])
+    assert openings.likely([ASKED]) == (int(Mark.CALL),)
+    assert openings.likely([]) == ()
+    assert openings.likely([Turn("system", "Be brief.")]) == ()
+
+
+def test_a_result_is_expected_to_be_told_as_one_like_it_was() -> None:
+    openings = FirstTokenCache(template())
+    assert openings.likely(told("Timer set for 10 minutes.")) == ()
+    openings.learn(told("Timer set for 10 minutes."), [40, 41, 42])
+    openings.learn(told("Error: there are too many timers."), [50])
+    assert openings.likely(told("Timer set for 5 hours.")) == (40,)
+    assert openings.likely(told("Error: it is broken.")) == (50,)
+    # Of another beginning, the tool's last reply.
+    assert openings.likely(told("OK")) == (50,)
+    assert openings.likely(told("Timer set for 10 minutes.", WEATHER)) == ()
+    openings.learn(told("Timer set for 1 minute."), [60])
+    assert openings.likely(told("Timer set for 5 hours.")) == (60,)
+
+
+def test_of_calls_in_json_nothing_is_expected() -> None:
+    class Json(Template):
+        calls = JsonCalls(1, 2)
+
+    openings = FirstTokenCache(Json(tokenizer()))
+    openings.learn(told("Done."), [40])
+    assert openings.likely([ASKED]) == openings.likely(told("Done.")) == ()
+
+
+def test_an_answer_that_never_began_teaches_nothing() -> None:
+    openings = FirstTokenCache(template())
+    openings.learn(told("Done."), [])
+    assert openings.likely(told("Done.")) == ()
+
+
+def test_what_was_met_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 4)
+    openings = FirstTokenCache(template())
+    openings.learn(told("Done."), [40])
+    openings.learn(told("Done.", WEATHER), [41])
+    openings.learn(told("Done."), [40])
+    openings.learn(told("Sunny.", WEATHER), [42])
+    assert openings.likely(told("Done.")) == (40,)
+    assert openings.likely(told("Sunny.", WEATHER)) == (42,)
+    assert openings.likely(told("Done.", WEATHER)) == (42,)

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import contextlib
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+from dlm.decoding.decoder import Decoder, Plan, Progress
+from dlm.decoding.forwards import Steps, drive, served
+from dlm.decoding.self_speculative import decode_causal
+from dlm.effort import REFINEMENT, Effort, Refinement, Rule
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.language.tokenizer import Mark
+from dlm.network.int8 import round_weights
+from dlm.network.model import Transformer
+from tests.dlm.greedy import (
+    END,
+    FACTORY,
+    PROMPT,
+    RULES,
+    SAID,
+    SPEAKABLE,
+    check_bits,
+    check_cache,
+    greedy,
+    greedy_of_random,
+    matcher,
+)
+from tests.dlm.tiny import (
+    DIALOGUES,
+    TIMER,
+    TOOLS,
+    decoder,
+    model,
+    taught,
+    template,
+    vocabulary,
+)
+
+
+def run(
+    net: Transformer, made: Decoder, effort: Effort, longest: int, rules: str = "none", **plan: Any
+) -> Progress:
+    wanted = Plan(REFINEMENT[effort], **{"verified": True, "max_tokens": longest, **plan})
+    drive(net, made.cache, decode_causal(made, wanted, matcher(rules)))
+    return made.progress
+
+
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_verified_decoding_is_greedy_decoding(seed: int, rules: str, effort: Effort) -> None:
+    net = model(seed)
+    made = decoder(net, PROMPT)
+    progress = run(net, made, effort, 40, rules)
+    expected = greedy_of_random(seed, rules)
+    assert progress.tokens == expected
+    assert progress.complete == (expected[-1] == END)
+    check_cache(net, made)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_in_8_bits_it_is_token_by_token_to_the_last_bit(seed: int, rules: str) -> None:
+    net = model(seed)
+    round_weights(net)
+    alone, made = decoder(net, PROMPT), decoder(net, PROMPT)
+    one_by_one = Plan(Refinement(0, 1.0), True, 40)
+    drive(net, alone.cache, decode_causal(alone, one_by_one, matcher(rules)))
+    assert run(net, made, Effort.HIGH, 40, rules).tokens == alone.progress.tokens
+    check_bits(net, made, alone)
+
+
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize("block_size", [1, 2, 5, 16])
+def test_any_block_size_gives_the_same_tokens(block_size: int, effort: Effort) -> None:
+    net = model(0, block_size=block_size)
+    assert run(net, decoder(net, PROMPT), effort, 40, "auto").tokens == greedy_of_random(0, "auto")
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_any_rule_gives_the_same_tokens(rule: Rule) -> None:
+    net = model(1)
+    made = decoder(net, PROMPT)
+    wanted = Plan(Refinement(3, 0.5, rule), True, 40)
+    drive(net, made.cache, decode_causal(made, wanted))
+    assert made.progress.tokens == greedy_of_random(1, "none")
+
+
+def test_what_an_answer_must_begin_with_rides_with_the_prompt() -> None:
+    only = AnswerRules((TIMER,), "required", (SAID,))
+    begun = FACTORY.matcher(only).forced()
+    assert begun[0] == Mark.CALL and Mark.VALUE in begun
+    net = model(0)
+    made = decoder(net, PROMPT)
+    going = decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 40), FACTORY.matcher(only))
+    steps_of(net, made, going, -(-len(PROMPT) // 128))
+    assert made.progress.tokens == begun
+    # What follows is drafted already.
+    assert len(made.progress.draft) == net.config.block_size - 1
+    check_cache(net, made)
+
+
+def test_no_steps_is_token_by_token() -> None:
+    net = model(1)
+    made = decoder(net, PROMPT)
+    drive(net, made.cache, decode_causal(made, Plan(Refinement(0, 0.5), True, 40)))
+    assert made.progress.tokens == greedy_of_random(1, "none")
+    assert (made.progress.forwards, made.progress.steps) == (len(made.progress.tokens), 0)
+
+
+def learned() -> list[tuple[list[int], list[int]]]:
+    """Prompt and answer of each assistant turn that `taught` knows."""
+    out = []
+    for turns in DIALOGUES:
+        ids = template().dialogue(turns, TOOLS)
+        out += [(ids.ids[:start], ids.ids[start:end]) for start, end in ids.answers]
+    return out
+
+
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize(("prompt", "answer"), learned())
+def test_a_taught_model_drafts_whole_blocks(
+    prompt: list[int], answer: list[int], effort: Effort
+) -> None:
+    made = decoder(taught(), prompt)
+    progress = run(taught(), made, effort, 60)
+    assert progress.tokens == answer == greedy(taught(), prompt, "none", 60)
+    assert progress.complete
+    # The prompt's forward; then, for each block of one known and seven drafted tokens, a draft and
+    # its verification, which gives the next block's first token. Words of the prompt may be tried
+    # in between, a few times in vain.
+    if effort is Effort.INSTANT:
+        blocks = -(-len(answer) // 8)
+        assert progress.steps <= blocks
+        assert progress.forwards <= 1 + 2 * blocks + 4
+    check_cache(taught(), made)
+
+
+@pytest.mark.parametrize(("prompt", "answer"), learned())
+def test_a_taught_model_needs_no_verification(prompt: list[int], answer: list[int]) -> None:
+    made = decoder(taught(), prompt)
+    progress = run(taught(), made, Effort.INSTANT, 60, verified=False)
+    assert progress.tokens == answer
+    assert progress.complete
+    check_cache(taught(), made)
+
+
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize("seed", range(6))
+def test_unverified_decoding_ends_and_leaves_nothing_undecided(seed: int, effort: Effort) -> None:
+    net = model(seed)
+    made = decoder(net, PROMPT)
+    progress = run(net, made, effort, 30, verified=False)
+    assert set(progress.tokens) & set(range(16)) <= SPEAKABLE
+    assert 1 <= len(progress.tokens) <= 30
+    assert progress.complete == (progress.tokens[-1] == END)
+    assert progress.complete or len(progress.tokens) == 30
+    assert END not in progress.tokens[:-1]
+    assert progress.kept == 0
+    check_cache(net, made)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("longest", range(1, 20))
+def test_an_answer_is_cut_at_its_longest(longest: int, verified: bool) -> None:
+    prompt, answer = learned()[0]
+    made = decoder(taught(), prompt, len(prompt) + longest + 8)
+    progress = run(taught(), made, Effort.LOW, longest, verified=verified)
+    assert progress.tokens == answer[:longest]
+    assert progress.complete == (longest >= len(answer))
+    check_cache(taught(), made)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("longest", [1, 2, 9, 25])
+def test_forced_runs_are_cut_at_the_longest_as_well(longest: int, seed: int) -> None:
+    net = model(seed)
+    made = decoder(net, PROMPT, len(PROMPT) + longest + 8)
+    progress = run(net, made, Effort.INSTANT, longest, "required")
+    assert progress.tokens == greedy_of_random(seed, "required")[:longest]
+    assert progress.complete == (progress.tokens[-1] == END)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("effort", [Effort.INSTANT, Effort.MEDIUM])
+def test_an_end_inside_a_block_ends_the_answer(verified: bool, effort: Effort) -> None:
+    # One known and seven drafted tokens a block: the end is neither the first nor the last.
+    prompt, answer = next(one for one in learned() if 0 < (len(one[1]) - 1) % 8 < 7)
+    made = decoder(taught(), prompt)
+    progress = run(taught(), made, effort, 200, verified=verified)
+    assert progress.tokens.index(END) == len(progress.tokens) - 1 == len(answer) - 1
+    assert progress.complete
+
+
+def steps_of(net: Transformer, made: Decoder, going: Steps[None], count: int) -> None:
+    """So many forwards, then no more."""
+    with torch.inference_mode():
+        wish = next(going)
+        for _ in range(count):
+            wish = going.send(served(net, [(made.cache, wish)])[0])
+    going.close()
+
+
+@pytest.mark.parametrize("steps", range(1, 12))
+def test_stopping_between_two_steps_leaves_the_cache_usable(steps: int) -> None:
+    net = model(1)
+    made = decoder(net, PROMPT)
+    steps_of(
+        net,
+        made,
+        decode_causal(made, Plan(REFINEMENT[Effort.HIGH], True, 40), matcher("auto")),
+        steps,
+    )
+    ids = [*PROMPT, *made.progress.tokens][: made.cache.length]
+    assert len(ids) == made.cache.length
+    check_cache(net, made)
+    again = Decoder(made.cache, [*ids, 30], net.config.block_size, vocabulary())
+    fresh = decoder(net, [*ids, 30])
+    assert run(net, again, Effort.LOW, 20).tokens == run(net, fresh, Effort.LOW, 20).tokens
+    assert again.progress.cached == len(ids)
+    assert again.progress.forwards <= fresh.progress.forwards
+
+
+def test_a_long_prompt_is_read_in_chunks() -> None:
+    generator = torch.Generator().manual_seed(5)
+    prompt = torch.randint(16, 330, (600,), generator=generator).tolist()
+    net = model(3)
+    made = decoder(net, prompt, 700)
+    progress = run(net, made, Effort.INSTANT, 6)
+    assert progress.tokens == greedy(net, prompt, "none", 6)
+    made = decoder(net, prompt, 700)
+    going = decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 1))
+    sizes = []
+    with torch.inference_mode(), contextlib.suppress(StopIteration):
+        wish = next(going)
+        while True:
+            sizes.append(len(wish.ids))
+            assert wish.prefill
+            wish = going.send(served(net, [(made.cache, wish)])[0])
+    assert sizes == [128] * 4 + [88]
+
+
+def test_chunks_end_where_they_would_have_without_a_cached_beginning() -> None:
+    net = model(3)
+    prompt = [20 + n % 300 for n in range(300)]
+    made = decoder(net, prompt, 400)
+    drive(net, made.cache, decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 1)))
+    again = Decoder(made.cache.copy(100, 400), prompt, 8, vocabulary())
+    going = decode_causal(again, Plan(REFINEMENT[Effort.INSTANT], True, 1))
+    assert len(next(going).ids) == 28
+
+
+def test_drafts_are_shown_while_they_are_made() -> None:
+    net = model(2)
+    made = decoder(net, PROMPT)
+    going = decode_causal(made, Plan(REFINEMENT[Effort.HIGH], True, 20))
+    seen = []
+    with torch.inference_mode(), contextlib.suppress(StopIteration):
+        wish = next(going)
+        while True:
+            wish = going.send(served(net, [(made.cache, wish)])[0])
+            seen.append((len(made.progress.tokens), list(made.progress.draft)))
+    assert any(int(Mark.MASK) in draft for _, draft in seen)
+    # A draft stands behind final tokens, and is gone as soon as they are final.
+    for (before, draft), (after, shown) in itertools.pairwise(seen):
+        if after > before and draft:
+            assert shown == []
+
+
+def test_a_grammar_needs_verification() -> None:
+    made = decoder(model(0), PROMPT)
+    with pytest.raises(ValueError, match="a grammar needs verified drafts"):
+        decode_causal(made, Plan(REFINEMENT[Effort.LOW], False, 10), matcher("auto"))
+
+
+def test_an_answer_of_no_tokens_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_tokens: got 0, expected at least 1"):
+        decode_causal(decoder(model(0), PROMPT), Plan(REFINEMENT[Effort.LOW], True, 0))

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from dlm.effort import Effort
+from dlm.engine.engine import Engine, Finished, Snapshot, TextDelta
+from dlm.language.answer_text import MASKED
+from dlm.language.messages import Answer, AnswerError, Turn
+from dlm.loading.weights import save_model
+from tests.dlm.asking import SAID, TIMER_CALL, ask, collected, failure, request, spoken, submit
+from tests.dlm.tiny import DIALOGUES, call_ids, model, taught, tokenizer
+
+
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize("turns", DIALOGUES[:2])
+def test_deltas_make_up_the_answer(
+    engine: Engine, turns: list[Turn], effort: Effort, verified: bool
+) -> None:
+    events = collected(submit(engine, request(turns[0], effort=effort, verified=verified)))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer == Answer(turns[1].content, ())
+    assert last.reason == "stop"
+    assert spoken(events) == turns[1].content
+    # Text comes as it is decided, not all at the end.
+    assert sum(isinstance(event, TextDelta) for event in events) > 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("verified", [True, False])
+def test_deltas_make_up_any_answer(seed: int, verified: bool) -> None:
+    engine = Engine(model(seed), tokenizer())
+    try:
+        for longest in (1, 2, 30):
+            wanted = request(
+                "hello", tools=(), max_tokens=longest, verified=verified, tool_choice="none"
+            )
+            events = collected(submit(engine, wanted))
+            last = events[-1]
+            if isinstance(last, Finished):
+                assert spoken(events) == last.answer.content
+                assert last.usage.answer_tokens <= longest
+            else:
+                # Nothing keeps unverified drafts from being malformed.
+                assert not verified
+    finally:
+        engine.close()
+
+
+def test_a_program_may_end_without_closing_an_engine() -> None:
+    program = """
+from queue import SimpleQueue
+
+from dlm.engine.engine import Engine, Request
+from dlm.language.messages import Turn
+
+engine = Engine.load(threads=1)
+told = SimpleQueue()
+engine.submit(Request((Turn("user", "tell me about yourself"),)), told.put)
+print(type(told.get()).__name__)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "TextDelta\n", "")
+
+
+def test_characters_of_several_tokens_stream_whole(engine: Engine) -> None:
+    turns = DIALOGUES[1]
+    assert len(tokenizer().encode("☕")) > 1
+    for effort in Effort:
+        events = collected(submit(engine, request(turns[0], effort=effort)))
+        deltas = [event.text for event in events if isinstance(event, TextDelta)]
+        assert not any("\ufffd" in delta for delta in deltas)
+    for longest in range(1, 25):
+        events = collected(submit(engine, request(turns[0], max_tokens=longest)))
+        last = events[-1]
+        assert isinstance(last, Finished)
+        assert spoken(events) == last.answer.content
+        assert turns[1].content.startswith(last.answer.content)
+
+
+def test_a_call_is_made_of_what_was_said(engine: Engine) -> None:
+    done = ask(engine, request(SAID, said=(SAID,)))
+    assert done.answer == Answer("", (TIMER_CALL,))
+    assert done.reason == "stop"
+    assert done.usage.answer_tokens == len(call_ids(TIMER_CALL)) + 1
+    done = ask(engine, request(SAID, said=("two eggs",), tool_choice="set_timer", parallel=False))
+    assert done.answer.calls[0].arguments["duration"] in ("two", "eggs", "two eggs")
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_half_a_call_is_no_call(engine: Engine, verified: bool) -> None:
+    whole = len(call_ids(TIMER_CALL)) + 1
+    for longest in range(1, whole):
+        done = ask(engine, request(SAID, max_tokens=longest, verified=verified))
+        assert done.answer == Answer("", ())
+        assert done.reason == "length"
+        assert done.usage.answer_tokens == longest
+    assert ask(engine, request(SAID, max_tokens=whole)).answer.calls == (TIMER_CALL,)
+
+
+def test_snapshots_show_what_is_undecided(babbler: Engine) -> None:
+    events = collected(
+        submit(babbler, request("hello", tools=(), effort=Effort.HIGH, max_tokens=20))
+    )
+    shots = [event for event in events if isinstance(event, Snapshot)]
+    assert any(MASKED in shot.text for shot in shots)
+    assert all(isinstance(shot.forwards, int) for shot in shots)
+    assert [shot.forwards for shot in shots] == sorted({shot.forwards for shot in shots})
+    # What is final stands at the beginning, once.
+    said = ""
+    for event in events:
+        if isinstance(event, TextDelta):
+            said += event.text
+        elif isinstance(event, Snapshot):
+            assert event.text.startswith(said)
+
+
+def test_a_draft_is_not_shown_behind_itself(engine: Engine) -> None:
+    turns = DIALOGUES[0]
+    events = collected(submit(engine, request(turns[0])))
+    for event in events:
+        if isinstance(event, Snapshot):
+            assert turns[1].content.startswith(event.text)
+
+
+def test_a_second_turn_pays_for_its_new_words_alone(engine: Engine) -> None:
+    turns = DIALOGUES[2]
+    first = ask(engine, request(turns[0], said=(SAID,)))
+    second = ask(engine, request(*turns[:3], said=(SAID,)))
+    assert second.answer.content == turns[3].content
+    # All of the first prompt and answer but the end mark, which was never forwarded, is reused.
+    known = first.usage.prompt_tokens + first.usage.answer_tokens
+    assert known - 2 <= second.usage.cached_tokens <= known
+    fresh = Engine(taught(), tokenizer())
+    try:
+        alone = ask(fresh, request(*turns[:3], said=(SAID,)))
+    finally:
+        fresh.close()
+    assert alone.usage.cached_tokens == 0
+    assert alone.answer == second.answer
+
+
+@pytest.mark.parametrize("rules", [{}, {"tool_choice": "required", "said": (SAID,)}])
+def test_a_reused_prefix_changes_nothing(rules: dict[str, object]) -> None:
+    engine, fresh = Engine(model(3), tokenizer()), Engine(model(3), tokenizer())
+    try:
+        turns: list[Turn | str] = []
+        for number in range(4):
+            turns.append(f"and number {number}")
+            done = ask(engine, request(*turns, max_tokens=25, **rules))
+            assert (done.usage.cached_tokens > 0) == (number > 0)
+            fresh.close()
+            fresh = Engine(model(3), tokenizer())
+            assert ask(fresh, request(*turns, max_tokens=25, **rules)).answer == done.answer
+            turns.append(Turn("assistant", done.answer.content, done.answer.calls))
+    finally:
+        engine.close()
+        fresh.close()
+
+
+@pytest.mark.parametrize(
+    ("user", "options", "told"),
+    [
+        (SAID, {"tool_choice": "none"}, r"got 'set_timer', expected one of \[\]"),
+        (SAID, {"tool_choice": "get_weather"}, r"expected one of \['get_weather'\]"),
+        ("hello", {"tool_choice": "required"}, "got no calls, expected at least 1"),
+        ("both please", {"parallel": False}, "got 2 calls, expected at most 1"),
+    ],
+)
+def test_an_unverified_answer_must_keep_the_rules_as_well(
+    engine: Engine, user: str, options: dict[str, object], told: str
+) -> None:
+    error = failure(engine, request(user, verified=False, **options))
+    assert isinstance(error, AnswerError)
+    with pytest.raises(AnswerError, match=told):
+        raise error
+
+
+def test_words_and_calls_in_one_answer(engine: Engine) -> None:
+    turns = DIALOGUES[3]
+    events = collected(submit(engine, request(turns[0], said=("both please",))))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer == Answer("Sure.", turns[1].calls)
+    assert spoken(events) == "Sure."
+
+
+def test_model_and_tokenizer_must_fit() -> None:
+    with pytest.raises(ValueError, match="tokenizer: got 330 entries, the model has 300"):
+        Engine(model(vocab_size=300), tokenizer())
+    with pytest.raises(ValueError, match=r"mask_token_id, eos_token_id: got \(7, 2\)"):
+        Engine(model(mask_token_id=7), tokenizer())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_checkpoint_directory_is_all_it_needs(tmp_path: Path, dtype: torch.dtype) -> None:
+    save_model(taught(), tmp_path, torch.float32)
+    tokenizer().save(tmp_path)
+    engine = Engine.load(tmp_path, dtype)
+    try:
+        for turns in (DIALOGUES[0], DIALOGUES[3]):
+            answer = ask(engine, request(turns[0])).answer
+            assert answer == Answer(turns[1].content, turns[1].calls)
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("turns", DIALOGUES[:4])
+def test_an_earlier_answer_makes_the_same_one_cheaper(engine: Engine, turns: list[Turn]) -> None:
+    fresh = ask(engine, request(turns[0], said=(turns[0].content,)))
+    revised = ask(engine, request(turns[0], said=(turns[0].content,), draft=fresh.answer))
+    assert revised.answer == fresh.answer
+    assert revised.usage.kept == revised.usage.answer_tokens == fresh.usage.answer_tokens
+    assert revised.usage.forwards == 1 < fresh.usage.forwards
+    assert revised.usage.steps == 0 < fresh.usage.steps
+    other = ask(engine, request(turns[0], said=(turns[0].content,), draft="Something else."))
+    assert other.answer == fresh.answer
+    assert other.usage.kept < revised.usage.kept
+
+
+def test_an_earlier_answer_may_be_its_text(engine: Engine) -> None:
+    text = DIALOGUES[0][1].content
+    done = ask(engine, request(DIALOGUES[0][0], draft=text))
+    assert (done.answer.content, done.usage.forwards) == (text, 1)
+
+
+def test_a_stop_string_ends_the_answer(engine: Engine) -> None:
+    whole = DIALOGUES[0][1].content
+    events = collected(submit(engine, request(DIALOGUES[0][0], stop=("do for", "zebra"))))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer.content == spoken(events) == whole[: whole.index("do for")].rstrip()
+    assert last.reason == "stop"
+    # Whoever asks next is not disturbed by what was cut off.
+    assert ask(engine, request(DIALOGUES[0][0])).answer.content == whole
+
+
+def test_a_forced_beginning_is_gone_on_with(engine: Engine) -> None:
+    whole = DIALOGUES[0][1].content
+    events = collected(submit(engine, request(DIALOGUES[0][0], prefix="Hello! What can")))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert last.answer.content == spoken(events) == whole.removeprefix("Hello! What can")
+
+
+def test_answering_waits_and_raises(engine: Engine) -> None:
+    assert engine.answer(request(DIALOGUES[0][0])).answer.content == DIALOGUES[0][1].content
+    with pytest.raises(ValueError, match="max_tokens: got 0"):
+        engine.answer(request("hi", max_tokens=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"temperature": -1.0}, "temperature: got -1.0"),
+        ({"temperature": 1.0, "top_p": 2.0}, "top_p"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(
+    engine: Engine, options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        engine.answer(request("hi", **options))

@@ -1,0 +1,217 @@
+"""What an engine bears: cancellation, closing, too many requests, a thousand of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from dlm.effort import Effort
+from dlm.engine.engine import Engine, Event, Failed, Finished, TextDelta
+from dlm.engine.request import LiveRequest
+from dlm.kv_cache.cache import KVCache
+from tests.dlm.asking import ask, collected, request, submit
+from tests.dlm.tiny import model, tokenizer
+
+
+async def test_leaving_the_iteration_cancels(babbler: Engine) -> None:
+    endless = request("hello", tools=(), max_tokens=2000)
+    async with aclosing(babbler.stream(endless)) as events:  # type: ignore[type-var]
+        async for _ in events:
+            break
+    # What is cancelled is gone, and what it knew is kept.
+    done = ask(babbler, request("hello", tools=(), max_tokens=5))
+    assert done.usage.cached_tokens == done.usage.prompt_tokens - 1
+
+
+def test_cancelling_one_leaves_the_others(babbler: Engine) -> None:
+    heard: list[Event] = []
+    begun = threading.Event()
+
+    def listen(event: Event) -> None:
+        heard.append(event)
+        begun.set()
+
+    cancel = babbler.submit(request("hello", tools=(), max_tokens=2000), listen)
+    wanted = request("two", tools=(), max_tokens=30)
+    other = submit(babbler, wanted)
+    assert begun.wait(30)
+    cancel()
+    cancel()
+    together = collected(other)[-1]
+    count = len(heard)
+    assert isinstance(together, Finished)
+    assert ask(babbler, wanted).answer == together.answer
+    assert len(heard) == count
+    assert not any(isinstance(event, Finished | Failed) for event in heard)
+
+
+def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
+    heard: list[Event] = []
+    cancels: queue.Queue[Callable[[], None]] = queue.Queue()
+
+    def listen(event: Event) -> None:
+        heard.append(event)
+        if isinstance(event, TextDelta):
+            cancels.get(timeout=30)()
+
+    wanted = request("hello", tools=(), effort=Effort.HIGH, max_tokens=2000)
+    cancels.put(babbler.submit(wanted, listen))
+    ask(babbler, request("two", tools=(), max_tokens=9))
+    assert sum(isinstance(event, TextDelta) for event in heard) == 1
+    # The same forward that brought the text would have shown a draft behind it.
+    assert isinstance(heard[-1], TextDelta)
+
+
+def test_too_many_requests_are_refused() -> None:
+    engine = Engine(model(1), tokenizer(), max_live=3)
+    try:
+        endless = request("hello", tools=(), max_tokens=2000)
+        cancels = [engine.submit(endless, lambda event: None) for _ in range(3)]
+        with pytest.raises(queue.Full, match="3 requests are unfinished"):
+            engine.submit(endless, lambda event: None)
+        for cancel in cancels:
+            cancel()
+        done: Finished | None = None
+        # A cancelled request makes room when the thread comes by, which is soon.
+        for _ in range(10_000):
+            try:
+                done = ask(engine, request("hi", tools=(), max_tokens=3))
+                break
+            except queue.Full:
+                continue
+        assert done is not None
+    finally:
+        engine.close()
+
+
+def test_a_listener_that_fails_hurts_nobody_else(
+    babbler: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(event: Event) -> None:
+        raise KeyError("a secret")
+
+    babbler.submit(request("hello", tools=(), max_tokens=9), broken)
+    assert ask(babbler, request("two", tools=(), max_tokens=9)).usage.answer_tokens == 9
+    assert [record.getMessage() for record in caplog.records] == [
+        "a request's listener failed: KeyError"
+    ]
+
+
+def test_closing_ends_the_thread_and_what_is_unfinished() -> None:
+    engine = Engine(model(1), tokenizer())
+    queues = [submit(engine, request(f"{n}", tools=(), max_tokens=3000)) for n in range(3)]
+    engine.close()
+    engine.close()
+    assert not engine._thread.is_alive()
+    for events in queues:
+        last = collected(events)[-1]
+        assert isinstance(last, Failed)
+        assert isinstance(last.error, RuntimeError)
+    with pytest.raises(RuntimeError, match="the engine is closed"):
+        submit(engine, request("hello"))
+
+
+async def test_a_stream_ends_when_the_engine_is_closed() -> None:
+    engine = Engine(model(1), tokenizer())
+    with pytest.raises(RuntimeError, match="the engine was closed"):
+        async for _ in engine.stream(request("hello", tools=(), max_tokens=3000)):
+            await asyncio.to_thread(engine.close)
+
+
+def test_an_urgent_request_overtakes(babbler: Engine) -> None:
+    """With room for one in a round, the urgent one is through before the others are."""
+    narrow = Engine(babbler.model, babbler.dialect, round_tokens=1)
+    try:
+        over: queue.Queue[str] = queue.Queue()
+        gate = threading.Event()
+
+        def listener(name: str) -> Callable[[Event], None]:
+            def listen(event: Event) -> None:
+                gate.wait(30)
+                if isinstance(event, Finished | Failed):
+                    over.put(name)
+
+            return listen
+
+        slow = request("hello", tools=(), max_tokens=60, temperature=1.0, seed=1)
+        for number in range(3):
+            narrow.submit(slow, listener(f"batch {number}"))
+        narrow.submit(request("hi", tools=(), max_tokens=20, priority=1), listener("urgent"))
+        gate.set()
+        assert over.get(timeout=30) == "urgent"
+    finally:
+        narrow.close()
+
+
+def test_a_long_prompt_stalls_nobody(babbler: Engine) -> None:
+    """It is read in pieces, and who comes later is answered between them."""
+    told: queue.Queue[str] = queue.Queue()
+    gate = threading.Event()
+
+    def listener(name: str) -> Callable[[Event], None]:
+        def listen(event: Event) -> None:
+            if isinstance(event, Finished | Failed):
+                told.put(name if isinstance(event, Finished) else str(event.error))
+
+        return listen
+
+    fresh = Engine(babbler.model, babbler.dialect)
+    try:
+        # The thread stands still until all have come.
+        fresh.submit(request("hold", tools=(), max_tokens=1), lambda event: gate.wait(30) or None)
+        fresh.submit(request("word " * 900, tools=(), max_tokens=1), listener("long"))
+        fresh.submit(request("two", tools=(), max_tokens=9), listener("short"))
+        gate.set()
+        assert [told.get(timeout=60) for _ in range(2)] == ["short", "long"]
+    finally:
+        fresh.close()
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_is_bounded_over_a_thousand_requests() -> None:
+    limit = 2**18
+    engine = Engine(model(1), tokenizer(), max_live=40, prefix_bytes=limit)
+    room = threading.Semaphore(32)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Finished | Failed):
+            room.release()
+
+    def serve(count: int) -> None:
+        for number in range(count):
+            room.acquire()
+            wanted = request(f"{number} hello {number}", tools=(), max_tokens=2 + number % 5)
+            cancel = engine.submit(wanted, listen)
+            if number % 7 == 0:
+                cancel()
+                ask(engine, request("hi", tools=(), max_tokens=1))
+                room.release()
+
+    def held() -> int:
+        return sum(type(thing) in (KVCache, LiveRequest) for thing in gc.get_objects())
+
+    try:
+        serve(300)
+        gc.collect()
+        caches, objects, resident = held(), len(gc.get_objects()), resident_bytes()
+        serve(700)
+        gc.collect()
+        assert 0 < engine.prefixes.nbytes <= limit
+        # Not one more than what the pool holds, and those requests that are on their way out.
+        assert held() <= caches + 70
+        assert len(gc.get_objects()) <= objects + 5000
+        assert resident_bytes() <= resident + 32 * 2**20
+    finally:
+        engine.close()

@@ -1,0 +1,108 @@
+"""Parameters that are marked as said, and those whose values stand as JSON."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dlm.grammar.answer_rules import AnswerRules, lark
+from dlm.grammar.formats import FormatError, Regex
+from tests.dlm.answers import (
+    FACTORY,
+    SAID,
+    SIZE,
+    allows,
+    call,
+)
+from tests.dlm.tiny import TIMER, WORDS, tool
+
+MARKED = tool(
+    "note",
+    ["text"],
+    text={"type": "string", "x-as-said": True},
+    mood={"anyOf": [{"type": "string"}, {"type": "null"}], "x-as-said": True},
+    title=WORDS,
+)
+
+
+def test_a_marked_parameter_is_a_span_of_what_was_heard() -> None:
+    rules = AnswerRules((MARKED,), heard=SAID)
+    assert allows(rules, call("note", text="ten minutes"))
+    assert allows(rules, call("note", text="ten", mood="please", title="Anything else"))
+    assert not allows(rules, call("note", text="thirty minutes"))
+    assert not allows(rules, call("note", text="ten", mood="angry"))
+
+
+def test_what_was_said_binds_marked_parameters_as_well() -> None:
+    rules = AnswerRules((MARKED,), said=("buy milk",), heard=SAID)
+    assert allows(rules, call("note", text="milk", title="buy"))
+    assert not allows(rules, call("note", text="ten"))
+
+
+def test_a_marked_parameter_needs_words() -> None:
+    rules = AnswerRules((MARKED, TIMER), heard=("...",))
+    assert not allows(rules, call("note", text="ten"))
+    assert allows(rules, call("set_timer", duration="ten"))
+    with pytest.raises(ValueError, match="got no words"):
+        FACTORY.matcher(AnswerRules((MARKED,), "required"))
+
+
+COUNT = tool("count", ["to"], to={"type": "integer"}, by={"enum": ["ones", "tens"]})
+
+
+def test_the_grammar_of_tools_that_take_no_words_holds_none() -> None:
+    plain = lark(AnswerRules((COUNT, TIMER)))
+    assert lark(AnswerRules((COUNT, TIMER), heard=SAID)) == plain
+    assert lark(AnswerRules((COUNT,), said=SAID)) == lark(AnswerRules((COUNT,)))
+    assert "minutes" in lark(AnswerRules((COUNT, MARKED), heard=SAID))
+    assert "minutes" in lark(AnswerRules((COUNT, TIMER), said=SAID))
+
+
+ORDER = tool(
+    "order",
+    ["size", "parts", "code"],
+    size={"type": "integer", "minimum": 2, "maximum": 12},
+    parts={
+        "type": "array",
+        "items": {"type": "object", "properties": {"n": WORDS}, "required": ["n"]},
+    },
+    code={"type": "string", "pattern": "^[A-Z]{2}$"},
+    gift={"type": "boolean"},
+    weight={"type": "number", "maximum": 3.5},
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"gift": "true", "weight": "-0.25"}, True),
+        ({"weight": "3.5"}, True),
+        ({"parts": "[]"}, True),
+        ({"size": "13"}, False),
+        ({"size": "2.5"}, False),
+        ({"size": "twelve"}, False),
+        ({"parts": '[{"n": 3}]'}, False),
+        ({"parts": "[{}]"}, False),
+        # Nobody named it, so that a weak model would go on naming more.
+        ({"parts": '[{"n": "x", "m": 1}]'}, False),
+        ({"code": '"ab"'}, False),
+        ({"code": "AB"}, False),
+        ({"gift": "yes"}, False),
+        ({"weight": "4"}, False),
+    ],
+)
+def test_values_that_are_not_words_are_json(changes: dict[str, str], expected: bool) -> None:
+    given_ = {"size": "12", "parts": '[{"n": "x"}]', "code": '"AB"', **changes}
+    rules = AnswerRules((ORDER,))
+    assert allows(rules, call("order", **given_)) is expected
+
+
+def test_a_tools_pattern_of_too_many_parts_is_no_fault_of_the_format() -> None:
+    pattern = {"type": "string", "pattern": "^(a{1000}){1000}$"}
+    rules = AnswerRules((tool("f", ["a"], a=pattern),), "required", format=Regex("a"))
+    matcher = FACTORY.matcher(rules)
+    with pytest.raises(ValueError, match="too many expressions") as raised:
+        for _ in range(SIZE):
+            matcher.advance(matcher.best(torch.zeros(SIZE)))
+    assert not isinstance(raised.value, FormatError)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlm.decoding.verify import guided
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.distinct_spans import Spans
+from dlm.grammar.matcher import Matcher
+from dlm.language.tokenizer import Mark
+from tests.dlm.answers import FACTORY, SIZE, allows, call, generate, text
+from tests.dlm.tiny import WORDS, template, tool
+
+DRINK = tool("order", ["drink"], drink=WORDS, shots=WORDS, sugar=WORDS)
+KEYS = tuple(DRINK.properties)
+FREE = tool("note", text=WORDS, mood={"enum": ["ten", "two"]}, count={"type": "integer"})
+LATTE = ("A latte with a double shot, please!",)
+
+
+def order(*values: str) -> list[int]:
+    return call("order", **dict(zip(KEYS, values, strict=False)))
+
+
+def rules(*said: str) -> AnswerRules:
+    return AnswerRules((DRINK, FREE), "required", said)
+
+
+@pytest.mark.parametrize(
+    ("said", "values", "expected"),
+    [
+        (LATTE, ("latte", "a double shot"), True),
+        (LATTE, ("a double shot", "a double shot"), False),
+        (LATTE, ("latte", "a double shot", "shot"), False),
+        (LATTE, ("latte", "shot, please", "double"), True),
+        (LATTE, ("latte", "shot", "double shot"), False),
+        (LATTE, ("with a double shot", "latte with"), False),
+        # Said twice, whichever was meant first.
+        (("a latte and a tea",), ("a", "a latte"), True),
+        (("a latte and a tea",), ("a", "a tea"), True),
+        (("a latte and a tea",), ("a", "a latte", "a tea"), False),
+        (("a latte", "a latte"), ("a latte", "a latte"), True),
+        (("a latte", "a latte"), ("a latte", "a", "latte"), True),
+        (("a latte", "a latte"), ("a latte", "a", "a"), False),
+        # Nothing is left: a call must come to an end.
+        (("latte",), ("latte", "latte"), True),
+        (("a latte.",), ("a latte", "latte", "a"), True),
+        (("a latte, tea",), ("a latte", "latte"), False),
+        # Each word has its ends: "t" of tea is no word.
+        (("the tea",), ("the", "t"), False),
+        (("7:30 30",), ("7:30", "30"), True),
+        (("don't café",), ("don't", "café"), True),
+        (("don't café",), ("café", "café"), False),
+    ],
+)
+def test_a_word_serves_one_value_of_a_call(
+    said: tuple[str, ...], values: tuple[str, ...], expected: bool
+) -> None:
+    assert allows(rules(*said), order(*values)) is expected
+
+
+def test_each_call_starts_afresh() -> None:
+    assert allows(rules(*LATTE), [*order("latte"), *order("latte", "shot"), *order("latte")])
+    assert not allows(rules(*LATTE), [*order("latte"), *order("latte", "latte")])
+
+
+def test_only_values_that_are_spans_take_words() -> None:
+    said = rules("ten of two things")
+    assert allows(said, call("note", text="ten", mood="ten", count="10"))
+    marked = tool("order", drink={**WORDS, "x-as-said": True}, sugar=WORDS)
+    heard = AnswerRules((marked,), "required", heard=("some tea",))
+    assert allows(heard, call("order", drink="tea", sugar="tea"))
+    assert allows(AnswerRules((DRINK,), "required"), order("tea", "tea"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_disjoint_spans_are_allowed_and_others_are_not(data: st.DataObject) -> None:
+    # Each word once, so that spans overlap where they share one.
+    words = [f"{letter}{i}" for i, letter in enumerate("abcdef")]
+    first = data.draw(st.integers(1, 5))
+    texts = (words[:first], words[first:])
+    spans = [_span(texts, data) for _ in range(data.draw(st.integers(2, 3)))]
+    taken: set[str] = set()
+    expected = True
+    for span in spans:
+        if len(taken) < len(words):
+            expected &= taken.isdisjoint(span)
+            taken.update(span)
+    told = rules(*(" ".join(text) for text in texts))
+    assert allows(told, order(*(" ".join(span) for span in spans))) is expected
+
+
+def _span(texts: Sequence[Sequence[str]], data: st.DataObject) -> Sequence[str]:
+    text = data.draw(st.sampled_from(texts))
+    start = data.draw(st.integers(0, len(text) - 1))
+    return text[start : data.draw(st.integers(start + 1, len(text)))]
+
+
+TEXTS = st.lists(
+    st.text(st.sampled_from("ab é'.,3:-\n²"), max_size=14), min_size=1, max_size=3
+).filter(lambda texts: any(any(c in "abé3" for c in text) for text in texts))
+
+
+def one_call(said: Sequence[str]) -> Matcher:
+    return FACTORY.matcher(AnswerRules((DRINK,), "required", tuple(said), parallel=False))
+
+
+@settings(max_examples=40, deadline=None)
+@given(said=TEXTS, seed=st.integers(0, 2**31))
+def test_whatever_is_wanted_no_answer_runs_into_a_dead_end(said: list[str], seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    # Raises where nothing may come next.
+    ids = generate(one_call(said), lambda: torch.randn(SIZE, generator=generator), longest=200)
+    for made in template().answer(ids, (DRINK,)).calls if ids else ():
+        assert all(any(value in text for text in said) for value in made.arguments.values())
+
+
+@settings(max_examples=20, deadline=None)
+@given(said=TEXTS, seed=st.integers(0, 2**31))
+def test_all_ways_of_asking_agree(said: list[str], seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    matcher = one_call(said)
+    for _ in range(40):
+        row = torch.randn(SIZE, generator=generator)
+        before = matcher.copy()
+        flags = _flags(matcher.allowed(()))[0]
+        assert flags == [matcher.takes(token) for token in range(SIZE)]
+        token = matcher.best(row)
+        assert token == max(np.flatnonzero(flags).tolist(), key=row.tolist().__getitem__)
+        if token == Mark.END:
+            return
+        run = [token, *matcher.advance(token)]
+        assert all(
+            allowed[one] for allowed, one in zip(_flags(before.allowed(run)), run, strict=False)
+        )
+        assert guided(torch.tensor(run), None, before).tokens == run
+        if run[-1] == Mark.END:
+            return
+
+
+def _flags(bits: np.ndarray) -> list[list[bool]]:
+    flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :SIZE]
+    rows: list[list[bool]] = flags.astype(bool).tolist()
+    return rows
+
+
+def test_a_copy_goes_on_by_itself() -> None:
+    one = FACTORY.matcher(rules("tea milk"))
+    one.follow(order("tea", "x")[: -len(text("x"))])
+    other = one.copy()
+    assert not other.takes(text("tea")[0])
+    one.follow([*text("milk"), int(Mark.CALL)])
+    one.follow(order("x")[1 : -len(text("x"))])
+    assert one.takes(text("tea")[0])
+    assert not other.takes(text("tea")[0])
+
+
+def test_the_shortest_spans_hold_a_word() -> None:
+    spans = Spans(["a, (b)", "é"])
+    assert list(spans.places(b"")) == [(0, 1), (3, 5), (4, 5), (7, 9)]
+    assert list(spans.places(b"(b)")) == [(3, 6)]
+    assert list(spans.places("é".encode())) == [(7, 9)]
+    assert list(spans.places(b",")) == []
+
+
+def test_many_occurrences_are_followed_within_bounds() -> None:
+    said = " ".join(["a b"] * 60)
+    assert allows(rules(said), order("a", "b", "a b"))
+    assert allows(rules(said), order("a b a", "b", "b a"))

@@ -1,0 +1,392 @@
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.formats import FormatError, Regex
+from dlm.grammar.matcher import GrammarFactory, check_tools
+from dlm.language.chat_format import JsonCalls, MarkedCalls
+from dlm.language.messages import AnswerError, Tool
+from dlm.language.template import Template
+from dlm.language.tokenizer import Mark
+from tests.dlm.answers import (
+    AUTO,
+    FACTORY,
+    SAID,
+    SIZE,
+    allows,
+    call,
+    choice,
+    random_answer,
+    text,
+)
+from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, template, tokenizer, tool
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        text("hello there"),
+        text("two\nlines ☕"),
+        call("set_timer", duration="ten minutes"),
+        call("set_timer", duration="ten", label="wake the café"),
+        [*text("sure"), *call("get_weather")],
+        call("get_weather", day="tomorrow"),
+        [*call("get_weather", place="café"), *call("set_timer", duration="7:30")],
+        call("set_light", level="-30", on="true"),
+    ],
+)
+def test_answers_within_the_rules(ids: list[int]) -> None:
+    assert allows(AUTO, ids)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [],
+        tokenizer().encode("  "),
+        tokenizer().encode("hello"),
+        call("set_time"),
+        call("set_timer"),
+        call("set_timer", label="ten"),
+        call("set_timer", duration="ten", day="today"),
+        call("set_timer", label="ten", duration="ten"),
+        call("get_weather", day="monday"),
+        call("set_light", level="high"),
+        call("set_light", level="3.5"),
+        call("set_light", level="3", on="1"),
+        [*call("get_weather"), *text("and so on")],
+        [int(Mark.KEY), *text("duration")],
+    ],
+)
+def test_answers_outside_the_rules(ids: list[int]) -> None:
+    assert not allows(AUTO, ids)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("ten minutes", True),
+        ("Set", True),
+        ("minutes, please", True),
+        ("7:30", True),
+        ("don't", True),
+        ("wake the café at 7:30", True),
+        ("thirty minutes", False),
+        ("minutes ten", False),
+        ("en", False),
+        ("timers", False),
+        ("30", False),
+        ("don", False),
+        ("caf", False),
+        ("set", False),
+        (",", False),
+        ("!", False),
+        ("", False),
+        ("please don't", False),
+    ],
+)
+def test_a_value_is_a_run_of_words_that_were_said(value: str, expected: bool) -> None:
+    ids = call("set_timer", duration="x")[: -len(text("x"))] + tokenizer().encode(f" {value}")
+    assert allows(AUTO, ids) is expected
+
+
+def test_values_are_free_where_nothing_binds_them() -> None:
+    assert allows(AnswerRules((TIMER,)), call("set_timer", duration="thirty-one years!"))
+
+
+@pytest.mark.parametrize("said", [(), ("",), ("...", " ")])
+def test_where_nothing_was_said_nothing_can_be_copied(said: tuple[str, ...]) -> None:
+    rules = AnswerRules((TIMER, WEATHER), said=said)
+    assert not allows(rules, call("set_timer", duration="ten"))
+    assert not allows(rules, call("get_weather", place="ten"))
+    assert allows(rules, call("get_weather", day="today"))
+    assert allows(AnswerRules((TIMER,), said=said), text("hello"))
+    with pytest.raises(ValueError, match="got no words"):
+        FACTORY.matcher(AnswerRules((TIMER,), "required", said=said))
+
+
+def test_punctuation_names_and_options_are_forced() -> None:
+    matcher = FACTORY.matcher(AnswerRules((TIMER, LIGHT), "set_timer", SAID))
+    forced = matcher.advance(choice(matcher, Mark.CALL))
+    start = call("set_timer", duration="x")[: -len(text("x"))]
+    assert [int(Mark.CALL), *forced] == start
+    days = tool("pick", ["day"], day={"enum": ["today"]})
+    matcher = FACTORY.matcher(AnswerRules((days,), "required", parallel=False))
+    forced = matcher.advance(choice(matcher, Mark.CALL))
+    assert [int(Mark.CALL), *forced] == [*call("pick", day="today"), Mark.END]
+
+
+def test_none_allows_words_only() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "none", SAID)
+    assert rules.callable() == ()
+    assert allows(rules, text("hello"))
+    assert not allows(rules, call("get_weather"))
+
+
+def test_required_allows_calls_only() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "required", SAID)
+    assert not allows(rules, text("hello"))
+    assert not allows(rules, [*text("hello"), *call("get_weather")])
+    assert allows(rules, call("get_weather"))
+    assert allows(rules, call("set_timer", duration="ten"))
+
+
+def test_a_named_tool_is_the_only_one() -> None:
+    rules = AnswerRules((TIMER, WEATHER), "get_weather", SAID)
+    assert rules.callable() == (WEATHER,)
+    assert not allows(rules, text("hello"))
+    assert not allows(rules, call("set_timer", duration="ten"))
+    assert allows(rules, call("get_weather"))
+
+
+def test_calls_may_be_kept_to_one() -> None:
+    two = [*call("get_weather"), *call("get_weather", day="today")]
+    for choice_made in ("auto", "required", "get_weather"):
+        assert allows(AnswerRules((WEATHER,), choice_made, SAID), two)
+        assert not allows(AnswerRules((WEATHER,), choice_made, SAID, parallel=False), two)
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice_made", "told"),
+    [
+        ((), "required", r"'required', which none of \[\] can meet"),
+        ((TIMER,), "get_weather", r"'get_weather', which none of \['set_timer'\]"),
+        ((), "get_weather", "'get_weather'"),
+        ((tool("x", a={"type": "colour"}),), "auto", r"^x\.a: Invalid type: colour$"),
+    ],
+)
+def test_rules_that_allow_nothing_are_refused(
+    tools: tuple[Tool, ...], choice_made: str, told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        FACTORY.matcher(AnswerRules(tools, choice_made))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'say"hi"',
+        "back\\slash",
+        "café ☕",
+        "two\nlines",
+        "<|end|>",
+        "<[2]>",
+        "{}|?*+",
+        "%json",
+        "😀",
+    ],
+)
+def test_odd_names_are_only_names(name: str) -> None:
+    odd = Tool(name, "", {"properties": {name: {"enum": [name, f"not {name}"]}}})
+    rules = AnswerRules((odd, TIMER), said=(name,))
+    assert allows(rules, call(name, **{name: name}))
+    assert allows(rules, call(name, **{name: f"not {name}"}))
+    assert not allows(rules, call(name, **{name: f"nor {name}"}))
+    must = AnswerRules((odd,), "required", parallel=False)
+    answer = random_answer(must, seed=1)
+    assert answer is not None
+    assert answer.calls[0].name == name
+
+
+def test_a_name_or_option_that_could_spell_a_mark_is_refused() -> None:
+    wordless, option = tool("\0<||>"), tool("pick", day={"enum": ["\0<|end|>"]})
+    for odd in (wordless, option):
+        with pytest.raises(ValueError, match="in names and options"):
+            FACTORY.matcher(AnswerRules((odd,)))
+    # A name that has words stands as these.
+    assert allows(AnswerRules((tool("\0<|end|>"),)), call("end"))
+
+
+@pytest.mark.parametrize("said", ['say "hi" \\ {', "<|end|> x", "two\nlines", "日本 語", "a|b*"])
+def test_odd_words_may_be_said(said: str) -> None:
+    rules = AnswerRules((TIMER,), said=(said,))
+    assert allows(rules, call("set_timer", duration=said))
+    assert not allows(rules, call("set_timer", duration=f"{said}x"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", '["1"]'),
+        ({"type": ["integer", "null"]}, "4", "null"),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, '{"a": true}', "[]"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Day"}}, '["mon"]', '["sun"]'),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "true", "yes"),
+        ({"enum": [1, None]}, "null", "2"),
+        ({"const": 5}, "5", "6"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "ten minutes", "null"),
+    ],
+)
+def test_schemas_of_all_kinds(schema: dict[str, Any], good: str, bad: str) -> None:
+    odd = Tool("x", "", {"properties": {"p": schema}, "$defs": {"Day": {"enum": ["mon"]}}})
+    rules = AnswerRules((odd,), said=SAID)
+    assert allows(rules, call("x", p=good))
+    assert template().answer(call("x", p=good), (odd,)).calls
+    assert not allows(rules, call("x", p=bad))
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**31), choice_made=st.sampled_from(["auto", "required", "none"]))
+def test_whatever_a_model_wants_the_answer_is_valid(seed: int, choice_made: str) -> None:
+    rules = AnswerRules(AUTO.tools, choice_made, SAID)
+    answer = random_answer(rules, seed)
+    if answer is None:
+        return
+    assert bool(answer.calls) >= rules.must_call
+    for made in answer.calls:
+        for key, value in made.arguments.items():
+            if key in ("duration", "label", "place", "room"):
+                assert any(said_words(value, one) for one in SAID), value
+
+
+def said_words(value: str, said: str) -> bool:
+    """Whether a value's words follow each other in what was said, none cut short."""
+    word = r"[\w'’]+(?:[:.,]\d+)*"
+    wanted, words = re.findall(word, value), re.findall(word, said)
+    return (
+        value in said
+        and wanted != []
+        and any(words[i : i + len(wanted)] == wanted for i in range(len(words)))
+    )
+
+
+def test_random_answers_do_hold_calls() -> None:
+    made = [random_answer(AnswerRules((TIMER,), "required", SAID), seed) for seed in range(8)]
+    assert sum(len(answer.calls) for answer in made if answer) >= 4
+
+
+def test_a_json_value_is_valid_or_cut() -> None:
+    rules = AnswerRules((LIGHT,), "required", SAID, parallel=False)
+    for seed in range(12):
+        answer = random_answer(rules, seed)
+        if answer is not None:
+            assert isinstance(answer.calls[0].arguments["level"], int)
+
+
+def test_the_matcher_takes_the_best_of_what_is_allowed() -> None:
+    matcher = FACTORY.matcher(AnswerRules((TIMER, WEATHER), "required"))
+    logits = torch.arange(SIZE, dtype=torch.float32)
+    assert matcher.best(logits) == Mark.CALL
+    with pytest.raises(ValueError, match=f"got token {int(Mark.KEY)}, which the grammar does not"):
+        matcher.advance(int(Mark.KEY))
+
+
+def test_ties_go_to_the_lowest_id() -> None:
+    matcher = FACTORY.matcher(AnswerRules())
+    allowed = [i for i in range(SIZE) if choice(FACTORY.matcher(AnswerRules()), i) == i]
+    assert matcher.best(torch.zeros(SIZE)) == min(allowed)
+
+
+def test_no_token_left_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the grammar allows no token"):
+        FACTORY.matcher(AnswerRules((TIMER,), "required")).best(torch.full((SIZE,), -torch.inf))
+
+
+def test_a_pattern_of_too_many_parts_is_told_in_a_line() -> None:
+    matcher = FACTORY.matcher(AnswerRules(format=Regex("(a{1000}){1000}")))
+    told = r"^grammar: .*too many expressions constructed$"
+    follower, first = matcher.copy(), matcher.best(torch.zeros(SIZE))
+    with pytest.raises(FormatError, match=told):
+        matcher.advance(first)
+    with pytest.raises(FormatError, match=told):
+        matcher.best(torch.zeros(SIZE))
+    with pytest.raises(FormatError, match=told):
+        follower.follow([first])
+
+
+def test_ids_beyond_the_vocabulary_are_never_chosen() -> None:
+    matcher = FACTORY.matcher(AnswerRules())
+    logits = torch.zeros(SIZE)
+    logits[tokenizer().vocab_size :] = 9.0
+    assert matcher.best(logits) < tokenizer().vocab_size
+
+
+def test_matchers_of_the_same_rules_do_not_move_each_other() -> None:
+    rules = AnswerRules((TIMER,), "required", ("ten minutes",))
+    begun = FACTORY.matcher(rules).forced()
+    assert begun == call("set_timer", duration="")[: len(begun)]
+    first = FACTORY.matcher(rules)
+    first.follow(begun)
+    assert first.forced() != begun
+    assert FACTORY.matcher(rules).forced() == begun
+
+
+def test_many_tools_compile_quickly() -> None:
+    many = tuple(
+        tool(f"tool_{i}", ["a"], a=WORDS, b=WORDS, c={"type": "integer"}, d={"enum": ["x", "y"]})
+        for i in range(64)
+    )
+    said = (" ".join(f"word{i % 37}" for i in range(200)),) * 3
+    began = time.perf_counter()
+    FACTORY.matcher(AnswerRules(many, said=said))
+    # 10 ms on a quiet core; the bound leaves room for a busy one.
+    assert time.perf_counter() - began < 1.0
+    assert allows(AnswerRules(many, said=said), call("tool_63", a="word3 word4"))
+
+
+def test_an_invalid_answer_is_what_the_template_refuses() -> None:
+    """The grammar and the reader agree on what a call is."""
+    for ids in (call("set_timer"), call("get_weather", day="monday")):
+        assert not allows(AUTO, ids)
+        with pytest.raises(AnswerError):
+            template().answer(ids, AUTO.tools)
+
+
+def test_what_is_allowed_behind_a_draft_is_told_in_bits() -> None:
+    factory = GrammarFactory(tokenizer(), 352)
+    matcher = factory.matcher(AnswerRules((TIMER,), "required", ("ten minutes",)))
+    begun = matcher.copy()
+    token = next(token for token in range(352) if begun.takes(token))
+    bits = matcher.allowed([token, 20, 20])
+    assert bits.shape[0] == 4
+    flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :352]
+    assert [begun.takes(other) for other in range(352)] == flags[0].astype(bool).tolist()
+    # Where a token is forced, its parts are left out, though they could be put together.
+    assert np.flatnonzero(flags[1]).tolist() == begun.advance(token)[:1]
+    # Behind what is refused nothing is asked for.
+    assert flags[2:].all()
+
+
+_PLACE = {"type": "object", "properties": {"street": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("calls", [Template.calls, JsonCalls(3, 4)])
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, None),
+        ({"type": "string", "x-as-said": True}, None),
+        ({"$ref": "#/$defs/T"}, None),
+        ({"type": "array", "uniqueItems": True}, "uniqueItems"),
+        ({"type": "foo"}, "Invalid type"),
+        ({"$ref": "#/$defs/none"}, "does not exist"),
+        ({"$ref": "#"}, r"\$ref"),
+        ({"type": "array", "items": {"$ref": "https://example.com/s"}}, r"\$ref"),
+    ],
+)
+def test_tools_are_judged_before_anything_is_asked(
+    calls: MarkedCalls | JsonCalls, schema: dict[str, Any], told: str | None
+) -> None:
+    parameters = {"properties": {"a": schema}, "required": ["a"], "$defs": {"T": _PLACE}}
+    tool = Tool("f", "Do it.", parameters)
+    if told is None:
+        check_tools([TIMER, tool], calls)
+        return
+    with pytest.raises(FormatError, match=told) as raised:
+        check_tools([TIMER, tool], calls)
+    assert raised.value.tool == "f" or calls is not Template.calls
+
+
+def test_a_checkpoint_without_calls_takes_no_tools() -> None:
+    with pytest.raises(ValueError, match="no calls"):
+        check_tools([Tool("f", "Do it.", {})], None)
+    check_tools([], None)

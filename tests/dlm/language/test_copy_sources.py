@@ -1,0 +1,41 @@
+from collections.abc import Mapping
+from typing import Any
+
+from dlm.grammar.distinct_spans import spans_of
+from dlm.language.copy_sources import sources
+from dlm.language.messages import Call, Turn
+
+
+def user(text: str) -> Turn:
+    return Turn("user", text)
+
+
+def called(*arguments: Mapping[str, Any]) -> Turn:
+    return Turn("assistant", calls=tuple(Call("set_timer", one) for one in arguments))
+
+
+CHAT = (user("thanks"), Turn("assistant", "Sure."), user("a joke"), Turn("assistant", "Knock."))
+SET = (user("a pasta timer, nine minutes"), called({"name": "pasta", "duration": "nine minutes"}))
+
+
+def test_the_last_messages_of_the_user_are_sources_and_nothing_else_is() -> None:
+    turns = [Turn("system", "Be brief."), Turn("assistant", "Hello."), *map(user, "abcd")]
+    assert sources([*turns, Turn("tool", "Done."), Turn("assistant", "Done.")]) == ("b", "c", "d")
+    assert sources(turns[:2]) == ()
+    assert sources([user(""), user("a")]) == ("a",)
+
+
+def test_what_was_called_last_stays_a_source_when_its_words_are_long_ago() -> None:
+    turns = [*SET, Turn("tool", "Set."), *CHAT, user("make it ten")]
+    assert sources(turns) == ("thanks", "a joke", "make it ten", "pasta", "nine minutes")
+    last = called({"name": "tea"}, {"name": "rice"}, {"hours": 2, "loud": True})
+    assert sources([*SET, last, *turns]) == sources(turns)
+    assert sources([*turns, last]) == ("thanks", "a joke", "make it ten", "tea", "rice")
+
+
+def test_words_do_not_stand_twice_because_they_were_called() -> None:
+    turns = [*SET, user("make it ten")]
+    found = sources(turns)
+    assert found == ("a pasta timer, nine minutes", "make it ten")
+    assert [b"pasta" in spans_of(found).said, spans_of(found).said.count(b"pasta")] == [True, 1]
+    assert sources([*SET, called({"name": "egg", "duration": "egg"})])[1:] == ("egg",)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlm.language.schema import AS_SAID, admits_null, is_words, options, plain, read_value, written
+
+COLOUR = {"type": "string", "enum": ["red", "blue"]}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def test_text_stands_as_it_is_and_the_rest_as_json() -> None:
+    assert written("ten minutes") == "ten minutes"
+    assert written('say "hi"') == 'say "hi"'
+    assert written("café") == "café"
+    assert written(["café", 1, None, True]) == '["café", 1, null, true]'
+
+
+@given(JSON)
+def test_a_written_value_is_read_back(value: Any) -> None:
+    assert read_value(written(value), {"anyOf": [{}, {}]}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("3", "integer", 3),
+        ("-3", "number", -3),
+        ("3.5", "number", 3.5),
+        ("true", "boolean", True),
+        ("[1, 2]", "array", [1, 2]),
+        ('{"a": "b"}', "object", {"a": "b"}),
+        ("null", "null", None),
+        ("3", "string", "3"),
+    ],
+)
+def test_values_are_read_by_type(text: str, kind: str, value: Any) -> None:
+    assert read_value(text, {"type": kind}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("three", "integer"),
+        ("3.5", "integer"),
+        ("true", "integer"),
+        ("false", "number"),
+        ("NaN", "number"),
+        ("-Infinity", "number"),
+        ("1", "boolean"),
+        ("{}", "array"),
+        ("[]", "object"),
+        ("", "integer"),
+        ("[1", "array"),
+    ],
+)
+def test_values_of_another_type_are_refused(text: str, kind: str) -> None:
+    with pytest.raises(ValueError, match=f"expected {kind}"):
+        read_value(text, {"type": kind})
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("red", COLOUR, "red"),
+        ("2", {"type": "integer", "enum": [1, 2]}, 2),
+        ("2", {"enum": [1, 2]}, 2),
+        ("true", {"enum": [1, True]}, True),
+        ("null", {"enum": ["a", None]}, None),
+        ("padded", {"enum": [" padded "]}, " padded "),
+        ("only", {"const": "only"}, "only"),
+    ],
+)
+def test_an_option_is_read_by_how_it_is_written(
+    text: str, schema: dict[str, Any], value: Any
+) -> None:
+    read = read_value(text, schema)
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("text", ["green", "RED", ""])
+def test_what_is_no_option_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"expected one of \['red', 'blue'\]"):
+        read_value(text, COLOUR)
+
+
+def test_options_are_those_listed() -> None:
+    assert options({"type": "string"}) == ()
+    assert options(COLOUR) == ["red", "blue"]
+    assert options({"const": 5}) == (5,)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, True),
+        ({"type": "string"}, True),
+        ({"type": "integer"}, False),
+        ({"type": ["string", "integer"]}, False),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, False),
+        ({"$ref": "#/$defs/Elsewhere"}, False),
+        ({"type": "string", "description": "A town.", "x-as-said": True}, True),
+        ({"type": "string", "maxLength": 3}, False),
+        ({"type": "string", "pattern": "a"}, False),
+        ({"properties": {}}, False),
+        ({"not": {"type": "string"}}, False),
+        ({"type": "string", "example": "Paris", "nullable": True}, True),
+        ({"type": "string", "$id": "town", "contentMediaType": "text/plain"}, True),
+        ({"enum": ["a"], "deprecated": False, "anything": "else"}, True),
+        ({"type": "string", "minimum": 3}, True),
+        ({"minimum": 3}, False),
+        ({"type": "string", "format": "uuid"}, False),
+        ({"type": "string", "allOf": [{"maxLength": 3}]}, False),
+    ],
+)
+def test_words_are_told_from_json(schema: dict[str, Any], expected: bool) -> None:
+    assert is_words(schema) is expected
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": ["string", "null"]},
+        {"type": ["null", "string"]},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        {"$ref": "#/$defs/Text"},
+        {"anyOf": [{"$ref": "#/$defs/Text"}, {"type": "null"}]},
+    ],
+)
+def test_text_or_null_is_text(schema: dict[str, Any]) -> None:
+    assert plain(schema, {"Text": {"type": "string"}}) == {"type": "string"}
+
+
+def test_what_may_refer_to_definitions_keeps_them() -> None:
+    definitions = {"Colour": COLOUR, "Other": {"type": "integer"}}
+    assert plain({"$ref": "#/$defs/Colour"}, definitions) == COLOUR
+    many = {"type": "array", "items": {"$ref": "#/$defs/Colour"}}
+    assert plain(many, definitions) == {**many, "$defs": {"Colour": COLOUR}}
+    assert plain(many, {}) == many
+    assert plain({**many, "type": ["array", "null"]}, definitions) == plain(many, definitions)
+    assert plain({"type": "integer"}, definitions) == {"type": "integer"}
+
+
+def test_what_a_reference_leads_into_is_followed_as_well() -> None:
+    definitions = {"Town": {"properties": {"name/of": {"type": "string"}}}}
+    assert plain({"$ref": "#/$defs/Town/properties/name~1of"}, definitions) == {"type": "string"}
+    away = {"$ref": "#/$defs/Nowhere"}
+    assert plain(away, definitions) == away
+
+
+def test_references_may_follow_one_another_for_long() -> None:
+    chain = {f"D{i}": {"$ref": f"#/$defs/D{i + 1}"} for i in range(5000)}
+    assert plain({"$ref": "#/$defs/D0"}, {**chain, "D5000": COLOUR}) == COLOUR
+
+
+def test_a_choice_that_is_no_object_is_left_to_the_grammar() -> None:
+    inside = {"anyOf": [{"anyOf": [True]}]}
+    assert plain(inside, {}) == {"anyOf": [True]}
+    assert not admits_null(inside)
+    assert plain({"$ref": "#/$defs/Any"}, {"Any": True})["$ref"] == "#/$defs/Any"
+
+
+def test_a_schema_that_is_plain_already_is_left_alone() -> None:
+    schema = {"type": "string", "description": "A town."}
+    assert json.dumps(plain(schema, {})) == json.dumps(schema)
+    either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    assert plain(either, {}) == either
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": ["string", "null"]}, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, True),
+        ({"type": "string"}, False),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, False),
+        ({}, False),
+    ],
+)
+def test_what_may_be_null(schema: dict[str, Any], expected: bool) -> None:
+    assert admits_null(schema) is expected
+
+
+def test_a_mark_outside_holds_inside() -> None:
+    definitions = {"Text": {"type": "string"}}
+    said = {"type": "string", AS_SAID: True}
+    assert plain({"$ref": "#/$defs/Text", AS_SAID: True}, definitions) == said
+    nullable = {"anyOf": [{"$ref": "#/$defs/Text"}, {"type": "null"}], AS_SAID: True}
+    assert plain(nullable, definitions) == said
+
+
+def test_definitions_are_not_followed_in_circles() -> None:
+    definitions = {"A": {"$ref": "#/$defs/B"}, "B": {"anyOf": [{"$ref": "#/$defs/A"}]}}
+    assert "$ref" in plain({"$ref": "#/$defs/A"}, definitions)
+
+
+def test_what_may_only_be_null_is_null() -> None:
+    assert plain({"type": ["null", "null"]}, {}) == {"type": "null"}

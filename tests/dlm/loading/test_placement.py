@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dlm.loading import placement
+from dlm.loading.placement import Kernels
+from dlm.network.config import ModelConfig
+from dlm.network.model import Transformer
+from dlm.network.moe import Experts
+from tests.dlm.tiny import config
+
+LARGE = ModelConfig(152_000, 1024, 3072, 28, 16, 8, 128)
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"experts": Experts(4, 4, 24, shared=1), "tie_word_embeddings": False}]
+)
+def test_matrix_entries_are_those_of_the_model(changes: dict[str, object]) -> None:
+    shape = config(**changes)
+    made = Transformer(shape)
+    head = 0 if shape.tie_word_embeddings else made.lm_head.weight.numel()
+    counted = sum(p.numel() for name, p in made.named_parameters() if p.dim() > 1) - head
+    routers = sum(p.numel() for name, p in made.named_parameters() if "router.weight" in name)
+    assert placement.matrix_entries(shape) == counted - routers
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    assert placement.usable_device("cpu") == CPU
+    with pytest.raises(ValueError, match=r"device: got 'gpu', which cannot be used here: Expected"):
+        placement.usable_device("gpu")
+    for name in ("cuda:99", "meta"):
+        with pytest.raises(ValueError, match=f"device: got '{name}', which cannot be used here: "):
+            placement.usable_device(name)
+
+
+@pytest.mark.parametrize(("fast", "dtype"), [(True, torch.int8), (False, torch.float32)])
+def test_a_small_model_takes_8_bits_where_they_are_faster(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(placement, "int8_is_fast", lambda: fast)
+    assert placement.best_dtype(config(), CPU) is dtype
+
+
+def test_a_mixture_is_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "int8_is_fast", lambda: True)
+    shape = config(experts=Experts(4, 4, 24, shared=1))
+    assert placement.best_dtype(shape, CPU) is torch.float32
+
+
+@pytest.mark.parametrize(("fast", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_a_large_one_takes_what_the_cpu_multiplies_faster(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(placement, "int8_is_fast", lambda: False)
+    monkeypatch.setattr(placement, "bfloat16_is_fast", lambda: fast)
+    assert placement.best_dtype(LARGE, CPU) is dtype
+
+
+WHOLE = config(head_dim=16)
+CUDA = torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "device", "used"),
+    [
+        (Kernels.AUTO, CUDA, True),
+        (Kernels.AUTO, CPU, False),
+        (Kernels.EAGER, CUDA, False),
+        (Kernels.FUSED, CUDA, True),
+        (Kernels.FUSED, CPU, True),
+    ],
+)
+def test_kernels_run_where_they_can_and_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, wanted: Kernels, device: torch.device, used: bool
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert placement.uses_kernels(WHOLE, device, wanted) is used
+
+
+@pytest.mark.parametrize(
+    ("shape", "device", "triton", "told"),
+    [
+        (WHOLE, CUDA, False, "Triton is not installed"),
+        (WHOLE, CPU, True, "the device is cpu, not cuda"),
+        (config(), CUDA, True, "heads are of 8 numbers"),
+        (config(head_dim=16, partial_rotary_factor=0.5), CUDA, True, "turned in part"),
+    ],
+)
+def test_kernels_that_cannot_run_are_an_error_only_where_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    shape: ModelConfig,
+    device: torch.device,
+    triton: bool,
+    told: str,
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if triton else None)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    assert not placement.uses_kernels(shape, device, Kernels.AUTO)
+    with pytest.raises(ValueError, match=f"kernels: got fused, .*{told}"):
+        placement.uses_kernels(shape, device, Kernels.FUSED)
+
+
+def test_cuda_takes_bfloat16() -> None:
+    assert placement.best_dtype(config(), torch.device("cuda")) is torch.bfloat16
+
+
+def test_the_device_is_one_that_there_is() -> None:
+    assert placement.best_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_products_are_measured_once() -> None:
+    for measured in (placement.bfloat16_is_fast, placement.int8_is_fast):
+        assert measured() is measured()
+        assert measured.cache_info().misses <= 1
+
+
+def test_a_short_step_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert placement.best_threads(config()) == 1
+    assert placement.best_threads(LARGE) == 4
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert placement.best_threads(LARGE) == 2

@@ -1,0 +1,197 @@
+"""Stand-ins for the parts behind a transport: a session that says what a test tells it to say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+from tests.support.patience import PATIENCE_S
+from voice.config import AgentConfig
+from voice.errors import ProtocolError
+from voice.events import SessionEnded, SessionEvent
+from voice.inputs import SessionOptions
+from voice.session.session import Session
+from voice.tools import SessionScope
+from voice.types import Message, Role, Samples, ToolSpec
+
+OPTIONS = SessionOptions(instructions="You are a test.", agent_tools=("get_time", "set_timer"))
+
+
+@dataclass
+class FakeSession:
+    """Keeps the calls made to it; `emit` is what it tells.
+
+    Attributes:
+        calls: Name and arguments of each call, in order.
+        refuse: Raised by the next call, once.
+        on_audio: Called with each piece of audio, to answer it.
+        run_error: Raised by `run`.
+        closed: The reason of `close`; `over` is set with it.
+    """
+
+    options: SessionOptions = OPTIONS
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    refuse: Exception | None = None
+    on_audio: Callable[[FakeSession, Samples], None] | None = None
+    run_error: Exception | None = None
+    closed: str | None = None
+    session_id: str = "sess_fake"
+    scope: SessionScope = field(default_factory=lambda: SessionScope("sess_fake"))
+
+    def __post_init__(self) -> None:
+        self.messages: dict[str, Message] = {}
+        self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._called = asyncio.Event()
+        self.over = asyncio.Event()
+
+    def emit(self, *events: SessionEvent) -> None:
+        for event in events:
+            self._events.put_nowait(event)
+
+    async def run(self) -> None:
+        if self.run_error is not None:
+            raise self.run_error
+        await self.over.wait()
+
+    def close(self, reason: str = "closed") -> None:
+        if self.closed is None:
+            self.closed = reason
+            self.emit(SessionEnded(reason))
+            self.over.set()
+
+    async def events(self) -> AsyncIterator[SessionEvent]:
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, SessionEnded):
+                return
+
+    pending = Session.pending
+
+    def greet(self) -> None:
+        self._call("greet")
+
+    def append_audio(self, samples: Samples, rate_hz: int) -> None:
+        self._call("append_audio", len(samples), rate_hz)
+        if self.on_audio is not None:
+            self.on_audio(self, samples)
+
+    def commit_audio(self) -> None:
+        self._call("commit_audio")
+
+    def clear_audio(self) -> None:
+        self._call("clear_audio")
+
+    def update(self, **changes: Any) -> None:
+        self._call("update", changes)
+        self.options = replace(self.options, **changes)
+
+    def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
+        self._call("add_item", item_id, message, previous_item_id)
+        self.messages[item_id] = message
+
+    def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
+        self._call("hear_item", item_id, len(samples), rate_hz)
+
+    def delete_item(self, item_id: str) -> None:
+        self._call("delete_item", item_id)
+        self.messages.pop(item_id, None)
+
+    def item(self, item_id: str) -> Message:
+        return self.messages.get(item_id, Message(Role.AGENT, "what was heard"))
+
+    def create_response(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        context: Sequence[str | Message] | None = None,
+        beside: bool = False,
+    ) -> str:
+        more = (context, beside) if beside or context is not None else ()
+        self._call("create_response", overrides or None, *more)
+        return f"r{sum(call[0] == 'create_response' for call in self.calls)}"
+
+    def cancel_response(self, reply_id: str | None) -> None:
+        self._call("cancel_response", reply_id)
+
+    def truncate(self, item_id: str, played_ms: float) -> None:
+        self._call("truncate", item_id, played_ms)
+
+    def played(self, reply_id: str, played_ms: float) -> None:
+        self._call("played", reply_id, played_ms)
+
+    async def called(self, name: str, times: int) -> None:
+        """Wait until a method has been called so often."""
+        async with asyncio.timeout(PATIENCE_S):
+            while sum(call[0] == name for call in self.calls) < times:
+                self._called.clear()
+                await self._called.wait()
+
+    def _call(self, *call: Any) -> None:
+        error, self.refuse = self.refuse, None
+        if error is not None:
+            raise error
+        self.calls.append(call)
+        self._called.set()
+
+
+class FakeModel:
+    """A model that is asked nothing."""
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        pass
+
+
+@dataclass
+class FakeParts:
+    """Gives out fake sessions and remembers them."""
+
+    agent: AgentConfig = field(
+        default_factory=lambda: AgentConfig(
+            name="test", instructions="You are a test.", tools=("get_time",)
+        )
+    )
+    prepare: Callable[[FakeSession], None] | None = None
+    sessions: list[FakeSession] = field(default_factory=list)
+    synthesizer: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="espeak"))
+    model: FakeModel = field(default_factory=lambda: FakeModel())
+    closed: bool = False
+    agents: dict[str, FakeParts] = field(default_factory=dict)
+
+    def for_agent(self, name: str) -> FakeParts:
+        return self.agents[name]
+
+    def session(self, options: SessionOptions | None = None) -> FakeSession:
+        session = FakeSession(options or OPTIONS)
+        if self.prepare is not None:
+            self.prepare(session)
+        self.sessions.append(session)
+        return session
+
+    def describe(self) -> list[str]:
+        return ["a fake"]
+
+    def options(self) -> SessionOptions:
+        return OPTIONS
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def refusal(code: str) -> ProtocolError:
+    """What a session raises when it refuses a call."""
+    return ProtocolError("refused", code)
+
+
+def counting_ids() -> Callable[[str], str]:
+    """Ids that count up: item_1, event_2, …"""
+    count = 0
+
+    def new_id(prefix: str) -> str:
+        nonlocal count
+        count += 1
+        return f"{prefix}_{count}"
+
+    return new_id

@@ -1,0 +1,229 @@
+import base64
+
+import pytest
+
+from voice.access.security import (
+    AUDIO_BYTES_PER_S,
+    MAX_EPHEMERAL_KEYS,
+    AccessDenied,
+    AccessPolicy,
+    Allowances,
+    EphemeralKeys,
+    Intake,
+    Meter,
+    SessionSlots,
+    chosen_subprotocol,
+    is_loopback,
+    same_secret,
+)
+from voice.config import ServerConfig
+from voice.errors import ConfigError
+
+KEY = "the-key-of-this-server"
+OPEN = AccessPolicy(ServerConfig(), None)
+KEYED = AccessPolicy(ServerConfig(host="0.0.0.0"), KEY)
+
+
+def headers(host: str = "127.0.0.1:7860", **more: str) -> dict[str, str]:
+    return {"host": host, **more}
+
+
+def bearer(key: str) -> str:
+    return f"Bearer {key}"
+
+
+def code_of(policy: AccessPolicy, sent: dict[str, str], subprotocols: tuple[str, ...] = ()) -> str:
+    with pytest.raises(AccessDenied) as raised:
+        policy.check(sent, subprotocols)
+    assert raised.value.status == (401 if "api_key" in raised.value.code else 403)
+    return raised.value.code
+
+
+def test_an_open_server_takes_programs_of_this_machine() -> None:
+    assert OPEN.check(headers()).main_key
+    assert OPEN.check(headers(authorization=bearer("anything"))).main_key
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "voice.example.com"])
+def test_a_server_without_a_key_stays_on_loopback(host: str) -> None:
+    with pytest.raises(ConfigError, match="QUICKSILVER_API_KEY"):
+        AccessPolicy(ServerConfig(host=host), None)
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://127.0.0.1:7860", "127.0.0.1:7860"),
+        ("http://localhost:7860", "localhost:7860"),
+        ("http://LOCALHOST", "localhost"),
+        ("https://localhost", "localhost:443"),
+        ("http://[::1]:7860", "[::1]:7860"),
+    ],
+)
+def test_the_own_page_may_come_in(origin: str, host: str) -> None:
+    assert OPEN.check(headers(host, origin=origin)).main_key
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "http://localhost:3000",
+        "null",
+        "",
+        "garbage",
+        "http://127.0.0.1:7861",
+    ],
+)
+def test_another_sites_page_may_not(origin: str) -> None:
+    assert code_of(OPEN, headers(origin=origin)) == "origin_not_allowed"
+    # Not even with the key: a page that is not allowed has no business with one.
+    sent = headers(origin=origin, authorization=bearer(KEY))
+    assert code_of(KEYED, sent) == "origin_not_allowed"
+
+
+def test_allowed_origins() -> None:
+    config = ServerConfig(allowed_origins=("https://App.example.com",))
+    policy = AccessPolicy(config, None)
+    assert policy.check(headers(origin="https://app.example.com:443")).main_key
+    assert policy.check(headers("app.example.com", origin="https://app.example.com")).main_key
+    assert code_of(policy, headers(origin="http://app.example.com")) == "origin_not_allowed"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:7860", "", "localhost.evil.example", "[::1", "a b"]
+)
+def test_a_rebound_name_is_refused(host: str) -> None:
+    for policy in (OPEN, KEYED):
+        sent = headers(host, origin=f"http://{host}", authorization=bearer(KEY))
+        assert code_of(policy, sent) == "host_not_allowed"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "127.8.8.8:1", "[::1]:7860", "192.168.1.5:80", "voice.lan"]
+)
+def test_addresses_and_allowed_names_are_hosts(host: str) -> None:
+    AccessPolicy(ServerConfig(allowed_hosts=("Voice.lan",)), None).check_host(headers(host))
+
+
+@pytest.mark.parametrize("offered", ["", "wrong", KEY + "x", KEY[:-1], "ek_wrong", "schlüssel"])
+def test_a_wrong_key_is_refused(offered: str) -> None:
+    expected = "invalid_api_key" if offered else "missing_api_key"
+    assert code_of(KEYED, headers(authorization=bearer(offered))) == expected
+
+
+def test_the_key_comes_as_bearer_or_subprotocol() -> None:
+    assert KEYED.check(headers(authorization=f"bearer {KEY}")).main_key
+    assert KEYED.check(headers(), ("realtime", f"openai-insecure-api-key.{KEY}")).main_key
+    assert code_of(KEYED, headers(), ("realtime", KEY)) == "missing_api_key"
+    assert code_of(KEYED, headers(authorization=f"Basic {KEY}")) == "missing_api_key"
+
+
+def test_no_message_tells_a_key() -> None:
+    with pytest.raises(AccessDenied) as raised:
+        KEYED.check(headers(authorization=bearer("wrong-secret")))
+    assert "wrong-secret" not in str(raised.value)
+    assert KEY not in repr(vars(KEYED))
+
+
+def test_an_ephemeral_key_is_good_until_it_expires() -> None:
+    now = [1000.0]
+    policy = AccessPolicy(ServerConfig(), KEY, clock=lambda: now[0])
+    made = policy.ephemeral.mint(60, {"instructions": "Hi."})
+    assert made.value.startswith("ek_")
+    assert made.expires_at == 1060
+    assert made.value not in repr(vars(policy.ephemeral))
+    for _ in range(2):
+        grant = policy.check(headers(authorization=bearer(made.value)))
+        assert (grant.main_key, grant.session) == (False, {"instructions": "Hi."})
+    now[0] = 1060.0
+    assert code_of(policy, headers(authorization=bearer(made.value))) == "invalid_api_key"
+
+
+def test_ephemeral_keys_are_bounded() -> None:
+    keys = EphemeralKeys(clock=lambda: 0.0)
+    soon = keys.mint(10, {})
+    later = keys.mint(100, {})
+    for _ in range(MAX_EPHEMERAL_KEYS - 1):
+        keys.mint(50, {})
+    assert keys.session_of(soon.value) is None
+    assert keys.session_of(later.value) == {}
+
+
+def test_slots_are_given_back() -> None:
+    slots = SessionSlots(2)
+    with slots.slot() as first, slots.slot() as second:
+        assert (first, second, slots.taken) == (True, True, 2)
+        with slots.slot() as third:
+            assert not third
+        assert slots.taken == 2
+    with pytest.raises(KeyError), slots.slot():
+        raise KeyError
+    assert slots.taken == 0
+
+
+def test_the_subprotocol_with_the_key_is_never_selected() -> None:
+    assert chosen_subprotocol(["openai-insecure-api-key.x", "realtime", "other"]) == "realtime"
+    assert chosen_subprotocol(["openai-insecure-api-key.x"]) is None
+
+
+def test_a_key_has_one_allowance_however_many_other_keys_there_are() -> None:
+    allowances = Allowances(60.0, lambda: 0.0)
+    held, spent = allowances.of("held"), allowances.of("spent")
+    assert spent.take()
+    del spent
+    for number in range(2 * MAX_EPHEMERAL_KEYS):
+        allowances.of(f"key{number}")
+    assert allowances.of("held") is held
+    assert allowances.of("spent").left == 59.0
+    assert len(allowances._meters) <= MAX_EPHEMERAL_KEYS
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *(("localhost", True), ("127.3.2.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
+        *(("0.0.0.0", False), ("::ffff:10.0.0.1", False), ("x", False)),
+    ],
+)
+def test_loopback(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+def test_basic_shows_a_key_as_its_password() -> None:
+    token = base64.b64encode(f"anyone:{KEY}".encode()).decode()
+    assert KEYED.check(headers(authorization=f"Basic {token}")).main_key
+    for bad in ("", "!!", base64.b64encode(b"\xff").decode(), base64.b64encode(b"no").decode()):
+        assert code_of(KEYED, headers(authorization=f"Basic {bad}")) == "missing_api_key"
+
+
+def test_secrets_are_the_same_or_not() -> None:
+    assert same_secret("a secret", "a secret")
+    assert not same_secret("a secret", "another, of another length")
+    assert not same_secret("é", "e")
+
+
+def test_a_meter_allows_a_burst_and_then_its_rate() -> None:
+    now = [0.0]
+    meter = Meter(2, 4, clock=lambda: now[0])
+    assert [meter.take() for _ in range(5)] == [True] * 4 + [False]
+    now[0] = 0.5
+    assert [meter.take(), meter.take()] == [True, False]
+    now[0] = 100.0
+    assert [meter.take(4), meter.take(0.1)] == [True, False]
+
+
+def test_a_client_may_send_a_minute_of_audio_at_once_and_then_in_time() -> None:
+    now = [0.0]
+    config = ServerConfig(max_audio_speed=2, max_messages_per_s=1000)
+    intake = Intake(config, clock=lambda: now[0])
+    assert intake.excess(60 * AUDIO_BYTES_PER_S) is None
+    assert intake.excess(1) == "audio comes faster than it can be spoken"
+    for _ in range(10):
+        now[0] += 1
+        assert intake.excess(2 * AUDIO_BYTES_PER_S) is None
+
+
+def test_a_client_may_send_so_many_messages() -> None:
+    intake = Intake(ServerConfig(max_messages_per_s=1), clock=lambda: 0.0)
+    assert [intake.excess(1) for _ in range(11)] == [None] * 10 + ["too many messages"]

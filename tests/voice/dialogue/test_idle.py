@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.support.script import Script
+from tests.support.virtual_parts import Model, calling, parts
+from tests.support.virtual_time import run
+from voice.dialogue.commands import Emit, RunTool
+from voice.dialogue.history import History
+from voice.dialogue.idle import GOODBYE, STILL_THERE, IdleTimer
+from voice.events import ReplyText, SessionEnded, UserIdle
+from voice.inputs import IdleElapsed, SessionOptions, ToolAnswered, ToolFinished
+from voice.types import (
+    EndReason,
+    Message,
+    Role,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TurnEnded,
+)
+
+
+def idleness() -> tuple[IdleTimer, History]:
+    numbers = itertools.count(1)
+    dialogue = History()
+    return IdleTimer(dialogue, lambda prefix: f"{prefix}{next(numbers)}"), dialogue
+
+
+def test_the_second_silence_is_the_last_unless_the_user_spoke_between() -> None:
+    silences, dialogue = idleness()
+    options = SessionOptions()
+    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
+    silences.broken()
+    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
+    assert silences.elapsed(IdleElapsed(), options) == ([], GOODBYE)
+    assert len(dialogue) == 0
+
+
+def test_a_silence_that_ends_nothing_is_an_entry_of_the_dialogue() -> None:
+    silences, dialogue = idleness()
+    options = SessionOptions(idle_ends=False)
+    told, words = silences.elapsed(IdleElapsed(16_000, 96_000), options)
+    assert told == [Emit(UserIdle("item1", None, 16_000, 96_000))]
+    told, again = silences.elapsed(IdleElapsed(96_000, 200_000), options)
+    assert told == [Emit(UserIdle("item2", "item1", 96_000, 200_000))]
+    assert (words, again) == (STILL_THERE, STILL_THERE)
+    assert [entry.item_id for entry in dialogue] == ["item1", "item2"]
+
+
+def test_after_fifteen_seconds_the_agent_asks_and_after_as_many_it_says_goodbye() -> None:
+    async def main() -> None:
+        async with calling(parts(Model(lambda _: "Fine."))) as line:
+            ended = await line.next(SessionEnded)
+            assert ended.reason == "idle"
+            assert [text.delta for text in line.of(ReplyText)] == [STILL_THERE, GOODBYE]
+            asked, parted = line.times(ReplyText)
+            assert asked == pytest.approx(15, abs=0.5)
+            # As long again behind the end of the question, of which the sound takes a second.
+            assert parted - asked == pytest.approx(16, abs=1)
+
+    run(main())
+
+
+def test_who_speaks_is_asked_anew() -> None:
+    async def main() -> None:
+        async with calling(parts(Model(lambda _: "Fine."))) as line:
+            await line.next(ReplyText, lambda text: text.delta == STILL_THERE)
+            await line.say("yes i am here")
+            await line.next(ReplyText, lambda text: text.delta == "Fine.")
+            await line.next(ReplyText, lambda text: text.delta == STILL_THERE)
+            assert (await line.next(SessionEnded)).reason == "idle"
+
+    run(main())
+
+
+def silence(script: Script) -> str:
+    """Nobody speaks for long; what the agent says then."""
+    before = script.spoken()
+    script.feed(IdleElapsed())
+    if said := script.spoken().removeprefix(before):
+        script.sent()
+        script.played()
+    return said
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_who_types_or_presses_to_talk_is_there(typed: bool) -> None:
+    script = Script(create_response=typed)
+    assert silence(script) == STILL_THERE
+    if typed:
+        script.conversation.dialogue.add("typed", Message(Role.USER, "hello"))
+        script.took(script.conversation.respond())
+        script.ask()
+        script.model("Hello.")
+        script.sent()
+        script.played()
+    else:
+        script.feed(TurnEnded(1, 16_000, 16_000, EndReason.MANUAL))
+        script.feed(Transcript(1, "hello", final=True, confidence=0.9, end_sample=16_000))
+    assert silence(script) == STILL_THERE
+    assert silence(script) == GOODBYE
+
+
+def test_who_waits_for_what_takes_longer_is_not_asked_and_not_left() -> None:
+    script = Script()
+    script.user("set a timer")
+    call = ToolCall("c1", "set_timer", {})
+    script.model("", call)
+    reply_id = script.last(RunTool).reply_id
+    late = ToolResult("c1", "set_timer", "It takes longer.", unfinished=True)
+    script.feed(ToolAnswered(reply_id, late))
+    script.model("It takes longer.")
+    script.sent()
+    script.played()
+    assert [silence(script), silence(script)] == ["", ""]
+    script.feed(ToolFinished(ToolResult("c1", "set_timer", "The timer is set.")))
+    script.sent()
+    script.played()
+    assert script.spoken().endswith("The timer is set.")
+    assert silence(script) == STILL_THERE

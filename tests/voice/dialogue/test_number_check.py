@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.dialogue.number_check import is_grounded, numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("no number here", set()),
+        ("10 minutes", {"10"}),
+        ("ten minutes", {"10"}),
+        ("It is 3:42 PM.", {"3:42"}),
+        ("1,250.50 dollars", {"1250.50"}),
+        ("one moment", set()),
+        ("Twenty five", {"20", "5"}),
+    ],
+)
+def test_numbers_are_found_as_digits_and_words(text: str, found: set[str]) -> None:
+    assert numbers(text) == found
+
+
+def test_a_reply_is_grounded_in_what_was_said() -> None:
+    assert is_grounded("Set for ten minutes.", ["Timer set for 10 minutes."])
+    assert is_grounded("Done.", [])
+    assert is_grounded("One moment.", [])
+    assert not is_grounded("Set for 20 minutes.", ["Timer set for 10 minutes."])
+    assert not is_grounded("It is 3:45 PM.", ["It is 3:42 PM."])

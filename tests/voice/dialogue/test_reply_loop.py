@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support.script import CLIENT_TOOL, Script
+from voice.dialogue.commands import Generate, RunTool, Speak, SpeakEnd, StopGenerating
+from voice.dialogue.reply_loop import WENT_WRONG
+from voice.events import (
+    Failure,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyStatus,
+    ReplyText,
+    ReplyToolCall,
+    ReplyToolResult,
+)
+from voice.inputs import Announce, ModelAnswered, ModelFailed, ModelSaid, SpeechFailed, ToolAnswered
+from voice.types import SpeechStarted, ToolCall, ToolResult
+
+TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
+TIME = ToolCall("c2", "get_time", {})
+DOOR = ToolCall("c3", "open_door", {})
+
+
+def test_the_first_segment_is_spoken_before_the_answer_is_complete() -> None:
+    script = Script()
+    script.user("tell me about tea")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "Tea is a drink made of leaves. It comes from"))
+    assert script.spoken() == "Tea is a drink made of leaves."
+    assert not script.of(SpeakEnd)
+
+
+def test_text_told_to_the_client_is_the_text_of_the_reply() -> None:
+    script = Script()
+    script.user("tell me about tea")
+    script.model("Tea is a drink made of leaves. It comes from Asia, and many people like it.")
+    told = "".join(event.delta for event in script.events(ReplyText))
+    script.sent()
+    ended = script.events(ReplyEnded)[0]
+    assert told == ended.text == script.history()[-1][1]
+    assert ended.status is ReplyStatus.COMPLETED
+    assert (ended.input_tokens, ended.output_tokens) == (10, 5)
+
+
+def test_a_tool_runs_and_its_result_goes_back_to_the_model() -> None:
+    script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    assert script.last(RunTool).call == TIMER
+    assert script.events(ReplyToolCall)[0].client_side is False
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    assert len(script.of(Generate)) == 2
+    roles = [m.role.value for m in script.last(Generate).prompt.messages]
+    assert roles == ["system", "user", "agent", "tool"]
+    script.model("Timer set for 10 minutes.")
+    assert script.spoken() == "Timer set for 10 minutes."
+    assert script.events(ReplyToolResult)[0].result.content == "Timer set for 10 minutes."
+
+
+def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
+    script = Script()
+    script.user("what time is it, and set a timer for ten minutes")
+    script.model("", TIME, TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    assert len(script.of(Generate)) == 1
+    script.tool(TIME, "It is 3:42 PM.")
+    messages = script.last(Generate).prompt.messages[1:]
+    assert [m.role.value for m in messages] == ["user", "agent", "tool", "tool"]
+    assert messages[1].tool_calls == (TIME, TIMER)
+
+
+def test_a_number_that_nobody_said_is_replaced_by_the_tools_words() -> None:
+    script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.model("Timer set for 30 minutes.")
+    assert script.spoken() == "Timer set for 10 minutes."
+    assert script.of(StopGenerating)
+
+
+def test_words_of_an_error_are_spoken_without_their_label() -> None:
+    script = Script()
+    script.user("set a timer for blue minutes")
+    script.model("", TIMER)
+    script.tool(TIMER, "Error: I could not read the duration blue.")
+    script.model("It is 99.")
+    assert script.spoken() == "I could not read the duration blue."
+
+
+def test_numbers_in_small_talk_are_free() -> None:
+    script = Script()
+    script.user("tell me a fact")
+    script.model("A week has 7 days.")
+    assert script.spoken() == "A week has 7 days."
+
+
+def test_the_tool_loop_is_capped() -> None:
+    script = Script()
+    script.user("loop")
+    for number in range(3):
+        call = ToolCall(f"c{number}", "get_time", {})
+        script.model("", call)
+        script.tool(call, "It is 3:42 PM.")
+    assert script.last(Generate).prompt.tool_choice == "none"
+    script.model("", ToolCall("c9", "get_time", {}))
+    assert len(script.of(RunTool)) == 3
+
+
+def test_a_required_call_is_required_once() -> None:
+    script = Script(tool_choice="required")
+    script.user("go")
+    assert script.last(Generate).prompt.tool_choice == "required"
+    script.model("", TIME)
+    script.tool(TIME, "It is 3:42 PM.")
+    assert script.last(Generate).prompt.tool_choice == "auto"
+
+
+def test_a_client_tool_ends_the_reply_and_runs_nothing_here() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open the door")
+    script.model("", DOOR)
+    assert script.events(ReplyToolCall)[0].client_side is True
+    assert not script.of(RunTool)
+    assert script.events(ReplyEnded)[0].status is ReplyStatus.COMPLETED
+    assert script.conversation.active_reply is None
+
+
+def test_a_mixed_round_runs_ours_and_then_hands_over() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open the door and tell the time")
+    script.model("", TIME, DOOR)
+    assert not script.events(ReplyEnded)
+    script.tool(TIME, "It is 3:42 PM.")
+    assert script.events(ReplyEnded)
+    assert len(script.of(Generate)) == 1
+
+
+def test_a_result_that_comes_after_an_interruption_is_kept_beside_its_call() -> None:
+    script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    run = script.last(RunTool)
+    script.user("and how are you", turn_id=2)
+    script.feed(ToolAnswered(run.reply_id, ToolResult("c1", "set_timer", "Timer set.")))
+    assert [role for role, _ in script.history()] == ["user", "agent", "tool", "user"]
+    assert len(script.of(Generate)) == 2
+
+
+def test_a_call_without_an_answer_yet_is_not_shown_to_the_model() -> None:
+    script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.user("hello", turn_id=2)
+    assert all(not m.tool_calls for m in script.last(Generate).prompt.messages)
+
+
+def test_a_malformed_answer_is_tried_again_and_then_in_words() -> None:
+    script = Script()
+    script.user("hello")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelFailed(reply_id, "bad form", malformed=True))
+    assert script.last(Generate).prompt.tool_choice == "auto"
+    script.feed(ModelFailed(reply_id, "bad form", malformed=True))
+    assert script.last(Generate).prompt.tool_choice == "none"
+    assert not script.events(Failure)
+    script.feed(ModelFailed(reply_id, "bad form", malformed=True))
+    assert script.events(Failure)[0].stage == "llm"
+    assert script.spoken() == WENT_WRONG
+    script.sent()
+    assert script.events(ReplyEnded)[0].status is ReplyStatus.FAILED
+
+
+@pytest.mark.parametrize("rest", ["It is noon. Let me look.", ""])
+def test_a_malformed_answer_that_is_tried_again_does_not_say_its_words_twice(rest: str) -> None:
+    script = Script()
+    script.user("what time is it")
+    reply_id = script.last(Generate).reply_id
+    for _ in range(2):
+        script.feed(ModelSaid(reply_id, "Let me look. One moment. "))
+        script.feed(ModelFailed(reply_id, "no such tool", malformed=True))
+    # What says nothing new is an answer all the same.
+    script.model(f"Let me look. {rest}" if rest else "Let me look. One moment.")
+    assert script.spoken() == f"Let me look. One moment. {rest}".strip()
+
+
+def test_words_before_a_call_that_was_tried_again_may_be_said_behind_it() -> None:
+    script = Script()
+    script.user("what time is it")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "Let me look. "))
+    script.feed(ModelFailed(reply_id, "no such tool", malformed=True))
+    script.model("", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("Let me look. It is noon.")
+    assert script.spoken() == "Let me look. Let me look. It is noon."
+
+
+def test_an_empty_answer_counts_as_malformed() -> None:
+    script = Script()
+    script.user("hello")
+    script.model("")
+    assert len(script.of(Generate)) == 2
+
+
+def test_an_empty_answer_behind_a_tool_counts_as_malformed_whatever_was_said_before_it() -> None:
+    script = Script()
+    script.user("what time is it")
+    script.model("Let me check.", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("")
+    assert len(script.of(Generate)) == 3
+    script.model("It is noon.")
+    assert script.spoken() == "Let me check. It is noon."
+
+
+def test_the_model_sees_its_answer_behind_the_tool_that_gave_it() -> None:
+    script = Script()
+    script.user("what time is it")
+    script.model("Let me check.", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("It is noon.")
+    script.sent()
+    script.played()
+    script.user("thanks")
+    said = [message.content for message in script.last(Generate).prompt.messages]
+    assert said[-5:] == ["Let me check.", "", "It is noon.", "It is noon.", "thanks"]
+
+
+def test_a_model_that_breaks_in_the_middle_apologises_behind_what_it_said() -> None:
+    script = Script()
+    script.user("hello")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "I think that this works. But"))
+    script.feed(ModelFailed(reply_id, "gone", malformed=False))
+    assert script.spoken() == f"I think that this works. {WENT_WRONG}"
+
+
+def test_the_next_turn_works_after_a_failure() -> None:
+    script = Script()
+    script.user("hello")
+    script.feed(ModelFailed(script.last(Generate).reply_id, "gone", malformed=False))
+    script.sent()
+    script.played()
+    script.user("again", turn_id=2)
+    script.model("Hello.")
+    script.sent()
+    assert script.events(ReplyEnded)[-1].status is ReplyStatus.COMPLETED
+
+
+def test_a_voice_that_fails_ends_the_reply_and_keeps_its_text() -> None:
+    script = Script()
+    script.user("hello")
+    script.model("Hello there, how are you?")
+    script.feed(SpeechFailed(script.last(Speak).reply_id, "no voice"))
+    assert script.events(Failure)[0].stage == "tts"
+    ended = script.events(ReplyEnded)[0]
+    assert (ended.status, ended.reason) == (ReplyStatus.FAILED, "no voice")
+    assert ended.text == "Hello there, how are you?"
+
+
+def test_a_cut_answer_is_incomplete() -> None:
+    script = Script()
+    script.user("hello")
+    script.model("And so it goes on and on", cut=True)
+    script.sent()
+    ended = script.events(ReplyEnded)[0]
+    assert (ended.status, ended.reason) == (ReplyStatus.INCOMPLETE, "max_output_tokens")
+
+
+def test_text_only_replies_are_not_spoken_and_end_with_the_answer() -> None:
+    script = Script(speak=False)
+    script.user("hello")
+    script.model("Hello.")
+    assert not script.of(Speak)
+    assert script.events(ReplyEnded)[0].status is ReplyStatus.COMPLETED
+    assert script.history()[-1] == ("agent", "Hello.")
+
+
+def test_a_cancelled_text_reply_keeps_what_was_shown() -> None:
+    script = Script(speak=False)
+    script.user("tell me about tea")
+    script.feed(ModelSaid(script.last(Generate).reply_id, "Tea is made of leaves. And"))
+    script.took(script.conversation.cancel())
+    assert script.history()[-1] == ("agent", "Tea is made of leaves.")
+    assert script.conversation.quiet
+
+
+def test_a_stale_answer_is_dropped() -> None:
+    script = Script()
+    script.user("hello")
+    old = script.last(Generate).reply_id
+    script.feed(SpeechStarted(2, 32_000))
+    assert script.feed(ModelAnswered(old, (TIMER,), False, 1, 1)) == []
+    assert not script.of(RunTool)
+
+
+RINGS = "Your timer is done."
+
+
+def test_what_rings_unheard_is_said_again_behind_the_turn_and_its_answer_once() -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True))
+    script.user("what time is it")
+    assert script.spoken() == RINGS
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}"
+    script.user("thank you", turn_id=2)
+    script.model("Fine.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}Fine."
+
+
+@pytest.mark.parametrize("options", [{}, {"create_response": False}])
+def test_what_rings_into_a_cough_is_said_again_once(options: dict[str, bool]) -> None:
+    script = Script(**options)
+    script.feed(Announce(RINGS, again=True))
+    script.user("", seconds=0.3)
+    assert script.spoken() == RINGS * 2
+    script.sent()
+    script.played()
+    assert script.spoken() == RINGS * 2
+
+
+def test_what_rings_unheard_as_the_client_tells_it_is_said_again() -> None:
+    script = Script(heard="Your timer")
+    script.feed(Announce(RINGS, again=True), SpeechStarted(1, 0))
+    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "")
+    script.user("hello", turn_id=1)
+    script.model("Hi.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Hi.{RINGS}"
+
+
+@pytest.mark.parametrize(
+    ("heard", "announced"),
+    [("Your timer", Announce(RINGS, again=True)), ("", Announce(RINGS))],
+)
+def test_what_was_heard_in_part_or_is_a_greeting_is_not_said_again(
+    heard: str, announced: Announce
+) -> None:
+    script = Script(heard=heard)
+    script.feed(announced)
+    script.user("what time is it")
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon."
+
+
+def test_what_rings_and_the_client_cancels_is_not_said_again() -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True))
+    script.took(script.conversation.cancel())
+    script.user("what time is it")
+    script.model("Noon.")
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Noon."
+
+
+def test_a_reply_that_is_truncated_again_counts_as_far_as_that() -> None:
+    script = Script()
+    script.user("count")
+    reply_id, item_id = script.last(Generate).reply_id, script.events(ReplyStarted)[0].item_id
+    script.feed(ModelSaid(reply_id, "One two three. "))
+    script.conversation.heard(item_id, "One")
+    script.conversation.heard(item_id, "One two")
+    script.feed(ModelSaid(reply_id, "Four five six. "))
+    assert script.history()[-1] == ("agent", "One two")
+
+
+def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() -> None:
+    script = Script(heard="One two")
+    script.user("count")
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "One two three. "))
+    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "One two")
+    script.feed(ModelSaid(reply_id, "Four five six. "), ModelAnswered(reply_id, (), False, 1, 1))
+    assert script.spoken() == "One two three. Four five six."
+    assert script.history()[-1] == ("agent", "One two")
+    script.sent()
+    script.played()
+    assert script.history()[-1] == ("agent", "One two")

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.script import Script
+from voice.dialogue.commands import Draft, Generate, RunTool, Speak
+from voice.dialogue.speculation import Wording, normalised, same_question
+from voice.events import InterimTranscript
+from voice.inputs import ModelAnswered, ModelSaid, ToolAnswered
+from voice.llm.base import Prompt
+from voice.types import (
+    Message,
+    Pause,
+    Role,
+    SpeechResumed,
+    SpeechStarted,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
+
+TIME = ToolCall("c", "get_time", {})
+
+
+def interim(text: str, turn_id: int = 1) -> Transcript:
+    return Transcript(turn_id, text, final=False, confidence=0.8, end_sample=0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "taken"),
+    [
+        (["play jazz"], [""]),
+        (["play jazz", "play jazz now"], ["", "play jazz now"]),
+        (
+            ["a song", "some songs please", "some songs please dear"],
+            ["", "", "some songs please dear"],
+        ),
+        (["Play jazz", "play, jazz now"], ["", "play, jazz now"]),
+        (["play jazz now", "stay jazz now"], ["", ""]),
+        (["play jazz now", "play"], ["", ""]),
+        (["play jazz", "play jazz", "play jazz"], ["", "play jazz", ""]),
+        (["", "play jazz", "play jazz now"], ["", "", "play jazz now"]),
+        (["play", "play"], ["", ""]),
+        (["play jazz", "play jazz and", "play jazz and swing"], ["", "", "play jazz and swing"]),
+        (["set a timer", "set a timer for", "set a timer for ten"], ["", "", ""]),
+    ],
+)
+def test_a_transcript_counts_once_it_keeps_the_words_of_the_one_before(
+    texts: list[str], taken: list[str]
+) -> None:
+    wording = Wording(least=2)
+    assert [wording.take(text, paused=False) for text in texts] == taken
+
+
+def test_at_a_pause_everything_counts_once_however_it_is_written() -> None:
+    wording = Wording(least=2)
+    assert [wording.take(text, paused=True) for text in ("stop", "Stop.", "", "go")] == [
+        "stop", "", "", "go",
+    ]  # fmt: skip
+    assert Wording(least=0).take("stop", paused=True) == ""
+
+
+def test_words_count_at_a_pause_though_they_counted_before_it() -> None:
+    wording = Wording(least=2)
+    heard = [("play jazz", False), ("play jazz", False), ("play jazz", True), ("play jazz", True)]
+    assert [wording.take(*one) for one in heard] == ["", "play jazz", "play jazz", ""]
+    assert wording.take("play jazz", paused=False) == ""
+    assert wording.take("play jazz and", paused=True) == "play jazz and"
+
+
+def test_a_draft_is_asked_for_when_there_are_new_stable_words() -> None:
+    script = Script(draft_words=2)
+    script.feed(SpeechStarted(1, 0))
+    script.feed(interim("play"))
+    assert not script.of(Draft)
+    script.feed(interim("play jazz"), interim("play jazz now"))
+    assert script.of(Draft) == [Draft(1, "play jazz"), Draft(1, "play jazz now")]
+    script.feed(interim("play jazz loud"))
+    assert len(script.of(Draft)) == 2
+    assert len(script.events(InterimTranscript)) == 4
+
+
+def test_at_a_pause_all_words_count_however_few() -> None:
+    script = Script(draft_words=2)
+    script.feed(SpeechStarted(1, 0), Pause(1, 8000), interim("stop"))
+    assert script.of(Draft) == [Draft(1, "stop", paused=True)]
+    script.feed(interim("stop"))
+    assert len(script.of(Draft)) == 1
+    script.feed(SpeechResumed(1, 9000), interim("stop"), interim("stop jazz"))
+    assert script.last(Draft) == Draft(1, "stop jazz")
+
+
+@pytest.mark.parametrize(
+    "options", [{"create_response": False}, {"turn_detection": False}, {"draft_words": 0}]
+)
+def test_where_no_reply_would_follow_none_is_drafted(options: dict[str, object]) -> None:
+    script = Script(**{"draft_words": 2, **options})
+    script.feed(SpeechStarted(1, 0), interim("set a timer"), interim("set a timer"))
+    assert not script.of(Draft)
+
+
+def test_a_rehearsal_asks_what_the_reply_will_ask_and_leaves_no_trace() -> None:
+    script = Script(draft_words=2)
+    script.user("hello", turn_id=1)
+    script.model("Hi.")
+    script.sent()
+    script.played()
+    script.feed(SpeechStarted(2, 0), interim("what time is it", 2), interim("what time is it", 2))
+    before = script.history()
+    rehearsal, commands = script.conversation.rehearse(script.last(Draft))
+    asked = [c for c in commands if isinstance(c, Generate)]
+    runs = rehearsal.feed(ModelAnswered(asked[0].reply_id, (TIME,), False, 1, 1))
+    run = next(c for c in runs if isinstance(c, RunTool))
+    result = ToolResult("c", "get_time", "It is noon.")
+    asked += [
+        c for c in rehearsal.feed(ToolAnswered(run.reply_id, result)) if isinstance(c, Generate)
+    ]
+    said = rehearsal.feed(ModelSaid(run.reply_id, "It is noon, and the sun is high. "))
+    assert [c.segment.text for c in said if isinstance(c, Speak)]
+    assert script.history() == before
+    script.user("what time is it", turn_id=2)
+    script.model("", TIME)
+    script.tool(TIME, "It is noon.")
+    assert [c.prompt for c in script.of(Generate)[-2:]] == [c.prompt for c in asked]
+
+
+def test_the_same_words_are_the_same_question_however_they_are_written() -> None:
+    asked = Prompt((Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "Set a timer.")))
+    again = replace(asked, messages=(asked.messages[0], Message(Role.USER, "set a timer")))
+    assert same_question(asked, again)
+    other = replace(asked, messages=(asked.messages[0], Message(Role.USER, "Set a time.")))
+    assert not same_question(asked, other)
+    shouted = replace(asked, messages=(Message(Role.SYSTEM, "be brief"), asked.messages[1]))
+    assert not same_question(asked, shouted)
+    assert normalised("Don't -- stop!") == "don't stop"

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from tests.support.script import CLIENT_TOOL, Script
+from voice.dialogue.commands import RunTool
+from voice.inputs import ModelFailed, ToolAnswered, ToolFinished
+from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult, Transcript, TurnEnded
+
+
+def milk(call_id: str) -> ToolCall:
+    return ToolCall(call_id, "set_timer", {"item": "milk"})
+
+
+EGGS = ToolCall("eggs", "set_timer", {"item": "eggs"})
+
+
+def keys(script: Script) -> list[str]:
+    return [run.key for run in script.of(RunTool)]
+
+
+def test_a_call_that_the_model_repeats_is_the_same_call() -> None:
+    script = Script()
+    script.user("add milk and eggs")
+    for call in (milk("1"), EGGS, milk("2")):
+        script.model("", call)
+        script.tool(call, "Added.")
+    first, eggs, again = keys(script)
+    assert first == again != eggs
+
+
+def test_the_same_call_twice_in_one_answer_is_meant_twice() -> None:
+    script = Script()
+    script.user("add milk twice")
+    script.model("", milk("1"), milk("2"))
+    assert len(set(keys(script))) == 2
+
+
+def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_request() -> None:
+    script = Script()
+    script.user("add milk")
+    script.model("Let me do that.", milk("1"))
+    script.tool(milk("1"), "Added.")
+    script.user("please", turn_id=2)
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first == again
+
+
+def test_once_words_were_heard_it_is_another_request() -> None:
+    script = Script(heard="Let me")
+    script.user("add milk")
+    script.model("Let me do that.", milk("1"))
+    script.tool(milk("1"), "Added.")
+    script.feed(SpeechStarted(2, 160_000), TurnEnded(2, 176_000, 180_000))
+    script.feed(Transcript(2, "add milk", final=True, confidence=0.9, end_sample=176_000))
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first != again
+
+
+def test_a_call_that_still_runs_is_joined_whoever_asks() -> None:
+    script = Script(heard="Let me")
+    script.user("add milk")
+    script.model("Let me do that.", milk("1"))
+    script.user("add milk", turn_id=2)
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first == again
+
+
+def late(call_id: str) -> ToolResult:
+    return ToolResult(call_id, "set_timer", "Error: Too long.", error=True, unfinished=True)
+
+
+def test_who_asks_again_for_what_is_still_under_way_does_not_get_it_twice() -> None:
+    script = Script()
+    script.user("add milk")
+    script.model("", milk("1"))
+    script.feed(ToolAnswered(script.last(RunTool).reply_id, late("1")))
+    script.model("It takes long.")
+    script.sent()
+    script.played()
+    script.user("add milk", turn_id=2)
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first == again
+    # The second call brings the outcome of both, and that is told once.
+    script.tool(milk("2"), "Added.")
+    assert [content for role, content in script.history() if role == "tool"] == ["Added."] * 2
+    script.feed(ToolFinished(ToolResult("1", "set_timer", "Added.")))
+    script.model("Added milk.")
+    script.sent()
+    script.played()
+    assert script.conversation.quiet
+    script.user("add milk", turn_id=3)
+    script.model("", milk("3"))
+    assert keys(script)[2] != first
+
+
+def test_a_malformed_answer_does_not_make_another_call_of_it() -> None:
+    script = Script()
+    script.user("add milk")
+    script.model("", milk("1"))
+    reply_id = script.last(RunTool).reply_id
+    script.tool(milk("1"), "Added.")
+    script.feed(ModelFailed(reply_id, "bad form", malformed=True))
+    script.model("", milk("2"))
+    first, again = keys(script)
+    assert first == again
+
+
+def test_typed_requests_are_told_apart_by_their_messages() -> None:
+    script = Script(speak=False)
+    for number in range(2):
+        script.conversation.dialogue.add(f"typed{number}", Message(Role.USER, "add milk"))
+        script.took(script.conversation.respond())
+        script.ask()
+        script.model("", milk(str(number)))
+        script.tool(milk(str(number)), "Added.")
+        script.model("Added milk.")
+    assert len(set(keys(script))) == 2
+
+
+def test_the_clients_calls_are_not_run_here() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open the door")
+    script.model("", ToolCall("d", "open_door", {}))
+    assert keys(script) == []
+    assert script.conversation.active_reply is None
+
+
+def test_results_after_an_interruption_stand_beside_their_calls() -> None:
+    script = Script()
+    script.user("add milk and eggs")
+    script.model("", milk("1"), EGGS)
+    reply_id = script.last(RunTool).reply_id
+    script.feed(SpeechStarted(2, 32_000))
+    for call_id in ("eggs", "1"):
+        script.feed(ToolAnswered(reply_id, ToolResult(call_id, "set_timer", f"Added {call_id}.")))
+    script.user("thank you", turn_id=2)
+    assert [content for _, content in script.history()] == [
+        "add milk and eggs", "", "Added eggs.", "Added 1.", "thank you",
+    ]  # fmt: skip
+
+
+def test_one_outcome_is_news_once() -> None:
+    script = Script()
+    script.user("add milk")
+    late = {"name": "set_timer", "content": "Error: Too long.", "error": True, "unfinished": True}
+    calls = script.conversation._agent.calls
+    for call_id in ("1", "2"):
+        script.model("", milk(call_id))
+        script.feed(ToolAnswered(script.last(RunTool).reply_id, ToolResult(call_id, **late)))
+    assert calls.finished(ToolResult("2", "set_timer", "Added."))
+    assert not calls.finished(ToolResult("1", "set_timer", "Added."))
+    assert [content for role, content in script.history() if role == "tool"] == ["Added."] * 2

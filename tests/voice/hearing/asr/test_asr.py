@@ -1,0 +1,86 @@
+"""Which recogniser is taken, and what people are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from voice.config import AgentConfig, AsrConfig, SphinxConfig, WhisperConfig
+from voice.errors import ModelError
+from voice.hearing.asr import Recognizers, make_recognizer
+from voice.hearing.asr.whisper import WhisperRecognizer
+
+AGENT = AgentConfig(name="test", instructions="", phrases=("stop", "go on"))
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SphinxConfig:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return SphinxConfig(cache_dir=str(tmp_path / "sphinx"))
+
+
+def test_sphinx_as_configured(offline: SphinxConfig) -> None:
+    recognizer, line = make_recognizer(AsrConfig(engine="sphinx", sphinx=offline), AGENT)
+    assert recognizer.name == "sphinx"
+    assert line == "sphinx (2 phrases), as configured"
+
+
+def test_auto_without_a_model_is_sphinx_and_says_why(offline: SphinxConfig) -> None:
+    recognizer, line = make_recognizer(AsrConfig(engine="auto", sphinx=offline), AGENT)
+    assert recognizer.name == "sphinx"
+    assert line == ("sphinx: whisper base.en is not in the local cache and HF_HUB_OFFLINE is set")
+
+
+def test_whisper_that_is_not_to_be_had_is_an_error(offline: SphinxConfig) -> None:
+    with pytest.raises(ModelError, match="HF_HUB_OFFLINE is set"):
+        make_recognizer(AsrConfig(engine="whisper"), AGENT)
+
+
+def test_whisper_from_a_folder(offline: SphinxConfig, tiny_whisper: Path) -> None:
+    whisper = WhisperConfig(model=str(tiny_whisper), device="cpu")
+    recognizer, line = make_recognizer(AsrConfig(engine="whisper", whisper=whisper), AGENT)
+    assert recognizer.name == "whisper"
+    assert line == f"whisper {whisper.model}, as configured"
+    recognizer, line = make_recognizer(AsrConfig(engine="auto", whisper=whisper), AGENT)
+    assert recognizer.name == "whisper"
+    assert line.endswith("found in a local folder")
+
+
+def test_auto_with_a_model_that_does_not_work_is_sphinx_and_says_why(
+    offline: SphinxConfig, tmp_path: Path
+) -> None:
+    whisper = WhisperConfig(model=str(tmp_path), device="cpu")
+    config = AsrConfig(engine="auto", sphinx=offline, whisper=whisper)
+    recognizer, line = make_recognizer(config, AGENT)
+    assert recognizer.name == "sphinx"
+    assert line.startswith(f"sphinx: whisper {tmp_path} cannot be loaded on cpu: ")
+
+
+def other(name: str, *phrases: str) -> AgentConfig:
+    return AgentConfig(name=name, instructions="", phrases=phrases)
+
+
+def test_agents_of_the_same_words_share_a_recogniser(offline: SphinxConfig) -> None:
+    config, recognizers = AsrConfig(engine="sphinx", sphinx=offline), Recognizers()
+    first, _ = recognizers.of(config, AGENT)
+    assert recognizers.of(config, AGENT)[0] is first
+    assert recognizers.of(config, other("same words", *AGENT.phrases))[0] is first
+    assert recognizers.of(config, other("other words", "hello"))[0] is not first
+    strict = offline.model_copy(update={"min_confidence": 0.9})
+    assert recognizers.of(AsrConfig(engine="sphinx", sphinx=strict), AGENT)[0] is not first
+
+
+def test_all_agents_share_whispers_model(offline: SphinxConfig, tiny_whisper: Path) -> None:
+    whisper = WhisperConfig(model=str(tiny_whisper), device="cpu")
+    for engine in ("whisper", "auto"):
+        config, recognizers = AsrConfig(engine=engine, whisper=whisper), Recognizers()
+        first, _ = recognizers.of(config, AGENT)
+        coffee = AgentConfig(name="coffee", instructions="", values={"drink": ("latte", "mocha")})
+        second, _ = recognizers.of(config, coffee)
+        assert isinstance(first, WhisperRecognizer)
+        assert isinstance(second, WhisperRecognizer)
+        assert second._model is first._model
+        assert (first._hotwords, second._hotwords) == ("", "latte, mocha")

@@ -1,0 +1,178 @@
+"""The embedded recogniser on recordings: words, interim words, second thoughts, and the guard."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.voice.hearing.asr.hearing import spoken_part
+from voice.audio import Framer
+from voice.config import SphinxConfig, load_agent
+from voice.demo.recordings import CONVERSATIONS, Line, load
+from voice.hearing.asr.sphinx import SphinxRecognizer, SphinxStream
+from voice.hearing.end_of_turn import TRUSTED
+from voice.types import Samples, Transcript
+
+SILENCE = np.random.default_rng(0).normal(0, 3, 8000).astype(np.int16)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sphinx")
+
+
+@pytest.fixture(scope="module")
+def assistant(cache: Path) -> SphinxRecognizer:
+    return SphinxRecognizer(SphinxConfig(cache_dir=str(cache)), load_agent("assistant"))
+
+
+@pytest.fixture(scope="module")
+def coffee(cache: Path) -> SphinxRecognizer:
+    return SphinxRecognizer(SphinxConfig(cache_dir=str(cache)), load_agent("coffee"))
+
+
+def feed(stream: SphinxStream, audio: Samples, start: int = 0) -> list[Transcript]:
+    heard = [stream.accept(frame) for frame in Framer(start).push(audio)]
+    return [transcript for transcript in heard if transcript is not None]
+
+
+def recognised(recognizer: SphinxRecognizer, audio: Samples) -> Transcript:
+    stream = recognizer.open(1)
+    feed(stream, audio)
+    return stream.finish()
+
+
+@pytest.mark.parametrize("line", CONVERSATIONS["assistant"], ids=lambda line: line.name)
+def test_the_recorded_conversation_is_understood(assistant: SphinxRecognizer, line: Line) -> None:
+    final = recognised(assistant, spoken_part(load(line.name)))
+    assert final.text == line.text
+    assert final.final
+    assert final.confidence >= 0.4
+
+
+def test_how_far_the_last_words_are_trusted_does_not_hang_on_what_was_misheard_before(
+    cache: Path,
+) -> None:
+    config = SphinxConfig(cache_dir=str(cache), min_confidence=0)
+    unguarded = SphinxRecognizer(config, load_agent("assistant"))
+    known, other = (spoken_part(load(name)) for name in ("assistant-6-time", "assistant-2-sum"))
+    strange = other[::-1]
+    ends_well, ends_badly = (
+        recognised(unguarded, np.concatenate([first, SILENCE, last]))
+        for first, last in ((strange, known), (known, strange))
+    )
+    assert ends_well.confidence < TRUSTED
+    assert ends_well.sure_of_end > 0.9
+    assert ends_badly.sure_of_end < TRUSTED
+
+
+def test_interims_grow_and_come_while_speech_goes_on(assistant: SphinxRecognizer) -> None:
+    stream = assistant.open(7)
+    interims = feed(stream, load("assistant-3-units"), start=3200)
+    texts = [interim.text for interim in interims]
+    assert len(texts) >= 4
+    assert len(set(texts)) == len(texts)
+    assert texts[-1].startswith("convert five")
+    assert all(interim.turn_id == 7 and not interim.final for interim in interims)
+    ends = [interim.end_sample for interim in interims]
+    assert ends == sorted(ends)
+    assert ends[0] > 3200
+
+
+def test_the_same_audio_gives_the_same_transcripts(assistant: SphinxRecognizer) -> None:
+    audio = load("assistant-4-add")
+    first, second = assistant.open(1), assistant.open(1)
+    assert feed(first, audio) == feed(second, audio)
+    assert first.finish() == second.finish()
+
+
+def test_speech_may_go_on_after_finish(assistant: SphinxRecognizer) -> None:
+    whole = load("assistant-1-timer")
+    half = len(whole) // 2
+    stream = assistant.open(1)
+    feed(stream, whole[:half])
+    assert stream.finish().text != "set a timer for ten minutes"
+    feed(stream, whole[half:], start=half)
+    final = stream.finish()
+    assert final.text == "set a timer for ten minutes"
+    assert final.end_sample == half + (len(whole) - half) // 320 * 320
+
+
+def test_silence_after_finish_changes_nothing(assistant: SphinxRecognizer) -> None:
+    stream = assistant.open(1)
+    audio = load("assistant-6-time")
+    feed(stream, audio)
+    final = stream.finish()
+    assert feed(stream, SILENCE, start=len(audio)) == []
+    assert stream.finish() is final
+
+
+def test_long_silence_around_the_words_does_no_harm(assistant: SphinxRecognizer) -> None:
+    still = np.zeros(32000, np.int16)
+    audio = np.concatenate([still, load("assistant-3-units"), still])
+    assert recognised(assistant, audio).text == "convert five miles to kilometers"
+
+
+def test_nothing_heard_is_nothing_said(assistant: SphinxRecognizer) -> None:
+    assert assistant.open(3).finish() == Transcript(3, "", True, 0.0, 0)
+    assert recognised(assistant, SILENCE).text == ""
+
+
+def test_streams_in_threads_do_not_disturb_each_other(assistant: SphinxRecognizer) -> None:
+    lines = CONVERSATIONS["assistant"][:4] * 2
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda line: recognised(assistant, load(line.name)).text, lines))
+    assert found == [line.text for line in lines]
+
+
+def test_a_guessed_transcript_can_be_had_without_the_guard(cache: Path) -> None:
+    config = SphinxConfig(cache_dir=str(cache), min_confidence=0)
+    open_minded = SphinxRecognizer(config, load_agent("assistant"))
+    strict = SphinxRecognizer(
+        config.model_copy(update={"min_confidence": 1.0}), load_agent("assistant")
+    )
+    audio = load("assistant-6-time")
+    assert recognised(open_minded, audio).text == "what time is it"
+    end = len(audio) // 320 * 320
+    assert recognised(strict, audio) == Transcript(1, "", True, 0.0, end, guess="what time is it")
+
+
+def rows(shared_audio: Path, kind: str) -> list[tuple[str, Samples]]:
+    lines = (shared_audio / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [row for row in map(json.loads, lines) if row["kind"] == kind]
+    return [
+        (row["text"], spoken_part(soundfile.read(shared_audio / row["audio"], dtype="int16")[0]))
+        for row in found
+    ]
+
+
+def test_read_sentences_are_not_forced_into_commands(
+    assistant: SphinxRecognizer, shared_audio: Path
+) -> None:
+    sentences = rows(shared_audio, "read")[-8:]
+    accepted = [text for text, audio in sentences if recognised(assistant, audio).text]
+    assert len(accepted) <= 1, accepted
+
+
+def test_real_commands_are_understood(assistant: SphinxRecognizer, shared_audio: Path) -> None:
+    expected = {"what time is it", "turn on the living room lamp", "today", "half an hour"}
+    for text, audio in rows(shared_audio, "command"):
+        if text in expected:
+            assert recognised(assistant, audio).text == text
+
+
+def test_real_orders_are_understood(coffee: SphinxRecognizer, shared_audio: Path) -> None:
+    lines = (shared_audio / "orders.jsonl").read_text(encoding="utf-8").splitlines()
+    found = wanted = 0
+    for row in map(json.loads, lines[:8]):
+        audio, _ = soundfile.read(shared_audio / row["audio"], dtype="int16")
+        text = recognised(coffee, audio).text
+        slots = [value.strip() for value in row["slots"].values()]
+        wanted += len(slots)
+        found += sum(slot in text for slot in slots)
+    assert found >= 0.85 * wanted

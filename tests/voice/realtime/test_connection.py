@@ -1,0 +1,248 @@
+import asyncio
+import base64
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.types import Message
+from starlette.websockets import WebSocket
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.support.fakes import FakeSession
+from tests.support.patience import PATIENCE_S
+from tests.support.serving import receive, receive_until, send, serving
+from voice.access.security import Intake
+from voice.config import ServerConfig
+from voice.events import (
+    ReplyAudio,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyStatus,
+    ReplyText,
+    SessionEvent,
+    UserSpeechStarted,
+)
+from voice.realtime.connection import RealtimeConnection
+from voice.realtime.protocol import LocalNames, RealtimeProtocol
+
+SECOND = np.ones(24_000, np.int16)
+CANCELLED = ReplyEnded("r1", ReplyStatus.CANCELLED, "turn_detected", "Well", 1, 1)
+
+
+class Line:
+    """One connection to a fake session through the real transport."""
+
+    def __init__(self, session: FakeSession, socket: ClientConnection) -> None:
+        self.session = session
+        self.socket = socket
+        self.observed: list[SessionEvent] = []
+
+    async def close_code(self) -> int:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    await self.socket.recv()
+                except ConnectionClosed:
+                    assert self.socket.close_code is not None
+                    return self.socket.close_code
+
+
+@asynccontextmanager
+async def line(
+    prepare: Callable[[FakeSession], None] = lambda session: None,
+    send_timeout_s: float = 5.0,
+    intake: Intake | None = None,
+) -> AsyncGenerator[Line, None]:
+    session = FakeSession()
+    prepare(session)
+    observed: list[SessionEvent] = []
+    ended = asyncio.Event()
+
+    async def endpoint(socket: WebSocket) -> None:
+        await socket.accept()
+        protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
+        await RealtimeConnection(
+            socket,
+            session,  # type: ignore[arg-type]
+            protocol,
+            observed.append,
+            send_timeout_s,
+            intake,
+        ).run()
+        ended.set()
+
+    app = Starlette(routes=[WebSocketRoute("/", endpoint)])
+    async with serving(app) as address, connect(f"ws://{address}/", max_size=None) as socket:
+        found = Line(session, socket)
+        found.observed = observed
+        yield found
+        await socket.close()
+        async with asyncio.timeout(PATIENCE_S):
+            await ended.wait()
+    assert session.closed is not None
+
+
+async def test_events_go_both_ways() -> None:
+    def answer(session: FakeSession, samples: np.ndarray) -> None:
+        session.emit(UserSpeechStarted(1, "i1", len(samples)))
+
+    async with line(lambda session: setattr(session, "on_audio", answer)) as talk:
+        assert (await receive(talk.socket))["type"] == "session.created"
+        audio = base64.b64encode(bytes(3200)).decode()
+        await send(talk.socket, "input_audio_buffer.append", audio=audio)
+        started = await receive(talk.socket)
+        assert (started["type"], started["audio_start_ms"]) == (
+            "input_audio_buffer.speech_started",
+            100,
+        )
+        assert talk.observed == [UserSpeechStarted(1, "i1", 1600)]
+
+
+async def test_a_bad_message_is_answered_and_the_conversation_goes_on() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        await talk.socket.send("nonsense")
+        assert (await receive(talk.socket))["error"]["code"] == "invalid_json"
+        await send(talk.socket, "session.update", session={})
+        assert (await receive(talk.socket))["type"] == "session.updated"
+
+
+async def test_a_client_that_leaves_closes_the_session() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        await talk.socket.close()
+    assert talk.session.closed == "client disconnected"
+
+
+async def test_the_end_of_a_conversation_closes_the_connection_after_the_last_word() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None), ReplyText("r1", "Goodbye."))
+        talk.session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Goodbye.", 1, 1))
+        talk.session.close("agent")
+        assert (await receive_until(talk.socket, "response.done"))[0]["type"] == "response.created"
+        assert await talk.close_code() == 1000
+
+
+async def test_a_session_that_fails_closes_with_1011(caplog: pytest.LogCaptureFixture) -> None:
+    async with line(lambda session: setattr(session, "run_error", KeyError("secret"))) as talk:
+        assert await talk.close_code() == 1011
+    assert "failed: KeyError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_binary_messages_are_not_understood() -> None:
+    async with line() as talk:
+        await talk.socket.send(b"\x00")
+        assert await talk.close_code() == 1003
+
+
+async def test_an_interruption_drops_audio_that_has_not_left() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        # Nothing is awaited between the emissions: none of it has left when the user speaks.
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None), ReplyText("r1", "Well"))
+        talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 60)
+        talk.session.emit(UserSpeechStarted(2, "i3", 0), CANCELLED)
+        kinds = [event["type"] for event in await receive_until(talk.socket, "response.done")]
+        assert kinds.index("input_audio_buffer.speech_started") < kinds.index("response.done")
+        assert kinds.count("response.output_audio.delta") < 100
+        assert kinds.count("response.output_audio_transcript.delta") == 1
+
+
+async def test_an_interruption_leaves_what_is_beside_the_conversation() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        beside = ReplyStarted("r2", "i4", 0, None, beside=True)
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None), beside)
+        talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 30)
+        talk.session.emit(ReplyAudio("r2", SECOND, 24_000))
+        talk.session.emit(UserSpeechStarted(2, "i3", 0), CANCELLED)
+        events = await receive_until(talk.socket, "response.done")
+        audio = [e["response_id"] for e in events if e["type"] == "response.output_audio.delta"]
+        assert audio.count("r2") == 6
+        assert audio.count("r1") < 100
+
+
+async def test_a_session_that_is_not_to_be_interrupted_keeps_its_audio() -> None:
+    async with line() as talk:
+        audio = {"input": {"turn_detection": {"type": "server_vad", "interrupt_response": False}}}
+        await send(talk.socket, "session.update", session={"audio": audio})
+        await receive_until(talk.socket, "session.updated")
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None), ReplyAudio("r1", SECOND, 24_000))
+        talk.session.emit(UserSpeechStarted(2, "i3", 0))
+        events = await receive_until(talk.socket, "input_audio_buffer.speech_started")
+        assert [e["type"] for e in events].count("response.output_audio.delta") == 6
+
+
+async def test_a_reply_keeps_the_form_that_it_began_with() -> None:
+    def begin(session: FakeSession, samples: np.ndarray) -> None:
+        session.emit(ReplyStarted("r1", "i2", 1, None))
+
+    async with line(lambda session: setattr(session, "on_audio", begin)) as talk:
+        await receive(talk.socket)
+        # Both in one go: nobody has been told of the reply when the format changes.
+        await send(talk.socket, "input_audio_buffer.append", audio="")
+        changed = {"audio": {"output": {"format": {"type": "audio/pcmu"}}}}
+        await send(talk.socket, "session.update", session=changed)
+        created, updated = await receive_until(talk.socket, "session.updated")
+        assert created["response"]["audio"]["output"]["format"]["type"] == "audio/pcm"
+        assert updated["session"]["audio"]["output"]["format"]["type"] == "audio/pcmu"
+        talk.session.emit(ReplyAudio("r1", SECOND[:960], 24_000))
+        (*_, delta) = await receive_until(talk.socket, "response.output_audio.delta")
+        assert len(base64.b64decode(delta["delta"])) == 2 * 960
+
+
+async def test_a_client_that_does_not_read_is_dropped() -> None:
+    async with line(send_timeout_s=0.2) as talk:
+        await receive(talk.socket)
+        talk.socket.transport.pause_reading()
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None))
+        talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 200)
+        async with asyncio.timeout(ServerConfig().send_timeout_s):
+            await talk.session.over.wait()
+        talk.socket.transport.resume_reading()
+        await talk.close_code()
+
+
+async def test_what_waits_for_a_client_is_bounded() -> None:
+    async with line() as talk:
+        await receive(talk.socket)
+        talk.socket.transport.pause_reading()
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None))
+        talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 400)
+        async with asyncio.timeout(PATIENCE_S):
+            await talk.session.over.wait()
+        talk.socket.transport.resume_reading()
+        await talk.close_code()
+
+
+async def test_a_client_that_floods_is_sent_away() -> None:
+    async with line(intake=Intake(ServerConfig(max_messages_per_s=1))) as talk:
+        await receive(talk.socket)
+        for _ in range(11):
+            await send(talk.socket, "input_audio_buffer.clear")
+        assert await talk.close_code() == 1008
+
+
+async def test_a_close_that_comes_too_late_is_no_failure() -> None:
+    """The server ends a connection of its own accord where frames break the protocol."""
+
+    async def hear() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "websocket.close":
+            raise RuntimeError("Unexpected ASGI message 'websocket.close'")
+
+    scope = {"type": "websocket", "headers": [], "path": "/", "query_string": b""}
+    socket = WebSocket(scope, hear, sent)
+    await socket.accept()
+    session = FakeSession()
+    protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
+    connection = RealtimeConnection(socket, session, protocol, lambda _: None, 1.0)  # type: ignore[arg-type]
+    await connection.close(1000, "")

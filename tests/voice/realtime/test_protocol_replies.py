@@ -1,0 +1,172 @@
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.fakes import FakeSession, counting_ids, refusal
+from tests.voice.realtime.wire import NAMES, TYPED, Wire
+from voice.access.security import Meter
+from voice.events import (
+    ReplyAudio,
+    ReplyStarted,
+)
+from voice.realtime.protocol import RealtimeProtocol
+from voice.types import Message, Role
+
+
+def test_a_reply_can_be_asked_for(wire: Wire) -> None:
+    assert wire.send("response.create") == []
+    assert wire.session.calls == [("create_response", None)]
+    response = {
+        "instructions": "Sing.",
+        "output_modalities": ["text"],
+        "max_output_tokens": 20,
+        "metadata": {"topic": "song"},
+        "conversation": "auto",
+    }
+    wire.send("response.create", response=response)
+    overrides = {"instructions": "Sing.", "speak": False, "max_reply_tokens": 20}
+    assert wire.session.calls[-1] == ("create_response", overrides)
+    (created,) = wire.protocol.translate(ReplyStarted("r2", "i2", 1, None))
+    assert created["response"]["metadata"] == {"topic": "song"}
+    assert created["response"]["output_modalities"] == ["text"]
+    assert wire.session.options.speak
+
+
+@pytest.mark.parametrize(
+    ("response", "param"),
+    [
+        ({"conversation": "conv_1"}, "response.conversation"),
+        ({"input": {}}, "response.input"),
+        ({"metadata": {"a": 1}}, "response.metadata.a"),
+        ({"metadata": {"a": "x" * 513}}, "response.metadata.a"),
+        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "response.tools.0"),
+        ({"tool_choice": {"type": "function", "name": "none"}}, "response.tool_choice"),
+        ({"max_output_tokens": -1}, "response.max_output_tokens"),
+        ({"audio": {"output": {"format": {"type": "audio/mp3"}}}}, "response.audio.output.format"),
+    ],
+)
+def test_a_wrong_reply_is_refused(wire: Wire, response: dict[str, Any], param: str) -> None:
+    assert wire.error("response.create", response=response)["param"] == param
+    assert wire.session.calls == []
+
+
+def test_a_reply_that_is_refused_costs_nothing() -> None:
+    session, allowance = FakeSession(), Meter(1e-6, 1)
+    protocol = RealtimeProtocol(session, NAMES, counting_ids(), allowance)  # type: ignore[arg-type]
+
+    def codes(**response: Any) -> list[str]:
+        text = json.dumps({"type": "response.create", "response": response})
+        return [event["error"]["code"] for event in protocol.receive(text)]
+
+    assert codes(max_output_tokens=-1) == ["invalid_value"]
+    session.refuse = refusal("conversation_already_has_active_response")
+    assert codes() == ["conversation_already_has_active_response"]
+    assert codes() == []
+    assert codes() == ["rate_limit_exceeded"]
+
+
+def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> None:
+    wire.send("conversation.item.create", item={**TYPED, "id": "mine"})
+    response = {
+        "conversation": "none",
+        "input": [{"type": "item_reference", "id": "mine"}, TYPED],
+        "instructions": "Sort.",
+        "output_modalities": ["text"],
+        "metadata": {"topic": "sorting"},
+    }
+    assert wire.send("response.create", response=response) == []
+    overrides = {"instructions": "Sort.", "speak": False}
+    context = ("mine", Message(Role.USER, "Hello."))
+    assert wire.session.calls[-1] == ("create_response", overrides, context, True)
+    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None, beside=True))
+    assert created["response"]["conversation_id"] is None
+    assert created["response"]["metadata"] == {"topic": "sorting"}
+    assert wire.protocol.is_beside("r1")
+
+
+@pytest.mark.parametrize(
+    ("item", "param"),
+    [
+        ({"type": "item_reference", "id": "nobody"}, "response.input.1.id"),
+        ({"type": "item_reference"}, "response.input.1.id"),
+        ({**TYPED, "role": "tool"}, "response.input.1.role"),
+        (
+            {"type": "function_call_output", "call_id": "c9", "output": ""},
+            "response.input.1.call_id",
+        ),
+        (
+            {**TYPED, "content": [{"type": "input_audio", "audio": "AAAA"}]},
+            "response.input.1.content",
+        ),
+        (
+            {**TYPED, "content": [{"type": "input_image", "image_url": "x"}]},
+            "response.input.1.content.0.type",
+        ),
+    ],
+)
+def test_a_wrong_context_is_refused_by_name(wire: Wire, item: dict[str, Any], param: str) -> None:
+    response = {"conversation": "none", "input": [TYPED, item]}
+    assert wire.error("response.create", response=response)["param"] == param
+    assert wire.session.calls == []
+
+
+def test_a_call_and_its_output_are_context(wire: Wire) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "Rain."}
+    wire.send("response.create", response={"input": [TYPED, call, output]})
+    _, _, context, beside = wire.session.calls[-1]
+    assert [message.role for message in context] == [Role.USER, Role.AGENT, Role.TOOL]
+    assert not beside
+
+
+def test_one_reply_alone_has_another_audio_format(wire: Wire) -> None:
+    audio = {"output": {"format": {"type": "audio/pcmu"}}}
+    wire.send("response.create", response={"audio": audio})
+    assert wire.session.calls == [("create_response", {"output_rate_hz": 8000})]
+    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None))
+    assert created["response"]["audio"]["output"]["format"] == {"type": "audio/pcmu"}
+    second = np.ones(8000, np.int16)
+    audio_events = wire.protocol.translate(ReplyAudio("r1", second, 8000))
+    deltas = [e["delta"] for e in audio_events if e["type"] == "response.output_audio.delta"]
+    assert sum(len(base64.b64decode(delta)) for delta in deltas) == 8000
+    (usual,) = wire.protocol.translate(ReplyStarted("r9", "i3", 1, None))
+    assert usual["response"]["audio"]["output"]["format"]["type"] == "audio/pcm"
+
+
+def test_a_voice_that_has_been_heard_stays(wire: Wire) -> None:
+    ash, sage = ({"audio": {"output": {"voice": voice}}} for voice in ("ash", "sage"))
+    wire.send("session.update", session=ash)
+    wire.send("session.update", session=sage)
+    wire.protocol.translate(ReplyStarted("r1", "i2", 1, None))
+    wire.protocol.translate(ReplyAudio("r1", np.ones(480, np.int16), 24_000))
+    error = wire.error("session.update", session={**ash, "instructions": "New."})
+    assert (error["code"], error["param"]) == (
+        "cannot_update_voice",
+        "session.audio.output.voice",
+    )
+    assert wire.session.options.instructions == "You are a test."
+    assert wire.error("response.create", response=ash)["param"] == "response.audio.output.voice"
+    for same in (sage, {"audio": {"output": {"voice": {"id": "sage"}}}}):
+        assert wire.send("session.update", session=same)[0]["type"] == "session.updated"
+    # The voice in use, as the session object shows it.
+    shown = {"audio": {"output": {"voice": "espeak"}}}
+    assert wire.send("session.update", session=shown)[0]["type"] == "session.updated"
+
+
+def test_a_second_reply_is_refused_with_the_clients_event_id(wire: Wire) -> None:
+    wire.session.refuse = refusal("conversation_already_has_active_response")
+    error = wire.error("response.create", response={"metadata": {"a": "b"}}, event_id="e9")
+    assert error["code"] == "conversation_already_has_active_response"
+    assert error["event_id"] == "e9"
+    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None))
+    assert "metadata" not in created["response"]
+
+
+def test_a_reply_can_be_cancelled(wire: Wire) -> None:
+    assert wire.send("response.cancel", response_id="r1") == []
+    assert wire.session.calls == [("cancel_response", "r1")]
+    wire.session.refuse = refusal("response_cancel_not_active")
+    assert wire.error("response.cancel")["code"] == "response_cancel_not_active"

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.support.embedded import embedded_config
+from voice.errors import ConfigError, ModelError
+from voice.session.resources import Resources
+from voice.session.session import Session
+
+
+async def test_the_embedded_parts_load_and_say_what_they_are(embedded_parts: Resources) -> None:
+    recogniser, model, voice = embedded_parts.describe()
+    assert "sphinx" in recogniser
+    assert "quicksilver-small" in model
+    assert "espeak" in voice
+
+
+async def test_a_session_begins_as_configuration_and_agent_say(embedded_parts: Resources) -> None:
+    options = embedded_parts.options()
+    assert options.instructions == embedded_parts.agent.instructions
+    assert options.agent_tools == embedded_parts.agent.tools
+    assert options.effort == "instant"
+    assert Session(embedded_parts).options == options
+
+
+def test_each_session_has_a_detector_of_its_own(embedded_parts: Resources) -> None:
+    assert embedded_parts.vad() is not embedded_parts.vad()
+
+
+def test_another_agent_shares_all_but_its_recogniser(embedded_parts: Resources) -> None:
+    coffee = embedded_parts.for_agent("coffee")
+    assert coffee.agent.name == "coffee"
+    assert coffee.model is embedded_parts.model
+    assert coffee.toolbox is embedded_parts.toolbox
+    assert coffee.recognizer is not embedded_parts.recognizer
+    again = embedded_parts.for_agent("coffee")
+    assert again.recognizer is coffee.recognizer
+    assert coffee.for_agent("assistant").recognizer is embedded_parts.recognizer
+    assert "coffee" in coffee.describe()[0]
+    assert "order_drink" in coffee.options().agent_tools
+    with pytest.raises(ConfigError, match="butler"):
+        embedded_parts.for_agent("butler")
+
+
+def test_an_unknown_agent_is_named() -> None:
+    with pytest.raises(ConfigError, match="butler"):
+        Resources.load(embedded_config("agent=butler"))
+
+
+def test_a_missing_checkpoint_is_named() -> None:
+    with pytest.raises(ModelError, match="nowhere"):
+        Resources.load(embedded_config("llm.checkpoint=/nowhere"))
+
+
+def test_a_tool_that_the_model_cannot_call_is_named_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = """
+        from voice.tools.registry import tool
+
+        @tool()
+        def gather(words: set[str]) -> str:
+            \"\"\"Gather words.\"\"\"
+            return "Done."
+    """
+    (tmp_path / "gathering.py").write_text(dedent(module), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = tmp_path / "gatherer.toml"
+    agent.write_text('name = "gatherer"\ninstructions = "Gather."\ntools = ["gather"]\n')
+    with pytest.raises(ConfigError, match=r"gather\.words: .*uniqueItems"):
+        Resources.load(embedded_config(f"agent={agent}", 'tools.modules=["gathering"]'))
+
+
+async def test_the_tool_in_the_documentation_is_served(
+    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (repo_root / "docs" / "fine-tuning.md").read_text(encoding="utf-8")
+    for kind, name in (("python", "garden.py"), ("toml", "garden.toml")):
+        (tmp_path / name).write_text(text.split(f"```{kind}\n")[1].split("```")[0])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = tmp_path / "garden.toml"
+    parts = Resources.load(embedded_config(f"agent={agent}", 'tools.modules=["garden"]'))
+    (spec, _) = parts.toolbox.specs(parts.agent.tools)
+    assert (spec.name, spec.parameters["required"]) == ("water_garden", ["plants"])
+    await parts.close()

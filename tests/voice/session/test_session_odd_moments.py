@@ -1,0 +1,64 @@
+"""What a transport asks of a session at moments when nobody expects it, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+
+from tests.support.virtual_parts import Model, Voice, calling, parts
+from tests.support.virtual_time import run
+from voice.events import ReplyAudio, ReplyHeld, ReplyReleased, ReplyText, SessionEnded
+from voice.inputs import Announce
+from voice.tools.store import AlertKind
+from voice.types import Message, Role
+
+
+def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
+    async def main() -> None:
+        async with calling(parts(Model(lambda _: "one two three four five six"))) as line:
+            line.session.update(holds=True)
+            line.session.create_response()
+            await line.next(ReplyAudio)
+            speaking = asyncio.create_task(line.say("no no no no"))
+            await line.next(ReplyHeld)
+            line.session.update(turn_detection=False)
+            # The sound goes on, and what waits for quiet is said once it is over.
+            await line.next(ReplyReleased)
+            line.session._feed(Announce("Your tea is ready."))
+            await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
+            await speaking
+
+    run(main())
+
+
+def test_what_is_asked_of_a_conversation_that_is_over_is_not_done() -> None:
+    async def main() -> None:
+        model = Model(lambda _: "Fine.")
+        async with calling(parts(model)) as line:
+            session = line.session
+            session.close("ended by the agent")
+            await line.next(SessionEnded)
+            session.add_item("mine", Message(Role.USER), None)
+            session.hear_item("mine", np.ones(1600, np.int16), 16_000)
+            session.cancel_response(session.create_response())
+            session.create_response()
+            session.update(turn_detection=False)
+            session.clear_audio()
+            await asyncio.sleep(1)
+            assert model.prompts == []
+
+    run(main())
+
+
+def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
+    async def main() -> None:
+        loaded = parts(Model(lambda _: "Fine."), Voice(word_s=2.0))
+        loaded.toolbox.store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
+        async with calling(loaded) as line:
+            rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
+            await line.say("how are you")
+            await line.next(ReplyText, lambda text: text.delta == "Fine.")
+            await line.next(ReplyText, lambda text: text.delta == rung.delta)
+
+    run(main())

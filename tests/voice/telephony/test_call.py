@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from tests.support.fakes import FakeSession
+from tests.support.patience import PATIENCE_S
+from tests.voice.telephony.test_asterisk import PLAIN_START
+from voice.errors import ProtocolError
+from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, SessionEvent
+from voice.telephony.asterisk import ChanWebSocket
+from voice.telephony.call import Call, CallLimits, Opened, TooLarge
+from voice.telephony.codec import CallStarted, Wire
+
+WORD = np.zeros(800, np.int16)
+FRAME = b"\xff" * 160
+
+
+@dataclass
+class FakeWire:
+    """A line that a test speaks on.
+
+    Attributes:
+        deaf: Whether it never takes what is sent.
+        on_sent: Called with each message.
+    """
+
+    incoming: asyncio.Queue[Wire | Exception | None] = field(default_factory=asyncio.Queue)
+    sent: list[Wire] = field(default_factory=list)
+    closed: tuple[int, str] | None = None
+    deaf: bool = False
+    on_sent: Callable[[Wire], None] = lambda message: None
+
+    async def receive(self) -> Wire | None:
+        message = await self.incoming.get()
+        if isinstance(message, Exception):
+            raise message
+        return message
+
+    async def send(self, message: Wire) -> None:
+        if self.deaf:
+            await asyncio.Event().wait()
+        self.sent.append(message)
+        self.on_sent(message)
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed = code, reason
+
+    def tell(self, *messages: Wire | Exception | None) -> None:
+        for message in messages:
+            self.incoming.put_nowait(message)
+
+
+class Bench:
+    """A call to a fake session."""
+
+    def __init__(self, **limits: float) -> None:
+        self.wire = FakeWire()
+        self.session = FakeSession()
+        self.observed: list[SessionEvent] = []
+        self.hung_up = 0
+        self.limits = CallLimits(**limits)
+
+    def connect(self, started: CallStarted, codec: object, send: object) -> Opened:
+        if started.call_id == "refused":
+            raise ProtocolError("there is no such agent here")
+
+        def hung_up() -> None:
+            self.hung_up += 1
+
+        return Opened(self.session, self.observed.append, hung_up)  # type: ignore[arg-type]
+
+    async def run(self) -> tuple[int, str]:
+        call = Call(self.wire, ChanWebSocket({}), self.connect, self.limits)  # type: ignore[arg-type]
+        async with asyncio.timeout(PATIENCE_S):
+            await call.run()
+        assert self.wire.closed is not None
+        return self.wire.closed
+
+
+async def test_the_agent_hangs_up_behind_its_last_word() -> None:
+    bench = Bench()
+
+    def play(message: Wire) -> None:
+        if isinstance(message, str) and message.startswith("MARK_MEDIA"):
+            bench.wire.tell(f"MEDIA_MARK_PROCESSED {message.split()[1]}")
+
+    def told(session: FakeSession, samples: np.ndarray) -> None:
+        session.emit(ReplyStarted("r1", "i1", 1, None), ReplyAudio("r1", WORD, 8000))
+        session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Bye.", 1, 1))
+        session.close("ended by the agent")
+
+    bench.wire.on_sent = play
+    bench.session.on_audio = told
+    bench.wire.tell(PLAIN_START, FRAME)
+    assert await bench.run() == (1000, "")
+    assert bench.session.calls[:2] == [("greet",), ("append_audio", 160, 8000)]
+    assert bench.wire.sent == ["ANSWER", *[FRAME] * 5, "MARK_MEDIA m1", "HANGUP"]
+    assert bench.session.calls[-1] == ("played", "r1", 101.0)
+    assert bench.hung_up == 1
+    assert isinstance(bench.observed[0], ReplyStarted)
+
+
+async def test_a_caller_who_hangs_up() -> None:
+    for goodbye in ("HANGUP", None):
+        bench = Bench()
+        bench.wire.tell(PLAIN_START, goodbye)
+        assert await bench.run() == (1000, "")
+        assert bench.session.closed == "the caller hung up"
+        assert bench.hung_up == 0
+        assert "HANGUP" not in bench.wire.sent
+
+
+async def test_a_caller_who_hangs_up_before_the_call_has_started() -> None:
+    bench = Bench()
+    bench.wire.tell("HANGUP")
+    assert await bench.run() == (1000, "")
+    assert bench.session.closed is None
+
+
+async def test_keys_before_the_start_are_heard_behind_it() -> None:
+    bench = Bench()
+    bench.wire.tell("DTMF_END digit:4", "DTMF_END digit:2", PLAIN_START, "DTMF_END digit:#")
+    bench.wire.tell("HANGUP")
+    assert await bench.run() == (1000, "")
+    assert bench.session.messages["item_keys_1"].content == "4 2"
+
+
+async def test_a_key_that_no_telephone_has_does_not_end_the_call() -> None:
+    bench = Bench()
+    bench.wire.tell(PLAIN_START, "DTMF_END digit:!", FRAME, "HANGUP")
+    assert await bench.run() == (1000, "")
+    assert ("append_audio", 160, 8000) in bench.session.calls
+
+
+async def test_a_line_that_leaves_before_the_call() -> None:
+    bench = Bench()
+    bench.wire.tell(None)
+    assert await bench.run() == (1000, "")
+    assert bench.session.closed is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "code", "reason"),
+    [
+        (["nonsense", "MEDIA_XON"], 1008, "another event before the start"),
+        ([FRAME], 1008, "before MEDIA_START"),
+        ([PLAIN_START, "{"], 1008, "not valid JSON"),
+        ([PLAIN_START, PLAIN_START], 1008, "second"),
+        (["MEDIA_START connection_id:refused format:ulaw"], 1008, "no such agent"),
+        ([PLAIN_START, TooLarge("the message is longer")], 1009, "longer"),
+    ],
+)
+async def test_a_broken_protocol_ends_the_call(
+    messages: list[Wire], code: int, reason: str
+) -> None:
+    bench = Bench()
+    bench.wire.tell(*messages)
+    found_code, found_reason = await bench.run()
+    assert found_code == code
+    assert reason in found_reason
+
+
+async def test_a_session_that_fails_ends_its_call(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.session.run_error = KeyError("secret")
+    bench.wire.tell(PLAIN_START)
+    assert await bench.run() == (1011, "internal error")
+    assert "a call failed: KeyError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"start_s": 0.02}, "did not start"),
+        ({"idle_s": 0.02}, "silent"),
+        ({"longest_s": 0.05}, "took too long"),
+    ],
+)
+async def test_time_runs_out(limits: dict[str, float], reason: str) -> None:
+    bench = Bench(**limits)
+    if "start_s" not in limits:
+        bench.wire.tell(PLAIN_START)
+    code, found = await bench.run()
+    assert code == 1008
+    assert reason in found
+
+
+async def test_a_line_that_does_not_read() -> None:
+    bench = Bench(send_s=0.02)
+    bench.wire.deaf = True
+    bench.wire.tell(PLAIN_START)
+    assert await bench.run() == (1008, "the line does not read")
+
+
+async def test_too_many_messages() -> None:
+    bench = Bench(messages_per_s=1)
+    bench.wire.tell(PLAIN_START, *["MEDIA_XON"] * 20)
+    assert await bench.run() == (1008, "too many messages")
+
+
+async def test_audio_faster_than_it_can_be_spoken() -> None:
+    bench = Bench(audio_speed=1.0)
+    bench.wire.tell(PLAIN_START, *[FRAME * 100] * 6)
+    assert await bench.run() == (1008, "audio comes faster than it can be spoken")
+    # Ten seconds' worth was taken.
+    assert len([call for call in bench.session.calls if call[0] == "append_audio"]) == 5
+
+
+async def test_a_line_that_never_tells_what_it_played_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("voice.telephony.call.DRAIN_S", 0.05)
+    bench = Bench()
+    bench.session.emit(ReplyStarted("r1", "i1", 1, None), ReplyAudio("r1", WORD, 8000))
+    bench.session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Bye.", 1, 1))
+    bench.session.close("ended by the agent")
+    bench.wire.tell(PLAIN_START)
+    assert await bench.run() == (1000, "")
+    assert bench.wire.sent[-1] == "HANGUP"
+
+
+async def test_cancelling_ends_it() -> None:
+    bench = Bench()
+    bench.wire.tell(PLAIN_START)
+    call = asyncio.create_task(bench.run())
+    while ("greet",) not in bench.session.calls:
+        await asyncio.sleep(0)
+    call.cancel()
+    with suppress(asyncio.CancelledError):
+        await call
+    assert call.cancelled()
+    assert bench.session.closed is not None

@@ -1,0 +1,395 @@
+"""The telephone's addresses on a real server: who gets in, and what is refused before it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+import httpx
+import numpy as np
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
+from tests.support.fakes import FakeParts, FakeSession
+from tests.support.patience import PATIENCE_S
+from tests.support.serving import serving
+from tests.voice.telephony.test_asterisk import PLAIN_START
+from tests.voice.telephony.test_audiosocket import AUDIO, IDENTITY
+from tests.voice.telephony.test_media_stream import TELNYX_START, TWILIO_START, media
+from tests.voice.telephony.test_preamble import JAMBONZ_START
+from voice.config import Config, ServerConfig, TelephonyConfig
+from voice.errors import ConfigError
+from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
+from voice.serve import listen_for_audiosocket
+from voice.server.app import build_app
+
+TOKEN, AUTH = "line-token", "twilio-auth-token"
+PUBLIC = "voice.example.com"
+TWILIO = {"doors": ("twilio",), "public_url": f"https://{PUBLIC}"}
+
+
+class Server:
+    """A running server with fake parts."""
+
+    def __init__(self, address: str, parts: FakeParts) -> None:
+        self.address = address
+        self.parts = parts
+        self.http = httpx.AsyncClient(base_url=f"http://{address}")
+
+    def url(self, path: str) -> str:
+        return f"ws://{self.address}{path}"
+
+    async def post(self, path: str, form: dict[str, str], signer: str = AUTH) -> httpx.Response:
+        signed = f"https://{PUBLIC}{path}" + "".join(k + form[k] for k in sorted(form))
+        headers = {
+            "Host": PUBLIC,
+            "X-Twilio-Signature": _signature(signed, signer),
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return await self.http.post(path, content=urlencode(form), headers=headers)
+
+    async def refused(self, path: str, **options: Any) -> tuple[int, str]:
+        """Status and code of an upgrade that is refused, at no cost."""
+        with pytest.raises(InvalidStatus) as raised:
+            async with connect(self.url(path), **options):
+                pass
+        assert raised.value.response.body is not None
+        assert self.parts.sessions == []
+        code = json.loads(raised.value.response.body)["error"]["code"]
+        return raised.value.response.status_code, code
+
+
+def _signature(text: str, key: str = AUTH) -> str:
+    return base64.b64encode(hmac.digest(key.encode(), text.encode(), "sha1")).decode()
+
+
+LONG_IN_BYTES = "MEDIA_START format:" + "\N{PARTY POPPER}" * 40
+STREAM = {"X-Twilio-Signature": _signature(f"wss://{PUBLIC}/twilio/stream")}
+
+
+@asynccontextmanager
+async def running(
+    parts: FakeParts | None = None, server: dict[str, Any] | None = None, **telephony: Any
+) -> AsyncGenerator[Server, None]:
+    config = Config(
+        agent="coffee",
+        server=ServerConfig(port=0, **(server or {})),
+        telephony=TelephonyConfig(**telephony),
+    )
+    parts = parts or FakeParts()
+    audiosocket = listen_for_audiosocket(config.telephony)
+    app = build_app(parts, config, audiosocket)  # type: ignore[arg-type]
+    async with serving(app, config.server) as address:
+        found = Server(address, parts)
+        async with found.http:
+            yield found
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TWILIO_AUTH_TOKEN", AUTH)
+    monkeypatch.delenv("QUICKSILVER_TELEPHONE_TOKEN", raising=False)
+
+
+@pytest.fixture
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("QUICKSILVER_TELEPHONE_TOKEN", TOKEN)
+    return TOKEN
+
+
+async def until_closed(socket: ClientConnection) -> tuple[list[str | bytes], int | None]:
+    messages = []
+    async with asyncio.timeout(PATIENCE_S):
+        try:
+            while True:
+                messages.append(await socket.recv())
+        except ConnectionClosed:
+            return messages, socket.close_code
+
+
+def says_goodbye(session: FakeSession) -> None:
+    """A session that says one word and hangs up."""
+    session.emit(ReplyStarted("r1", "i1", 1, None))
+    session.emit(ReplyAudio("r1", np.zeros(160, np.int16), 8000))
+    session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Bye.", 1, 1))
+    session.close("ended by the agent")
+
+
+async def test_no_door_is_open_unless_it_is_configured() -> None:
+    async with running() as server:
+        for path in ("/twilio/stream", "/telephone/asterisk"):
+            with pytest.raises(InvalidStatus):
+                async with connect(server.url(path)):
+                    pass
+        assert (await server.http.post("/twilio/voice")).status_code in (404, 405)
+
+
+async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
+    parts = FakeParts()
+    parts.agents["assistant"] = FakeParts(prepare=says_goodbye)
+    telephony = {**TWILIO, "agents": ("assistant",), "numbers": {"+1800": "assistant"}}
+    async with running(parts, **telephony) as server:
+        answer = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        assert answer.headers["content-type"] == "application/xml"
+        stream = next(ElementTree.fromstring(answer.text).iter("Stream"))
+        assert stream.get("url") == f"wss://{PUBLIC}/twilio/stream"
+        sent = json.loads(TWILIO_START)
+        sent["start"]["customParameters"] = {p.get("name"): p.get("value") for p in stream}
+        async with connect(server.url("/twilio/stream"), additional_headers=STREAM) as socket:
+            await socket.send(json.dumps(sent))
+            async with asyncio.timeout(PATIENCE_S):
+                assert json.loads(await socket.recv())["event"] == "media"
+                mark = json.loads(await socket.recv())
+            await socket.send(json.dumps({**mark, "sequenceNumber": "9"}))
+            assert await until_closed(socket) == ([], 1000)
+        assert len(parts.agents["assistant"].sessions) == 1
+        after = await server.post("/twilio/after", {"CallSid": "CA5"})
+        assert "<Hangup/>" in after.text
+        # The same webhook once more is a replay.
+        replayed = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        assert (replayed.status_code, replayed.json()["error"]["code"]) == (403, "replayed")
+
+
+async def test_a_replayed_upgrade_has_no_ticket() -> None:
+    async with (
+        running(**TWILIO) as server,
+        connect(server.url("/twilio/stream"), additional_headers=STREAM) as socket,
+    ):
+        await socket.send(TWILIO_START)
+        assert await until_closed(socket) == ([], 1008)
+        assert server.parts.sessions == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Twilio-Signature": "AAAA"},
+        {"X-Twilio-Signature": _signature(f"wss://{PUBLIC}/twilio/stream", "guess")},
+        {"X-Twilio-Signature": _signature(f"https://{PUBLIC}/twilio/voice")},
+    ],
+)
+async def test_a_stream_that_twilio_did_not_sign(headers: dict[str, str]) -> None:
+    async with running(**TWILIO) as server:
+        refusal = await server.refused("/twilio/stream", additional_headers=headers)
+        assert refusal == (403, "invalid_signature")
+
+
+async def test_a_signature_is_of_the_address_that_was_called() -> None:
+    async with running(**TWILIO) as server:
+        refusal = await server.refused("/twilio/stream?agent=x", additional_headers=STREAM)
+        assert refusal == (403, "invalid_signature")
+
+
+async def test_webhooks_that_twilio_did_not_sign() -> None:
+    async with running(**TWILIO) as server:
+        for path in ("/twilio/voice", "/twilio/after"):
+            answer = await server.post(path, {"CallSid": "CA5"}, signer="guess")
+            assert answer.status_code == 403
+        large = await server.post("/twilio/voice", {"x": "y" * 70_000})
+        assert large.status_code == 413
+
+
+async def test_a_foreign_host_is_refused() -> None:
+    async with running(doors=("asterisk",), **{"public_url": f"https://{PUBLIC}"}) as server:
+        host, port = server.address.split(":")
+        for name, refused in (("evil.example", True), (PUBLIC, False)):
+            url = f"ws://{name}/telephone/asterisk"
+            options = {"host": host, "port": int(port)}
+            if refused:
+                with pytest.raises(InvalidStatus) as raised:
+                    async with connect(url, **options):  # type: ignore[arg-type]
+                        pass
+                assert raised.value.response.status_code == 403
+            else:
+                async with connect(url, **options):  # type: ignore[arg-type]
+                    pass
+
+
+async def test_a_page_of_another_site_cannot_call_an_open_line() -> None:
+    async with running(doors=("asterisk",)) as server:
+        refusal = await server.refused("/telephone/asterisk", origin=Origin("http://evil.example"))
+        assert refusal == (403, "origin_not_allowed")
+
+
+@pytest.mark.usefixtures("token")
+async def test_a_line_shows_its_token() -> None:
+    basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+    async with running(doors=("asterisk",)) as server:
+        assert await server.refused("/telephone/asterisk") == (401, "missing_token")
+        for wrong in ("/telephone/asterisk/guess", f"/telephone/asterisk/{TOKEN}x"):
+            assert await server.refused(wrong) == (401, "invalid_token")
+        bad = {"Authorization": "Basic !!"}
+        refusal = await server.refused("/telephone/asterisk", additional_headers=bad)
+        assert refusal == (401, "missing_token")
+        for path, headers in (
+            (f"/telephone/asterisk/{TOKEN}", {}),
+            ("/telephone/asterisk", {"Authorization": f"Bearer {TOKEN}"}),
+            ("/telephone/asterisk", {"Authorization": f"Basic {basic}"}),
+        ):
+            async with connect(server.url(path), additional_headers=headers) as socket:
+                await socket.send(PLAIN_START)
+                assert await socket.recv() == "ANSWER"
+
+
+async def test_subprotocols() -> None:
+    offered = [Subprotocol("other"), Subprotocol("audio.jambonz.org")]
+    async with (
+        running(doors=("jambonz",)) as server,
+        connect(server.url("/telephone/jambonz"), subprotocols=offered) as socket,
+    ):
+        assert socket.subprotocol == "audio.jambonz.org"
+
+
+async def test_the_address_may_choose_the_agent() -> None:
+    parts = FakeParts(agents={"assistant": FakeParts()})
+    async with running(parts, doors=("jambonz",), agents=("assistant",)) as server:
+        async with connect(server.url("/telephone/jambonz?agent=assistant")) as socket:
+            await socket.send(b"\x00\x00")
+            await socket.send("[]")
+            assert (await until_closed(socket))[1] == 1008
+        assert len(parts.agents["assistant"].sessions) == 1
+        async with connect(server.url("/telephone/jambonz?agent=other")) as socket:
+            await socket.send(JAMBONZ_START.replace("coffee", "other"))
+            assert (await until_closed(socket))[1] == 1008
+
+
+async def test_all_conversations_are_taken() -> None:
+    async with (
+        running(server={"max_sessions": 1}, doors=("asterisk",)) as server,
+        connect(server.url("/telephone/asterisk")) as socket,
+    ):
+        assert await server.refused("/telephone/asterisk") == (503, "capacity")
+        await socket.close()
+
+
+async def test_a_message_longer_than_any_should_be() -> None:
+    async with (
+        running(doors=("asterisk",), max_message_bytes=2048) as server,
+        connect(server.url("/telephone/asterisk")) as socket,
+    ):
+        await socket.send(PLAIN_START)
+        await socket.send(bytes(2049))
+        assert (await until_closed(socket))[1] == 1009
+
+
+async def test_a_line_that_sends_rubbish_costs_itself_only() -> None:
+    async with (
+        running(doors=("asterisk",)) as server,
+        connect(server.url("/telephone/asterisk")) as good,
+    ):
+        await good.send(PLAIN_START)
+        assert await good.recv() == "ANSWER"
+        for rubbish in ("{", b"\x00", "MEDIA_START format:opus", LONG_IN_BYTES):
+            async with connect(server.url("/telephone/asterisk")) as bad:
+                await bad.send(rubbish)
+                assert (await until_closed(bad))[1] == 1008
+        session = server.parts.sessions[0]
+        session.emit(ReplyAudio("r1", np.zeros(160, np.int16), 8000))
+        assert await good.recv() == b"\xff" * 160
+        assert session.closed is None
+
+
+@pytest.mark.parametrize(
+    ("server", "telephony", "message"),
+    [
+        ({}, {"doors": ("sip",)}, "got 'sip'"),
+        ({"host": "0.0.0.0", "api_key_env": "PATH"}, {"doors": ("asterisk",)}, "needs a token"),
+        ({}, {"doors": ("twilio",)}, "public_url"),
+        ({}, {**TWILIO, "twilio_token_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE"),
+        ({}, {**TWILIO, "numbers": {"+1": "nobody"}}, "'nobody'"),
+    ],
+)
+def test_what_does_not_protect_its_lines_does_not_start(
+    server: dict[str, Any], telephony: dict[str, Any], message: str
+) -> None:
+    config = Config(server=ServerConfig(**server), telephony=TelephonyConfig(**telephony))
+    with pytest.raises(ConfigError, match=message):
+        build_app(FakeParts(), config)  # type: ignore[arg-type]
+
+
+async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
+    parts = FakeParts(prepare=says_goodbye)
+    async with running(parts, audiosocket_port=unused_tcp_port) as server:
+        await server.http.get("/healthz")
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(IDENTITY + AUDIO)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await reader.read() == b"\x10\x01\x40" + bytes(320) + b"\x00\x00\x00"
+        writer.close()
+        await writer.wait_closed()
+    assert parts.sessions[0].calls[:2] == [("greet",), ("append_audio", 3, 8000)]
+
+
+async def test_a_key_over_audiosocket_before_the_first_audio(unused_tcp_port: int) -> None:
+    parts = FakeParts(prepare=says_goodbye)
+    async with running(parts, audiosocket_port=unused_tcp_port) as server:
+        await server.http.get("/healthz")
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(IDENTITY + b"\x03\x00\x017" + b"\x03\x00\x01!" + AUDIO)
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await reader.read())[-3:] == b"\x00\x00\x00"
+        writer.close()
+        await writer.wait_closed()
+    assert ("append_audio", 3, 8000) in parts.sessions[0].calls
+
+
+async def test_telnyx_media_before_the_start_and_counted_anew() -> None:
+    async with (
+        running(doors=("telnyx",)) as server,
+        connect(server.url("/telephone/telnyx")) as socket,
+    ):
+        for message in (media(1, 0), TELNYX_START, *[media(n, 0) for n in (2, 90, 91, 1, 2, 3)]):
+            await socket.send(message)
+        for number in range(4, 20):
+            await socket.send(media(number, 0))
+        async with asyncio.timeout(PATIENCE_S):
+            while not server.parts.sessions:
+                await asyncio.sleep(0)
+        # The second chunk, two behind a gap, the gap itself, and all but four of the new ones.
+        await server.parts.sessions[0].called("append_audio", 19)
+
+
+async def test_audiosocket_does_not_wait_for_a_call_that_never_starts(
+    unused_tcp_port: int,
+) -> None:
+    async with running(audiosocket_port=unused_tcp_port, start_timeout_s=0.05) as server:
+        await server.http.get("/healthz")
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        async with asyncio.timeout(TelephonyConfig().start_timeout_s):
+            assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+        assert server.parts.sessions == []
+
+
+@pytest.mark.parametrize(
+    ("peers", "sessions"),
+    [((), 0), (("10.0.0.0/8", "::1"), 0), (("10.0.0.1", "127.0.0.1"), 1), (("127.0.0.0/24",), 1)],
+)
+async def test_audiosocket_takes_no_stranger(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch, peers: tuple[str, ...], sessions: int
+) -> None:
+    monkeypatch.setattr("voice.telephony.telephone.is_loopback", lambda host: False)
+    parts = FakeParts(prepare=says_goodbye)
+    async with running(parts, audiosocket_port=unused_tcp_port, audiosocket_peers=peers) as server:
+        await server.http.get("/healthz")
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(IDENTITY + AUDIO)
+        async with asyncio.timeout(PATIENCE_S):
+            # Closing on what was sent resets the connection of a stranger.
+            with suppress(ConnectionResetError):
+                await reader.read()
+        writer.close()
+        with suppress(ConnectionResetError):
+            await writer.wait_closed()
+        assert len(parts.sessions) == sessions

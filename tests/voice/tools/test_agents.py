@@ -1,0 +1,69 @@
+"""The agent files that ship: they load, name real tools, and have words for the recogniser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from voice.config import AgentConfig, load_agent
+from voice.tools import Toolbox
+
+UNUSED = {"send_digits"}
+"""Tools for agents of other people: these two are called, and press no keys."""
+
+
+@pytest.fixture(params=["assistant", "coffee"])
+def agent(request: pytest.FixtureRequest) -> AgentConfig:
+    return load_agent(request.param)
+
+
+def test_an_agent_names_real_tools(agent: AgentConfig, toolbox: Toolbox) -> None:
+    assert [spec.name for spec in toolbox.specs(agent.tools)] == list(agent.tools)
+    assert len(set(agent.tools)) == len(agent.tools)
+
+
+def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
+    used = {*load_agent("assistant").tools, *load_agent("coffee").tools}
+    assert used == set(toolbox.names) - UNUSED
+
+
+def test_phrases_are_words_as_spoken_and_slots_are_filled(agent: AgentConfig) -> None:
+    slots: set[str] = set()
+    for phrase in agent.phrases:
+        slots |= set(re.findall(r"\{(\w+)\}", phrase))
+        assert re.fullmatch(r"(?:\{\w+\}|[a-z']+)(?: (?:\{\w+\}|[a-z']+))*", phrase), phrase
+    assert slots == set(agent.values)
+    for values in agent.values.values():
+        for value in values:
+            assert re.fullmatch(r"[a-z']+(?: [a-z']+)*", value), value
+        assert len(set(values)) == len(values)
+    assert len(set(agent.phrases)) == len(agent.phrases)
+    assert len(agent.phrases) >= 150
+
+
+def test_the_model_is_trained_on_these_very_tools(toolbox: Toolbox) -> None:
+    from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+
+    shipped = {
+        spec.name: {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+        }
+        for spec in toolbox.specs([name for name in toolbox.names if name not in UNUSED])
+    }
+    assert shipped == TOOLS
+    for name, tools in AGENT_TOOLS.items():
+        agent = load_agent(name)
+        assert set(agent.tools) == set(tools)
+        assert agent.instructions == INSTRUCTIONS[name]
+
+
+def test_side_effects_are_marked(toolbox: Toolbox) -> None:
+    read_only = {spec.name for spec in toolbox.specs(toolbox.names) if spec.read_only}
+    assert read_only == {
+        "get_time", "get_date", "list_timers", "list_reminders", "read_list", "calculate",
+        "convert_units", "convert_currency", "get_weather", "get_stock_price", "get_device",
+        "search_documents", "read_order",
+    }  # fmt: skip

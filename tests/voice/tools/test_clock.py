@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tests.voice.tools.conftest import Call
+from tests.voice.tools.services import closed_url, config_at, connections, served
+from voice.tools.clock import get_time
+from voice.tools.registry import ToolError, Unreadable
+from voice.tools.scope import SessionScope
+
+
+async def test_the_time_here_and_elsewhere(call: Call) -> None:
+    assert await call("get_time") == "It is 3:42 PM."
+    assert await call("get_time", place="here") == "It is 3:42 PM."
+    assert await call("get_time", place="tokyo") == "It is 5:42 AM in Tokyo."
+    assert await call("get_time", place="in new york") == "It is 3:42 PM in New York."
+
+
+async def test_a_place_that_is_not_known_here_is_looked_up(scope: SessionScope) -> None:
+    async def search(request: Request) -> Response:
+        found = {"name": "Springfield", "latitude": 39.8, "longitude": -89.6}
+        known = {"springfield": found | {"timezone": "America/Chicago"}}
+        name = request.query_params["name"]
+        return JSONResponse(
+            {"results": [known[name]]} if name in known else {"generationtime_ms": 1}
+        )
+
+    async with served([Route("/search", search)]) as base, connections() as web:
+        config = config_at(base)
+        answer = await get_time("springfield", scope=scope, web=web, config=config)
+        assert answer == "It is 2:42 PM in Springfield."
+        with pytest.raises(Unreadable, match="I could not read the place the moon"):
+            await get_time("the moon", scope=scope, web=web, config=config)
+
+
+async def test_without_a_network_an_unknown_place_is_not_guessed(scope: SessionScope) -> None:
+    async with connections() as web:
+        with pytest.raises(ToolError, match="The place service cannot be reached"):
+            await get_time("springfield", scope=scope, web=web, config=config_at(closed_url()))
+
+
+@pytest.mark.parametrize(
+    ("day", "answer"),
+    [
+        ("", "Today is Saturday, November 21, 2026."),
+        ("tomorrow", "Tomorrow is Sunday, November 22, 2026."),
+        ("yesterday", "Yesterday was Friday, November 20, 2026."),
+        ("friday", "Friday is November 27, 2026."),
+        ("on friday", "Friday is November 27, 2026."),
+        ("next monday", "Next Monday is November 23, 2026."),
+        ("last friday", "Last Friday was November 20, 2026."),
+        ("christmas", "Christmas is Friday, December 25, 2026."),
+        ("december twenty fifth", "December 25th is Friday, December 25, 2026."),
+        ("in two weeks", "In 2 weeks it is Saturday, December 5, 2026."),
+        ("blue", "Error: I could not read the day blue."),
+    ],
+)
+async def test_dates(call: Call, day: str, answer: str) -> None:
+    assert await call("get_date", day=day) == answer

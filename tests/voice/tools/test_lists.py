@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.voice.tools.conftest import Call
+
+
+async def test_items_come_and_go(call: Call) -> None:
+    assert await call("read_list") == "The shopping list is empty."
+    assert await call("add_to_list", item="milk") == "Added milk to the shopping list."
+    assert await call("read_list") == "The shopping list has 1 item: milk."
+    assert await call("add_to_list", item="some eggs and bread") == (
+        "Added eggs and bread to the shopping list."
+    )
+    assert await call("read_list", list="my shopping list") == (
+        "The shopping list has 3 items: milk, eggs and bread."
+    )
+    assert await call("remove_from_list", item="the milk") == (
+        "Removed milk from the shopping list."
+    )
+    assert await call("remove_from_list", item="milk") == "Error: Milk is not on the shopping list."
+    assert await call("remove_from_list", item="an egg") == "Removed eggs from the shopping list."
+    assert await call("read_list") == "The shopping list has 1 item: bread."
+
+
+async def test_lists_are_apart_and_have_several_names(call: Call) -> None:
+    await call("add_to_list", item="call mom and dad", list="my to do list")
+    await call("add_to_list", item="milk", list="groceries")
+    assert await call("read_list", list="todo") == "The todo list has 1 item: call mom and dad."
+    assert await call("read_list") == "The shopping list has 1 item: milk."
+    assert await call("read_list", list="christmas") == "The christmas list is empty."
+
+
+async def test_nothing_is_put_on_a_list_twice(call: Call) -> None:
+    await call("add_to_list", item="apples")
+    assert await call("add_to_list", item="apple") == "Apple is already on the shopping list."
+    assert await call("add_to_list", item="apples and pears") == (
+        "Added pears to the shopping list."
+    )
+    assert await call("add_to_list", item="apples and pears") == (
+        "Apples and pears are already on the shopping list."
+    )
+
+
+@pytest.mark.parametrize("pair", ["half and half", "mac and cheese"])
+async def test_some_things_have_an_and_in_them(call: Call, pair: str) -> None:
+    await call("add_to_list", item=pair)
+    assert await call("read_list") == f"The shopping list has 1 item: {pair}."
+
+
+async def test_a_part_of_an_item_is_enough_to_remove_it_if_it_is_clear(call: Call) -> None:
+    await call("add_to_list", item="a gallon of milk")
+    await call("add_to_list", item="green tea")
+    await call("add_to_list", item="black tea")
+    assert await call("remove_from_list", item="milk") == (
+        "Removed a gallon of milk from the shopping list."
+    )
+    assert await call("remove_from_list", item="tea") == "Error: Tea is not on the shopping list."

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import aclosing, closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.patience import PATIENCE_S
+from tests.voice.tools.services import NOW, Clock
+from voice.tools import ringer as ringer_module
+from voice.tools import store as store_module
+from voice.tools.ringer import Ringer, announcement, timer_name
+from voice.tools.scope import local_now
+from voice.tools.store import Alert, AlertKind, Store
+
+NOW_S = NOW.timestamp()
+
+
+@pytest.fixture
+def store() -> Generator[Store, None, None]:
+    with Store(":memory:") as store:
+        yield store
+
+
+@pytest.fixture
+def ringer(store: Store, clock: Clock) -> Ringer:
+    return Ringer(store, clock)
+
+
+async def test_it_rings_when_it_is_due_and_once(store: Store, ringer: Ringer, clock: Clock) -> None:
+    async with aclosing(ringer.announcements("s")) as heard:
+        waiting = asyncio.ensure_future(anext(heard))
+        store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 600, "s", length_s=600)
+        ringer.wake()
+        clock.advance(minutes=9)
+        ringer.wake()
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        clock.advance(minutes=1)
+        ringer.wake()
+        assert await waiting == "Your pasta timer is done."
+    assert store.alerts() == []
+
+
+async def test_it_sleeps_until_then_by_itself(store: Store) -> None:
+    ringer = Ringer(store, local_now)
+    due = (local_now() + timedelta(milliseconds=60)).timestamp()
+    store.add_alert(AlertKind.REMINDER, "call mom", due, "s")
+    async with asyncio.timeout(PATIENCE_S), aclosing(ringer.announcements("s")) as heard:
+        assert await anext(heard) == "Reminder: call mom."
+    assert local_now().timestamp() >= due
+
+
+async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
+    tmp_path: Path, clock: Clock
+) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with Store(file) as store:
+        store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 60, "gone", length_s=60)
+        store.add_alert(AlertKind.ALARM, "", NOW_S + 120, "gone")
+    clock.advance(minutes=30)
+    with Store(file) as store:
+        ringer = Ringer(store, clock)
+        async with aclosing(ringer.announcements("next")) as heard:
+            assert await anext(heard) == "Your pasta timer was done at 3:43 PM."
+            assert await anext(heard) == "Your alarm was for 3:44 PM."
+        assert store.alerts() == []
+
+
+async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
+    store: Store, ringer: Ringer, clock: Clock
+) -> None:
+    store.add_alert(AlertKind.TIMER, "mine", NOW_S + 60, "one", length_s=60)
+    store.add_alert(AlertKind.TIMER, "orphan", NOW_S + 120, "closed", length_s=60)
+    async with aclosing(ringer.announcements("two")) as second:
+        first = ringer.announcements("one")
+        others = asyncio.ensure_future(anext(second))
+        ours = asyncio.ensure_future(anext(first))
+        await asyncio.sleep(0)
+        clock.advance(seconds=60)
+        ringer.wake()
+        assert await ours == "Your mine timer is done."
+        assert not others.done()
+        await first.aclose()
+        clock.advance(seconds=60)
+        ringer.wake()
+        assert await others == "Your orphan timer is done."
+
+
+async def test_a_closing_conversation_leaves_its_own_to_the_others(
+    store: Store, ringer: Ringer, clock: Clock
+) -> None:
+    first = ringer.announcements("one")
+    store.add_alert(AlertKind.TIMER, "a", NOW_S, "one", length_s=60)
+    store.add_alert(AlertKind.TIMER, "b", NOW_S, "one", length_s=60)
+    async with aclosing(ringer.announcements("two")) as second:
+        assert await anext(first) == "Your a timer is done."
+        other = asyncio.ensure_future(anext(second))
+        await asyncio.sleep(0)
+        assert not other.done()
+        await first.aclose()
+        assert await other == "Your b timer is done."
+
+
+async def test_each_is_told_in_one_conversation_only(store: Store, ringer: Ringer) -> None:
+    for number in range(6):
+        store.add_alert(AlertKind.TIMER, f"t{number}", NOW_S, "closed", length_s=60)
+    told: list[str] = []
+    all_told = asyncio.Event()
+
+    async def listen(session_id: str) -> None:
+        async for text in ringer.announcements(session_id):
+            told.append(text)
+            if len(told) == 6:
+                all_told.set()
+
+    listeners = [asyncio.create_task(listen(name)) for name in ("one", "two", "three")]
+    await all_told.wait()
+    for listener in listeners:
+        listener.cancel()
+    await asyncio.gather(*listeners, return_exceptions=True)
+    assert sorted(told) == [f"Your t{number} timer is done." for number in range(6)]
+
+
+async def test_a_conversation_listens_once(ringer: Ringer, store: Store) -> None:
+    store.add_alert(AlertKind.TIMER, "", NOW_S, "s", length_s=60)
+    async with aclosing(ringer.announcements("s")) as heard:
+        await anext(heard)
+        with pytest.raises(ValueError, match="'s', which listens already"):
+            await anext(ringer.announcements("s"))
+
+
+class WatchedStore(Store):
+    """Notes where and with what success entries are taken."""
+
+    def __init__(self, database: str) -> None:
+        super().__init__(database)
+        self.begun = threading.Event()
+        self.threads: set[int] = set()
+        self.tries = 0
+        self.taken: list[bool] = []
+
+    def take_alert(self, alert_id: int) -> bool:
+        self.tries += 1
+        self.threads.add(threading.get_ident())
+        self.begun.set()
+        self.taken.append(super().take_alert(alert_id))
+        return self.taken[-1]
+
+
+async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
+    tmp_path: Path,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
+    file = str(tmp_path / "voice.sqlite3")
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
+        ringer = Ringer(store, clock)
+        for name in ("one", "two"):
+            store.add_alert(AlertKind.TIMER, name, NOW_S, name, length_s=60)
+        other.execute("BEGIN EXCLUSIVE")
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            aclosing(ringer.announcements("one")) as first,
+            aclosing(ringer.announcements("two")) as second,
+        ):
+            heard = [asyncio.ensure_future(anext(each)) for each in (first, second)]
+            with caplog.at_level(logging.ERROR):
+                while store.tries < 8:
+                    await asyncio.sleep(0.01)
+            assert not any(each.done() for each in heard)
+            other.rollback()
+            told = await asyncio.gather(*heard)
+        assert told == ["Your one timer is done.", "Your two timer is done."]
+        assert [record.message for record in caplog.records] == [
+            "timers and reminders are not told until this is over: database is locked"
+        ]
+        assert threading.get_ident() not in store.threads
+
+
+async def test_an_entry_taken_for_a_conversation_that_ends_meanwhile_is_put_back(
+    tmp_path: Path, clock: Clock
+) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
+        ringer = Ringer(store, clock)
+        alert = store.add_alert(AlertKind.TIMER, "pasta", NOW_S, "s", length_s=60)
+        other.execute("BEGIN EXCLUSIVE")
+        async with asyncio.timeout(PATIENCE_S), aclosing(ringer.announcements("s")) as heard:
+            waiting = asyncio.ensure_future(anext(heard))
+            await asyncio.to_thread(store.begun.wait)
+            waiting.cancel()
+            await asyncio.sleep(0)
+            other.rollback()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        assert store.taken == [True]
+        assert store.alerts() == [alert]
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "length_s", "ago_s", "text"),
+    [
+        (AlertKind.TIMER, "pasta", 60, 0, "Your pasta timer is done."),
+        (AlertKind.TIMER, "", 600, 0, "Your 10 minute timer is done."),
+        (AlertKind.TIMER, "", 5400, 5, "Your 1 hour 30 minute timer is done."),
+        (AlertKind.TIMER, "pasta", 60, 3600, "Your pasta timer was done at 2:42 PM."),
+        (AlertKind.ALARM, "", 0, 0, "It is 3:42 PM. Your alarm."),
+        (AlertKind.ALARM, "", 0, 86_400, "Your alarm was for 3:42 PM yesterday."),
+        (AlertKind.REMINDER, "call mom", 0, 0, "Reminder: call mom."),
+        (AlertKind.REMINDER, "call mom", 0, 3600, "Reminder for 2:42 PM: call mom."),
+    ],
+)
+def test_announcements(
+    kind: AlertKind, label: str, length_s: float, ago_s: float, text: str
+) -> None:
+    assert announcement(Alert(1, kind, label, NOW_S - ago_s, length_s, "s"), NOW) == text
+
+
+def test_only_what_has_a_moment_can_be_announced() -> None:
+    note = Alert(1, AlertKind.REMINDER, "buy milk", None, 0, "s")
+    with pytest.raises(ValueError, match="got None"):
+        announcement(note, NOW)
+
+
+def test_timers_are_called_by_name_or_length() -> None:
+    assert timer_name(Alert(1, AlertKind.TIMER, "egg", 0, 60, "s")) == "egg timer"
+    assert timer_name(Alert(1, AlertKind.TIMER, "", 0, 60, "s")) == "1 minute timer"

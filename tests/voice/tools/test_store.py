@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from voice.errors import ConfigError
+from voice.tools.store import AlertKind, Store
+
+
+def test_everything_survives_a_restart(tmp_path: Path) -> None:
+    file = str(tmp_path / "deeper" / "voice.sqlite3")
+    with Store(file) as store:
+        timer = store.add_alert(AlertKind.TIMER, "pasta", 100.0, "first", length_s=60.0)
+        store.add_alert(AlertKind.REMINDER, "buy milk", None, "first")
+        store.add_item("shopping", "milk")
+        store.place_order("Anna", "1 latte", placed=50.0)
+    with Store(file) as store:
+        assert store.alerts(AlertKind.TIMER) == [timer]
+        assert [alert.label for alert in store.alerts()] == ["pasta", "buy milk"]
+        assert store.items("shopping") == ["milk"]
+        assert [(order.customer, order.content) for order in store.orders()] == [
+            ("Anna", "1 latte")
+        ]
+
+
+def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
+    with Store(":memory:") as store:
+        for label, due in (("later", 30.0), ("some day", None), ("soon", 10.0)):
+            store.add_alert(AlertKind.REMINDER, label, due, "s")
+        assert [alert.label for alert in store.alerts()] == ["soon", "later", "some day"]
+        assert [alert.label for alert in store.alerts(due_by=10.0)] == ["soon"]
+        assert store.next_due() == 10.0
+
+
+def test_an_alert_is_taken_once() -> None:
+    with Store(":memory:") as store:
+        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
+        assert store.take_alert(alert.id)
+        assert not store.take_alert(alert.id)
+        assert not store.remove_alert(alert.id)
+        assert store.alerts() == []
+        assert store.next_due() is None
+
+
+def test_an_alert_that_was_put_back_can_be_taken_again() -> None:
+    with Store(":memory:") as store:
+        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
+        assert store.take_alert(alert.id)
+        store.put_back_alert(alert.id)
+        assert store.alerts() == [alert]
+        assert store.take_alert(alert.id)
+
+
+def test_a_removed_alert_cannot_be_taken() -> None:
+    with Store(":memory:") as store:
+        alert = store.add_alert(AlertKind.TIMER, "", 10.0, "s")
+        assert store.remove_alert(alert.id)
+        assert not store.take_alert(alert.id)
+
+
+def test_items_keep_their_order_and_lists_are_apart() -> None:
+    with Store(":memory:") as store:
+        for item in ("milk", "eggs", "milk"):
+            store.add_item("shopping", item)
+        store.add_item("work", "report")
+        assert store.remove_item("shopping", "milk")
+        assert not store.remove_item("work", "milk")
+        assert store.items("shopping") == ["eggs", "milk"]
+        assert store.items("nothing") == []
+
+
+def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "voice.sqlite3")) as store:
+        ids = [store.add_alert(AlertKind.TIMER, "", float(n), "s").id for n in range(20)]
+        taken: list[int] = []
+
+        def take_all(name: str) -> None:
+            for alert_id in ids:
+                if store.take_alert(alert_id):
+                    taken.append(alert_id)
+                store.add_item("shopping", name)
+
+        threads = [threading.Thread(target=take_all, args=(f"t{n}",)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(taken) == ids
+        assert len(store.items("shopping")) == 80
+
+
+def test_two_processes_worth_of_connections_share_a_file(tmp_path: Path) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with Store(file) as one, Store(file) as other:
+        alert = one.add_alert(AlertKind.TIMER, "egg", 5.0, "s")
+        assert other.alerts() == [alert]
+        assert other.take_alert(alert.id)
+        assert not one.take_alert(alert.id)
+
+
+def test_the_data_directory_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    Store().close()
+    assert (tmp_path / "quicksilver" / "voice.sqlite3").is_file()
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database, but long enough to be looked at as one\n" * 40)
+    with pytest.raises(ConfigError, match=r"tools\.database.*notes\.txt"):
+        Store(str(file))
+    with pytest.raises(ConfigError, match=r"tools\.database"):
+        Store(str(tmp_path))

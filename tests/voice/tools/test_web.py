@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tests.support.patience import PATIENCE_S
+from tests.voice.tools.services import closed_url, connections, served
+from voice.tools.web import Unreachable, json_of
+
+
+async def test_answers_come_with_the_query_and_through_redirects() -> None:
+    async def old(request: Request) -> Response:
+        return RedirectResponse(f"/new?{request.url.query}")
+
+    async def new(request: Request) -> Response:
+        return JSONResponse({"got": request.query_params["q"]})
+
+    async with served([Route("/old", old), Route("/new", new)]) as base, connections() as web:
+        response = await web.get("test service", f"{base}/old", {"q": "a b"})
+        assert json_of("test service", response) == {"got": "a b"}
+
+
+async def test_nobody_there_is_told_at_once() -> None:
+    async with connections() as web:
+        with pytest.raises(Unreachable) as failure:
+            await web.get("weather service", closed_url(), {})
+    assert str(failure.value) == "The weather service cannot be reached."
+
+
+async def test_a_service_that_hangs_is_given_up_on_in_time() -> None:
+    release = asyncio.Event()
+
+    async def hang(request: Request) -> Response:
+        await release.wait()
+        return Response()
+
+    async with served([Route("/", hang)]) as base, connections(timeout_s=0.1) as web:
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(Unreachable):
+                await web.get("test service", base, {})
+        release.set()
+
+
+@pytest.mark.parametrize("status", [400, 429, 500, 503])
+async def test_a_failing_service_is_unreachable(status: int) -> None:
+    async def fail(request: Request) -> Response:
+        return Response("no", status)
+
+    async with served([Route("/", fail)]) as base, connections() as web:
+        with pytest.raises(Unreachable):
+            await web.get("test service", base, {})
+
+
+async def test_what_is_not_json_is_unreachable() -> None:
+    async def page(request: Request) -> Response:
+        return Response("<html>sign in to this network</html>")
+
+    async with served([Route("/", page)]) as base, connections() as web:
+        response = await web.get("test service", base, {})
+        with pytest.raises(Unreachable):
+            json_of("test service", response)
+
+
+async def test_a_malformed_address_is_unreachable() -> None:
+    async with connections() as web:
+        with pytest.raises(Unreachable):
+            await web.get("test service", "http://[", {})

@@ -1,0 +1,387 @@
+"""Every option of the agent: one frozen model per part, read from TOML, overrides and environment.
+
+This is the only place where an option has a name, a unit, a default and a meaning; the table in
+docs/configuration.md is made from it. It knows nothing of the parts that use the options.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from voice.config.agent import AgentConfig as AgentConfig
+from voice.config.options import Section, find_file, read_options
+from voice.config.server import ServerConfig
+from voice.config.telephony import TelephonyConfig
+
+CONFIGS_DIR = Path(__file__).resolve().parents[2] / "configs"
+
+
+class VadConfig(Section):
+    """Voice activity detection."""
+
+    engine: Literal["webrtc", "silero"] = "silero"
+    """Detector: silero (a small network that faster-whisper ships) or webrtc (lighter, and takes
+    noise for speech)."""
+    telephone: Literal["webrtc", "silero"] = "webrtc"
+    """The same for audio of 8 kHz, in which silero misses the beginnings of words."""
+    aggressiveness: int = Field(default=2, ge=0, le=3)
+    """webrtc only: 0 lets most through, 3 rejects most."""
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """Probability at and above which a frame counts as speech."""
+
+
+class EndpointingConfig(Section):
+    """When a turn begins and ends."""
+
+    start_ms: int = Field(default=80, ge=20)
+    """Speech within the start window that begins a turn."""
+    start_window_ms: int = Field(default=200, ge=20)
+    """Window in which `start_ms` of speech must fall."""
+    pre_roll_ms: int = Field(default=300, ge=0)
+    """Audio before the detected start that the recogniser also gets."""
+    pause_ms: int = Field(default=60, ge=20)
+    """Silence after which the final decode starts, without ending the turn."""
+    profile: Literal["eager", "balanced", "patient"] = "balanced"
+    """How soon a pause is taken for the end of the turn, by the words, the language model's
+    expectation and the voice: docs/turn-taking.md has each one's latency and false cutoffs."""
+    complete_silence_ms: int = Field(default=0, ge=0)
+    """Silence that ends the turn when the transcript reads complete; 0 leaves it to the profile."""
+    silence_ms: int = Field(default=0, ge=0)
+    """The same when the transcript says neither."""
+    incomplete_silence_ms: int = Field(default=0, ge=0)
+    """The same when the transcript reads unfinished ("and", "to the", digits)."""
+    no_transcript_silence_ms: int = Field(default=0, ge=0)
+    """The same while no word has been recognised yet."""
+    barge_in_ms: int = Field(default=900, ge=20)
+    """Speech this long stops the agent, whatever its words; shorter, they decide."""
+    longest_turn_s: float = Field(default=30.0, gt=0)
+    """A turn is ended after this long, speech or not."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.start_ms > self.start_window_ms:
+            raise ValueError(
+                f"got start_ms {self.start_ms}; expected at most"
+                f" start_window_ms ({self.start_window_ms}), or no turn ever begins"
+            )
+        fixed_ms = (
+            self.complete_silence_ms,
+            self.silence_ms,
+            self.incomplete_silence_ms,
+            self.no_transcript_silence_ms,
+        )
+        shortest_ms = min((ms for ms in fixed_ms if ms), default=self.pause_ms)
+        if self.pause_ms > shortest_ms:
+            raise ValueError(
+                f"got pause_ms {self.pause_ms}; expected at most the shortest silence that ends"
+                f" a turn ({shortest_ms})"
+            )
+        return self
+
+
+class SphinxConfig(Section):
+    """The embedded recogniser."""
+
+    min_confidence: float = Field(default=0.4, ge=0, le=1)
+    """Transcripts below are taken as not understood (out-of-domain guard)."""
+    interim_ms: int = Field(default=240, ge=20)
+    """How often an interim transcript is read."""
+    cache_dir: str = ""
+    """Where built language models are kept; empty means the user's cache directory."""
+
+
+class WhisperConfig(Section):
+    """faster-whisper."""
+
+    model: str = "base.en"
+    """Local directory or hub name."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where it runs."""
+    compute_type: str = "auto"
+    """CTranslate2 type; auto means int8 on a CPU and float16 on CUDA."""
+    language: str = "en"
+    """Language code; empty detects it."""
+    interim_ms: int = Field(default=300, ge=100)
+    """How often the growing window is decoded again."""
+    window_s: float = Field(default=0.0, ge=0, le=30)
+    """Encoder context: 0 pads to the 30 s that the stock weights were trained with; else pads to
+    this, or to the audio when that is longer."""
+    no_speech_threshold: float = Field(default=0.6, ge=0, le=1)
+    """Text likelier than this to be no speech is dropped, unless its mean log probability is above
+    half of `log_prob_threshold`."""
+    log_prob_threshold: float = -1.0
+    """Text with a lower mean log probability is dropped."""
+    compression_ratio_threshold: float = Field(default=2.4, gt=0)
+    """Text that repeats itself more than this is dropped."""
+    beam_size: int = Field(default=1, ge=1)
+    """Beams of the final decode; interim decodes are greedy."""
+
+
+class AsrConfig(Section):
+    """Speech recognition."""
+
+    engine: Literal["auto", "sphinx", "whisper"] = "auto"
+    """auto takes whisper when its model is cached or the hub answers, else sphinx."""
+    hub_timeout_s: float = Field(default=3.0, gt=0)
+    """auto: longest wait for the hub."""
+    sphinx: SphinxConfig = SphinxConfig()
+    """The embedded recogniser."""
+    whisper: WhisperConfig = WhisperConfig()
+    """faster-whisper."""
+
+
+class RemoteConfig(Section):
+    """A remote OpenAI-compatible model."""
+
+    base_url: str = "https://api.inceptionlabs.ai/v1"
+    """Root of the API."""
+    model: str = "mercury-2"
+    """Model name sent with each request."""
+    api_key_env: str = "INCEPTION_API_KEY"
+    """Environment variable that holds the key; any text where the server asks for none."""
+    timeout_s: float = Field(default=10.0, gt=0)
+    """Longest silence before a reply begins and within it; keep-alive lines are silence too."""
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Further fields sent with each request."""
+
+
+class LlmConfig(Section):
+    """The language model."""
+
+    engine: Literal["embedded", "remote"] = "embedded"
+    """embedded runs a checkpoint in this process; remote calls an OpenAI-compatible server."""
+    checkpoint: str = ""
+    """Directory in the Hugging Face layout; empty means the one that ships."""
+    device: str = "auto"
+    """torch device; auto takes CUDA when there is one."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
+    """auto takes what is fast on the device; int8 rounds the matrices on a CPU."""
+    kernels: Literal["auto", "eager", "fused"] = "auto"
+    """auto runs the project's own kernels where the device is CUDA and they can; fused insists on
+    them; eager does without."""
+    threads: int = Field(default=0, ge=0)
+    """torch threads, at most one per core; 0 means one for a model as small as the one that ships,
+    else one per core, at most 4."""
+    reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
+    """Refinement steps per block."""
+    max_reply_tokens: int = Field(default=96, ge=8)
+    """Longest reply, tokens."""
+    prompt_cache_mib: int = Field(default=256, ge=0)
+    """MiB kept of prompts that were read, so that a dialogue's next turn pays for its new words
+    alone."""
+    remote: RemoteConfig = RemoteConfig()
+    """A remote OpenAI-compatible model."""
+
+    @field_validator("threads")
+    @classmethod
+    def _check_threads(cls, threads: int) -> int:
+        # They compute and never wait, so that more than cores only slow each other down; and torch
+        # ends the process, without a word, when the system refuses it one of thousands.
+        cores = os.cpu_count() or 1
+        if threads > cores:
+            raise ValueError(f"got {threads}; expected at most {cores}, one per core")
+        return threads
+
+
+class PiperConfig(Section):
+    """Piper voices."""
+
+    voice: str = "en_US-lessac-medium"
+    """Path of an .onnx voice, or a hub name."""
+
+
+class EspeakConfig(Section):
+    """The embedded voice."""
+
+    voice: str = "en-us"
+    """espeak-ng voice name."""
+    pitch: int = Field(default=50, ge=0, le=99)
+    """espeak-ng pitch."""
+
+
+class TtsConfig(Section):
+    """Speech synthesis."""
+
+    engine: Literal["auto", "espeak", "piper"] = "auto"
+    """auto takes piper when its voice is cached or the hub answers, else espeak."""
+    hub_timeout_s: float = Field(default=3.0, gt=0)
+    """auto: longest wait for the hub."""
+    speed: float = Field(default=1.0, ge=0.25, le=4)
+    """Speaking rate; 1 is the voice's own."""
+    piper: PiperConfig = PiperConfig()
+    """Piper voices."""
+    espeak: EspeakConfig = EspeakConfig()
+    """The embedded voice."""
+
+
+class TurnConfig(Section):
+    """How turns are taken and tools are run."""
+
+    interrupt: bool = True
+    """Whether the user's speech stops the agent's."""
+    idle_timeout_s: float = Field(default=15.0, ge=0)
+    """After this long with nobody speaking the agent asks whether anyone is there, and after as
+    long again it says goodbye; 0 never, as in `python -m voice.local`."""
+    tool_timeout_s: float = Field(default=5.0, gt=0)
+    """Longest that an answer waits for a tool; one that only reads is given up then."""
+    tool_finish_s: float = Field(default=60.0, gt=0)
+    """Longest that a tool with side effects goes on behind `tool_timeout_s`; what it did is told
+    when it is done."""
+    filler_after_ms: int = Field(default=700, ge=0)
+    """A tool that takes longer is bridged by "One moment."; 0 never."""
+    max_tool_calls: int = Field(default=6, ge=1)
+    """Tool calls in one turn; then the agent must answer in words."""
+    max_history_messages: int = Field(default=24, ge=2)
+    """Messages of the dialogue that the model still sees."""
+
+
+class DraftingConfig(Section):
+    """Replies that are worked out while the user still speaks."""
+
+    enabled: bool = True
+    """Whether a reply is drafted on the words heard so far; else nothing is asked before the turn
+    is over."""
+    remote: bool = False
+    """Whether a remote model is asked for drafts as well: each is a request to be paid for."""
+    min_words: int = Field(default=2, ge=1)
+    """Words from which on drafts are made while the user speaks; at a pause any will do."""
+    least_likely: float = Field(default=0.01, ge=0, lt=1)
+    """While the user speaks: how likely the words have to be all, as the model sees it, for a draft
+    to be made; 0 does not ask."""
+    tools: bool = True
+    """Whether tools that only read run inside a draft."""
+    speech: bool = True
+    """Whether the first segment of a draft is synthesised ahead."""
+    max_requests: int = Field(default=3, ge=1)
+    """Unfinished requests to the model, over all conversations, at which no draft is begun; while
+    the user speaks one is begun only when there is none."""
+    max_replying: float = Field(default=0.25, gt=0)
+    """Replies being made at a time, over all conversations and on average over the last seconds,
+    above which no draft is begun: it would delay them for longer than it saves."""
+    max_lag_ms: float = Field(default=40.0, gt=0)
+    """Lateness of the event loop above which no draft is begun: the machine is busy."""
+
+
+class ToolsConfig(Section):
+    """What the tools work with."""
+
+    modules: tuple[str, ...] = ()
+    """Python modules whose tools are added."""
+    database: str = ""
+    """SQLite file of timers, alarms, reminders and lists; empty means the user's data directory,
+    ":memory:" keeps nothing."""
+    documents_dir: str = ""
+    """Folder of text files that search_documents reads."""
+    weather_url: str = "https://api.open-meteo.com/v1/forecast"
+    """Open-Meteo forecast endpoint."""
+    geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
+    """Open-Meteo geocoding endpoint."""
+    currency_url: str = "https://api.frankfurter.app/latest"
+    """Frankfurter exchange-rate endpoint."""
+    stock_url: str = "https://stooq.com/q/l/"
+    """Stooq quote endpoint."""
+    http_timeout_s: float = Field(default=2.0, gt=0)
+    """Longest wait for a public service."""
+    home_place: str = ""
+    """Place that the weather is told for when the user names none."""
+    home_assistant_url: str = ""
+    """Base URL of a Home Assistant instance; empty means a small house in memory."""
+    home_assistant_token_env: str = "HOME_ASSISTANT_TOKEN"
+    """Environment variable that holds Home Assistant's token."""
+    result_max_chars: int = Field(default=600, ge=80)
+    """A tool's result is cut to this."""
+
+
+class LocalConfig(Section):
+    """`python -m voice.local`."""
+
+    input_device: str = ""
+    """Name or number of the microphone; empty means the system's default."""
+    output_device: str = ""
+    """Name or number of the loudspeaker; empty means the system's default."""
+    echo: Literal["auto", "cancel", "half_duplex", "headset"] = "auto"
+    """cancel takes the loudspeaker's sound out of the microphone's; half_duplex does not listen
+    while the agent speaks, so that it cannot be interrupted; headset listens as if there were no
+    loudspeaker; auto cancels where the canceller is installed, else is half_duplex. For some
+    seconds after a dropout, cancel is half_duplex."""
+
+
+class MetricsConfig(Section):
+    """What is measured and kept."""
+
+    json_lines: str = ""
+    """File to which each turn's marks are appended; empty writes none."""
+    transcripts: bool = False
+    """Whether transcripts are written beside the marks."""
+
+
+class Config(Section):
+    """All options."""
+
+    agent: str = "assistant"
+    """Name of a file in configs/agents, or a path."""
+    server: ServerConfig = ServerConfig()
+    """The HTTP and WebSocket server."""
+    vad: VadConfig = VadConfig()
+    """Voice activity detection."""
+    endpointing: EndpointingConfig = EndpointingConfig()
+    """When a turn begins and ends."""
+    asr: AsrConfig = AsrConfig()
+    """Speech recognition."""
+    llm: LlmConfig = LlmConfig()
+    """The language model."""
+    tts: TtsConfig = TtsConfig()
+    """Speech synthesis."""
+    turn: TurnConfig = TurnConfig()
+    """How turns are taken and tools are run."""
+    drafting: DraftingConfig = DraftingConfig()
+    """Replies that are worked out while the user still speaks."""
+    tools: ToolsConfig = ToolsConfig()
+    """What the tools work with."""
+    local: LocalConfig = LocalConfig()
+    """`python -m voice.local`."""
+    metrics: MetricsConfig = MetricsConfig()
+    """What is measured and kept."""
+    telephony: TelephonyConfig = TelephonyConfig()
+    """Telephone lines; docs/telephony.md says how each is connected."""
+
+
+def load_config(
+    path: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    given: Mapping[str, tuple[str, object]] = MappingProxyType({}),
+) -> Config:
+    """Read a configuration file and apply ``section.key=value`` overrides.
+
+    Args:
+        path: A TOML file, or the bare name of one in configs/; None means configs/default.toml.
+        overrides: Each ``dotted.key=value``; the value is read as TOML, or else as a string.
+        given: Options that the user typed → their dotted key and value; applied last.
+
+    Raises:
+        ConfigError: A file is missing or malformed, a key is unknown, or a value is out of range.
+    """
+    return read_options(Config, find_file(path or "default", CONFIGS_DIR), overrides, given)
+
+
+def load_agent(name_or_path: str) -> AgentConfig:
+    """Read an agent file.
+
+    Args:
+        name_or_path: A path, or the bare name of a file in configs/agents/.
+
+    Raises:
+        ConfigError: As `load_config`, or a tool is named twice.
+    """
+    return read_options(AgentConfig, find_file(name_or_path, CONFIGS_DIR / "agents"))
+
+
+def secret(env_name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The value of an environment variable that holds a secret, or None when unset or empty."""
+    return (os.environ if environ is None else environ).get(env_name) or None

@@ -1,0 +1,127 @@
+"""docs/configuration.md, made from the options themselves.
+
+    python -m voice.config.table > docs/configuration.md
+
+It knows `voice.config` alone; what an option means stands there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from voice.config import AgentConfig, Config
+from voice.config.options import Section
+
+_INTRODUCTION = """\
+# Configuration
+
+Options are read from a TOML file: `configs/default.toml`, or what `--config` names, which is a path
+or the bare name of a file in `configs/` (`--config hub`). A section of this page is a table in the
+file: `asr.whisper.beam_size` is `beam_size` under `[asr.whisper]`. An option that the file leaves
+out has its default. `--set asr.engine=whisper` changes one option over the file and may be
+repeated; its value is read as TOML, or else as text. An unknown key or a wrong value stops the
+program with a line that names file, key, what was got and what is expected.
+
+This page is made by `python -m voice.config.table > docs/configuration.md`.
+"""
+
+_SECRETS = """\
+## Secrets
+
+Secrets are never in a file: these options name the environment variable that holds one.
+
+| variable | option | meaning |
+|---|---|---|
+"""
+
+_AGENT = """\
+## Agents
+
+An agent is a TOML file in `configs/agents/`, or anywhere else: `agent` above names it.
+
+"""
+
+_BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+_TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    sections = "\n".join([_table(Config, ""), *_sections(Config, "")])
+    secrets = "".join(_secret_rows(Config, ""))
+    agent = _table(AgentConfig, "")
+    return f"{_INTRODUCTION}\n{sections}\n{_SECRETS}{secrets}\n{_AGENT}{agent}"
+
+
+def _sections(model: type[Section], prefix: str) -> Iterator[str]:
+    """Heading, meaning and table of each group inside a group, depth first."""
+    for name, inner, field in _groups(model):
+        yield f"## `{prefix}{name}`\n\n{_meaning(field)}\n\n{_table(inner, f'{prefix}{name}.')}"
+        yield from _sections(inner, f"{prefix}{name}.")
+
+
+def _groups(model: type[Section]) -> Iterator[tuple[str, type[Section], FieldInfo]]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield name, field.annotation, field
+
+
+def _options(model: type[Section]) -> Iterator[tuple[str, FieldInfo]]:
+    groups = {name for name, _, _ in _groups(model)}
+    return ((name, field) for name, field in model.model_fields.items() if name not in groups)
+
+
+def _table(model: type[Section], prefix: str) -> str:
+    rows = [
+        f"| `{prefix}{name}` | {_type(field)} | {_default(field)} | {_meaning(field)} |\n"
+        for name, field in _options(model)
+    ]
+    return "| option | type | default | meaning |\n|---|---|---|---|\n" + "".join(rows)
+
+
+def _secret_rows(model: type[Section], prefix: str) -> Iterator[str]:
+    for name, field in _options(model):
+        if name.endswith("_env"):
+            yield f"| `{field.default}` | `{prefix}{name}` | {_meaning(field)} |\n"
+    for name, inner, _ in _groups(model):
+        yield from _secret_rows(inner, f"{prefix}{name}.")
+
+
+def _type(field: FieldInfo) -> str:
+    bounds = [
+        f"{sign} {getattr(constraint, name):,}"
+        for constraint in field.metadata
+        for name, sign in _BOUNDS.items()
+        if hasattr(constraint, name)
+    ]
+    return ", ".join([_type_name(field.annotation), *bounds])
+
+
+def _type_name(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return ", ".join(f"`{choice}`" for choice in arguments)
+    if origin is tuple:
+        return f"list of {_type_name(arguments[0])}"
+    if origin is dict:
+        return "table" if arguments[1] is Any else f"table of {_type_name(arguments[1])}"
+    return _TYPES[annotation]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _meaning(field: FieldInfo) -> str:
+    return " ".join((field.description or "").split()).replace("|", r"\|")
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,1 @@
+"""Recorded conversations, held with a virtual loudspeaker."""

@@ -1,0 +1,289 @@
+"""A small client of /v1/realtime that talks in real time; the demo and the benchmarks use it.
+
+It keeps every event with the moment it arrived, feeds a virtual microphone, plays what comes back
+on a virtual loudspeaker, and behaves as a page should: when the user speaks it falls silent, drops
+what it has, and says how much was heard. It does not know how a conversation is judged or shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from voice.audio import pcm16_from_samples, samples_from_pcm16
+from voice.demo.turn_report import (
+    Received,
+    Turn,
+    answer,
+    item_of,
+    of_type,
+    report,
+    understood_nothing,
+)
+from voice.demo.virtual_audio import Loudspeaker, Microphone, room_tone, speech_span
+from voice.types import Samples
+
+RATE_HZ = 24_000
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+PLAYED_EVERY_S = 0.2
+LATE_START_S = 0.3
+"""How long after the end of speech its last start may still be announced."""
+SILENT_ANSWER_S = 1.5
+"""How long after an empty transcript a reply may still begin."""
+LATE_LATENCY_S = 0.5
+EVENTS = ("transcript", "latency", "tools", "heard", "state")
+"""Extension events asked for."""
+
+Found = TypeVar("Found")
+
+
+def at_client_rate(samples: Samples, rate_hz: int) -> Samples:
+    """A whole recording, (T,) int16 at ``rate_hz``, at the 24 kHz that the client speaks."""
+    import soxr
+
+    resampled: Samples = soxr.resample(samples, rate_hz, RATE_HZ)
+    return resampled
+
+
+def _configuration(greet: bool, holds: bool) -> dict[str, Any]:
+    events = [*EVENTS, *(["hold"] if holds else [])]
+    session = {
+        "type": "realtime",
+        "audio": {"input": {"transcription": {"model": "local"}}},
+        "quicksilver": {"events": events, "greet": greet},
+    }
+    return {"type": "session.update", "session": session}
+
+
+class RealtimeClient:
+    """One conversation; made by `RealtimeClient.open`.
+
+    Attributes:
+        events: Everything the server has sent, in order; to be read, not changed.
+        closed: Close code and reason, or how it broke, once the connection is closed; else None.
+    """
+
+    def __init__(self, socket: ClientConnection, background: Samples) -> None:
+        self.clock = asyncio.get_running_loop().time
+        self.microphone = Microphone(RATE_HZ, self.clock, background)
+        self.loudspeaker = Loudspeaker(RATE_HZ, self.clock)
+        self.events: list[Received] = []
+        self.closed: str | None = None
+        self._socket = socket
+        self._changed = asyncio.Condition()
+        self._stale: set[str] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        url: str,
+        *,
+        api_key: str | None = None,
+        greet: bool = True,
+        holds: bool = False,
+        background: Samples | None = None,
+    ) -> AsyncGenerator[RealtimeClient, None]:
+        """Connect, switch transcripts and extension events on, and start microphone and playback.
+
+        Args:
+            url: As ``ws://127.0.0.1:7860/v1/realtime``.
+            api_key: Sent as a bearer token when given.
+            greet: Whether the agent may say its greeting.
+            holds: Whether its sound is held at the first sign of speech, as the page does it; else
+                it is dropped.
+            background: (T,) int16 at 24 kHz that the microphone picks up all the time; faint noise
+                unless given.
+
+        Raises:
+            OSError: Nobody listens there, or the connection broke before the session began.
+        """
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        noise = room_tone(5.0, RATE_HZ) if background is None else background
+        async with connect(
+            url,
+            additional_headers=headers,
+            max_size=MAX_MESSAGE_BYTES,
+            compression=None,
+            proxy=None,
+            # A server that is behind reads a ping behind all audio sent before it, and is there.
+            ping_timeout=None,
+        ) as socket:
+            client = cls(socket, noise)
+            async with client._running():
+                await client.send(_configuration(greet, holds))
+                await client.wait_for("session.updated")
+                yield client
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncGenerator[None, None]:
+        """Listen to the server, speak to it and tell it what was played, meanwhile."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._read()),
+                    group.create_task(self.microphone.run(self._send_audio)),
+                    group.create_task(self._report_played()),
+                ]
+                yield
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as failed:
+            # One failure is what the caller can act on; the group around it is our own affair.
+            if len(failed.exceptions) == 1:
+                raise failed.exceptions[0] from None
+            raise
+
+    async def send(self, event: dict[str, Any]) -> None:
+        """Send a client event; nothing is sent once the connection is closed."""
+        with suppress(ConnectionClosed):
+            await self._socket.send(json.dumps(event))
+
+    async def until(
+        self, find: Callable[[], Found | None], timeout_s: float | None = 10.0
+    ) -> Found:
+        """Wait until ``find`` gives something other than None; it is asked after every event.
+
+        Args:
+            find: Looks at the client and gives what is waited for, or None.
+            timeout_s: Longest wait; None waits for ever.
+
+        Raises:
+            TimeoutError: It did not in time.
+            ConnectionError: The server closed the connection before it did.
+        """
+        try:
+            async with asyncio.timeout(timeout_s), self._changed:
+                while (found := find()) is None:
+                    if self.closed is not None:
+                        raise ConnectionError(f"the server closed the connection: {self.closed}")
+                    await self._changed.wait()
+                return found
+        except TimeoutError as error:
+            last = self.events[-1].type if self.events else "nothing"
+            raise TimeoutError(f"waited {timeout_s} s in vain; last came {last}") from error
+
+    async def wait_for(self, kind: str, since: int = 0, timeout_s: float = 10.0) -> Received:
+        """The first event of a type among ``events[since:]``, waited for if need be.
+
+        Raises:
+            TimeoutError: None came in time.
+            ConnectionError: The server closed the connection before one came.
+        """
+        return await self.until(
+            lambda: next(iter(of_type(self.events[since:], kind)), None), timeout_s
+        )
+
+    async def settled(self, quiet_s: float = 0.5) -> None:
+        """Return when nothing has been replied or is sounding, and none has begun for a while."""
+        begun = -1
+        while begun != (begun := len(of_type(self.events, "response.created"))):
+            await self.until(self._idle, timeout_s=30.0)
+            await self.loudspeaker.drained()
+            await asyncio.sleep(quiet_s)
+
+    async def turn(
+        self,
+        samples: Samples,
+        end: int | None = None,
+        timeout_s: float = 15.0,
+        hear_out: bool = True,
+    ) -> Turn:
+        """Say something, and hear the reply to it.
+
+        Args:
+            samples: (T,) int16 speech at 24 kHz.
+            end: Index just past the last sample of speech; found by energy unless given.
+            timeout_s: Longest wait for the reply to have been sent, from the end of speech.
+            hear_out: Whether to wait until it has sounded to its end.
+
+        Raises:
+            ConnectionError: The server closed the connection before it had replied.
+        """
+        since = len(self.events)
+        position = self.microphone.say(samples)
+        spoken = speech_span(samples, RATE_HZ)[1] if end is None else end
+        speech_end_s = self.microphone.time_of(position + spoken)
+        await asyncio.sleep(speech_end_s + LATE_START_S - self.clock())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._replied(since)
+        if hear_out:
+            await self.loudspeaker.drained()
+        with suppress(TimeoutError, ConnectionError):
+            await self.wait_for("quicksilver.latency", since, LATE_LATENCY_S)
+        events = self.events[since:]
+        answered = answer(events)
+        item_id = item_of(events, answered.event["response"]["id"]) if answered else None
+        first_s = self.loudspeaker.first_audible_s(item_id) if item_id else None
+        return report(events, speech_end_s, first_s)
+
+    async def _replied(self, since: int) -> None:
+        while answer(self.events[since:]) is None:
+            silent = understood_nothing(self.events[since:])
+            await self._more(len(self.events), SILENT_ANSWER_S if silent else None)
+
+    async def _more(self, count: int, timeout_s: float | None) -> None:
+        await self.until(lambda: len(self.events) > count or None, timeout_s)
+
+    def _idle(self) -> bool | None:
+        begun, done = (len(of_type(self.events, f"response.{k}")) for k in ("created", "done"))
+        return begun == done or None
+
+    async def _read(self) -> None:
+        with suppress(ConnectionClosed):
+            async for message in self._socket:
+                received = Received(self.clock(), json.loads(message))
+                await self._act_on(received.event)
+                async with self._changed:
+                    self.events.append(received)
+                    self._changed.notify_all()
+        async with self._changed:
+            self.closed = _ending(self._socket)
+            self._changed.notify_all()
+
+    async def _act_on(self, event: dict[str, Any]) -> None:
+        if event["type"] == "response.output_audio.delta":
+            if event["response_id"] not in self._stale:
+                audio = base64.b64decode(event["delta"])
+                self.loudspeaker.play(event["item_id"], samples_from_pcm16(audio))
+        elif event["type"] == "quicksilver.hold":
+            (self.loudspeaker.hold if event["held"] else self.loudspeaker.release)()
+        elif event["type"] == "input_audio_buffer.speech_started":
+            begun = of_type(self.events, "response.created")
+            self._stale.update(r.event["response"]["id"] for r in begun)
+            if flushed := self.loudspeaker.flush():
+                cut = {"item_id": flushed.item_id, "audio_end_ms": int(flushed.played_ms)}
+                await self.send({"type": "conversation.item.truncate", "content_index": 0, **cut})
+
+    async def _send_audio(self, samples: Samples) -> None:
+        audio = base64.b64encode(pcm16_from_samples(samples)).decode("ascii")
+        await self.send({"type": "input_audio_buffer.append", "audio": audio})
+
+    async def _report_played(self) -> None:
+        told: dict[str, int] = {}
+        while True:
+            await asyncio.sleep(PLAYED_EVERY_S)
+            played = self.loudspeaker.playing()
+            if played and told != (told := {played.item_id: int(played.played_ms)}):
+                await self.send(
+                    {
+                        "type": "quicksilver.played",
+                        "item_id": played.item_id,
+                        "audio_end_ms": int(played.played_ms),
+                    }
+                )
+
+
+def _ending(socket: ClientConnection) -> str:
+    """Close code and reason; where no close frame came, what happened instead."""
+    told = f"{socket.close_code} {socket.close_reason}".strip()
+    error = socket.protocol.close_exc
+    return told if error.rcvd else f"{told} ({socket.connection_exc or error})"

@@ -1,0 +1,1 @@
+"""The conversation as a state machine: no I/O and no clock."""

@@ -1,0 +1,278 @@
+"""The dialogue as both sides have it: what the user said, and what the user heard of the agent.
+
+It knows nothing of audio, models or the wire; entries have ids so that a client can name them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from voice.errors import ProtocolError
+from voice.types import Message, Role, ToolCall
+
+ROOT = "root"
+MAX_ENTRIES = 2000
+"""Kept of one dialogue; the first goes when there are more. The model sees far fewer."""
+
+DONE = "Done."
+"""What the model sees of a tool that answered with nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message and its id.
+
+    Attributes:
+        breaks: Of a message that went on behind calls: how long its text was, and the entry of the
+            first call, for each time.
+    """
+
+    item_id: str
+    message: Message
+    breaks: tuple[tuple[int, str], ...] = ()
+
+
+class History:
+    """An ordered list of entries."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._deleted: deque[str] = deque(maxlen=MAX_ENTRIES)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def copy(self) -> History:
+        """Another dialogue with the same entries."""
+        other = History()
+        other._entries = list(self._entries)
+        other._deleted = self._deleted.copy()
+        return other
+
+    def picked(self, wanted: Iterable[str | Message]) -> History:
+        """Another dialogue, of entries of this one by their ids and of messages that are given.
+
+        An id that is no longer known is left out.
+        """
+        known = {entry.item_id: entry for entry in self._entries}
+        other = History()
+        for number, one in enumerate(wanted):
+            if isinstance(one, Message):
+                other._entries.append(Entry(f"picked_{number}", one))
+            elif entry := known.get(one):
+                other._entries.append(entry)
+        return other
+
+    @property
+    def last_id(self) -> str | None:
+        """Id of the last entry, or None when there is none."""
+        return self._entries[-1].item_id if self._entries else None
+
+    def add(self, item_id: str, message: Message, previous_item_id: str | None = None) -> None:
+        """Insert behind an entry; ``root`` is the front and None the end.
+
+        Raises:
+            ProtocolError: The id is taken, or the entry before it does not exist.
+        """
+        if any(entry.item_id == item_id for entry in self._entries):
+            raise ProtocolError(
+                f"item {item_id!r} exists already", "item_already_exists", "item.id"
+            )
+        at = len(self._entries)
+        if previous_item_id == ROOT:
+            at = 0
+        elif previous_item_id is not None:
+            at = self._index(previous_item_id, "previous_item_id") + 1
+        if item_id in self._deleted:
+            self._deleted.remove(item_id)
+        self._insert(at, Entry(item_id, message))
+
+    def get(self, item_id: str) -> Message:
+        """The message with this id.
+
+        Raises:
+            ProtocolError: There is none.
+        """
+        return self._entries[self._index(item_id)].message
+
+    def delete(self, item_id: str) -> None:
+        """Remove an entry; what is still heard or said of it is not kept.
+
+        Raises:
+            ProtocolError: There is none with this id.
+        """
+        del self._entries[self._index(item_id)]
+        self._deleted.append(item_id)
+
+    def say(self, item_id: str, content: str) -> None:
+        """Set what an entry says, and add an agent entry when there has been none with this id."""
+        if item_id in self._deleted:
+            # Its recognition or its sound went on behind the deletion.
+            return
+        at = self._place(item_id)
+        if at is None:
+            self._insert(len(self._entries), Entry(item_id, Message(Role.AGENT, content)))
+            return
+        entry = self._entries[at]
+        self._entries[at] = replace(entry, message=replace(entry.message, content=content))
+
+    def open(self, item_id: str) -> None:
+        """Add an agent entry that says nothing yet, where there has been none with this id."""
+        if self._place(item_id) is None:
+            self.say(item_id, "")
+
+    def break_off(self, item_id: str, call_item_id: str) -> None:
+        """What is said of an entry from here on stands behind a call for the model, and its result.
+
+        Nothing changes where the entry says nothing yet: it will come behind the call anyway.
+        """
+        at = self._place(item_id)
+        if at is not None:
+            entry = self._entries[at]
+            broken = (len(entry.message.content), call_item_id)
+            self._entries[at] = replace(entry, breaks=(*entry.breaks, broken))
+
+    def behind_calls(self, item_id: str) -> str:
+        """The last of the calls and results that stand together with a call.
+
+        Raises:
+            ProtocolError: There is no such entry.
+        """
+        at = self._index(item_id)
+        while at + 1 < len(self._entries):
+            following = self._entries[at + 1].message
+            if not following.tool_calls and following.role is not Role.TOOL:
+                break
+            at += 1
+        return self._entries[at].item_id
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry of another dialogue, whose id is new here."""
+        self._insert(len(self._entries), entry)
+
+    def user_texts(self, count: int) -> tuple[str, ...]:
+        """What the user said in the last so many messages, newest first."""
+        texts = [e.message.content for e in self._entries if e.message.role is Role.USER]
+        return tuple(text for text in reversed(texts[-count:]) if text)
+
+    def view(self, limit: int) -> tuple[Message, ...]:
+        """The newest messages as the model is to see them.
+
+        Empty ones are left out, and so are calls that have not answered and results whose call is
+        gone; a result of nothing says `DONE`, or the call would be made again; calls that stand
+        together are one message, and one whose result came late stands before that; what the user
+        said in several goes, with nothing between, is one message as well.
+
+        Args:
+            limit: Messages at most. Where the dialogue is longer, it begins with one of the user's,
+                the last of which is seen however many calls and results stand behind it.
+        """
+        messages: list[Message] = []
+        for message in _results_behind_calls(self._as_said()):
+            if messages and (joined := _joined(messages[-1], message)):
+                messages[-1] = joined
+            else:
+                messages.append(message)
+        if len(messages) <= limit:
+            return tuple(messages)
+        users = [index for index, one in enumerate(messages) if one.role is Role.USER]
+        start = next((index for index in users if index >= len(messages) - limit), None)
+        last = users[-1] if users else len(messages)
+        return tuple(messages[last if start is None else start :])
+
+    def _as_said(self) -> list[Message]:
+        """The messages, one that went on behind calls in parts before, between and behind them."""
+        known = {entry.item_id for entry in self._entries}
+        before: dict[str, list[Message]] = {}
+        behind: dict[str, list[Message]] = {}
+        out: list[Message] = []
+        for entry in self._entries:
+            breaks = [one for one in entry.breaks if one[1] in known]
+            ends = [None, *(length for length, _ in breaks), None]
+            content = entry.message.content
+            first, *later = [content[start:end] for start, end in pairwise(ends)]
+            parts = [replace(entry.message, content=text.lstrip()) for text in later]
+            for part, (_, next_call) in zip(parts, breaks[1:], strict=False):
+                before.setdefault(next_call, []).append(part)
+            if parts:
+                behind.setdefault(self.behind_calls(breaks[-1][1]), []).append(parts[-1])
+            said = replace(entry.message, content=first) if parts else entry.message
+            out += [*before.get(entry.item_id, ()), said, *behind.get(entry.item_id, ())]
+        return out
+
+    def _insert(self, at: int, entry: Entry) -> None:
+        self._entries.insert(at, entry)
+        if len(self._entries) > MAX_ENTRIES:
+            del self._entries[0]
+
+    def _index(self, item_id: str, param: str = "item_id") -> int:
+        at = self._place(item_id)
+        if at is None:
+            told = f"no item {item_id!r} in the conversation"
+            raise ProtocolError(told, "item_not_found", param)
+        return at
+
+    def _place(self, item_id: str) -> int | None:
+        entries = enumerate(self._entries)
+        return next((index for index, entry in entries if entry.item_id == item_id), None)
+
+
+def _results_behind_calls(messages: list[Message]) -> list[Message]:
+    """The messages that say something, each result behind its call.
+
+    Models take a result only where nothing but calls and results stands between the two. A client
+    may send it long after; then the call moves, for the result is the news.
+    """
+    to_come = Counter(message.call_id for message in messages if message.role is Role.TOOL)
+    calls: dict[str, ToolCall] = {}
+    together: set[str] = set()
+    out: list[Message] = []
+    for message in messages:
+        if message.role is Role.TOOL:
+            to_come[message.call_id] -= 1
+            if message.call_id not in calls:
+                continue
+            if message.call_id not in together:
+                _drop_call(out, message.call_id)
+                out.append(Message(Role.AGENT, tool_calls=(calls[message.call_id],)))
+                together.add(message.call_id)
+            out.append(message if message.content.strip() else replace(message, content=DONE))
+            continue
+        kept = tuple(call for call in message.tool_calls if to_come[call.call_id])
+        if not message.content.strip() and not kept:
+            continue
+        if not kept or (out and out[-1].role is Role.TOOL):
+            together.clear()
+        calls |= {call.call_id: call for call in kept}
+        together.update(call.call_id for call in kept)
+        out.append(replace(message, tool_calls=kept))
+    return out
+
+
+def _drop_call(messages: list[Message], call_id: str) -> None:
+    """Take the newest call of this id away, and its message where that says nothing else."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        kept = tuple(call for call in message.tool_calls if call.call_id != call_id)
+        if kept != message.tool_calls:
+            messages[index] = replace(message, tool_calls=kept)
+            if not kept and not message.content.strip():
+                del messages[index]
+            return
+
+
+def _joined(first: Message, second: Message) -> Message | None:
+    """One message for two that belong together, or None."""
+    if first.role is not second.role:
+        return None
+    if first.role is Role.USER:
+        return replace(first, content=f"{first.content} {second.content}")
+    if first.tool_calls and second.tool_calls and not second.content:
+        return replace(first, tool_calls=first.tool_calls + second.tool_calls)
+    return None

@@ -1,0 +1,171 @@
+"""The tools that a reply calls: each call once, its result beside it in the dialogue.
+
+Part of `voice.dialogue.reply_loop`: no I/O, no clock. A call's key says which request of the user's
+it serves, so that it is carried out once however often it is made: by a reply that was tried again,
+by the one behind a reply that was interrupted before a word of it was heard, by a model that
+repeats itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
+from voice.dialogue.history import DONE, History
+from voice.dialogue.reply import Reply
+from voice.events import ReplyToolCall
+from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    what: str
+    key: str
+    reply_id: str
+    item_id: str
+    stoppable: bool
+
+
+class ToolCalls:
+    """Calls that run here, over all replies.
+
+    Args:
+        dialogue: Calls and results are written into it.
+        tools: The tools that run here, by name.
+        ids: Makes an id from a prefix, never the same twice.
+    """
+
+    def __init__(
+        self, dialogue: History, tools: Mapping[str, ToolSpec], ids: Callable[[str], str]
+    ) -> None:
+        self._dialogue = dialogue
+        self._tools = tools
+        self._ids = ids
+        self._running: dict[str, _Running] = {}
+        # Calls that were answered for because they took too long, and their results' entries.
+        self._unfinished: dict[str, tuple[_Running, str]] = {}
+        self._called_off: set[str] = set()
+        # Of the newest request: its own keys → those of the runs that its calls have joined.
+        self._origin = ""
+        self._joined: dict[str, str] = {}
+
+    @property
+    def owe(self) -> bool:
+        """Whether something was said to take longer, and its outcome is still to be told."""
+        return bool(self._unfinished)
+
+    def origin(self) -> str | None:
+        """The first of the user's messages since the user last heard the agent; None if none."""
+        origin = None
+        for entry in reversed(list(self._dialogue)):
+            message = entry.message
+            if message.role is Role.USER:
+                origin = entry.item_id
+            elif message.role is Role.AGENT and message.content.strip():
+                break
+        return origin
+
+    def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+        """Write the calls of one answer down, tell them, and run those that run here."""
+        client_names = {tool.name for tool in reply.options.client_tools}
+        made: Counter[str] = Counter()
+        told: list[Command] = []
+        runs: list[Command] = []
+        for call in calls:
+            item_id = self._ids("item")
+            if not told:
+                self._dialogue.break_off(reply.item_id, item_id)
+            self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
+            client_side = call.name in client_names
+            told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
+            if client_side:
+                continue
+            what = signature(call)
+            # The same call twice in one answer is meant twice.
+            key = self._key(what, reply, made[what])
+            made[what] += 1
+            spec = self._tools.get(call.name)
+            stoppable = spec is not None and (spec.read_only or spec.cancellable)
+            running = _Running(what, key, reply.reply_id, item_id, stoppable)
+            self._running[call.call_id] = running
+            reply.pending.add(call.call_id)
+            runs.append(RunTool(reply.reply_id, call, key))
+        return told + runs
+
+    def answered(self, result: ToolResult) -> None:
+        """Write a result beside its call, whatever became of the reply."""
+        running = self._running.pop(result.call_id, None)
+        if running is None or running.item_id not in {e.item_id for e in self._dialogue}:
+            return
+        item_id = self._ids("item")
+        message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
+        self._dialogue.add(item_id, message, self._dialogue.behind_calls(running.item_id))
+        if result.unfinished:
+            self._unfinished[result.call_id] = (running, item_id)
+        else:
+            self._settle(running.key, result.content)
+
+    def finished(self, result: ToolResult) -> bool:
+        """Put what was done in the place of what was said for want of it.
+
+        Returns:
+            Whether that is news: a call that repeats another has the same outcome, a reply that
+            waits for it tells it, and of one that was called off the user knows.
+        """
+        if result.call_id not in self._unfinished:
+            return False
+        key = self._unfinished[result.call_id][0].key
+        self._settle(key, result.content)
+        news = key not in self._called_off and key not in {r.key for r in self._running.values()}
+        self._called_off.discard(key)
+        return news
+
+    def _settle(self, key: str, content: str) -> None:
+        """What a run brought goes to all calls that were answered for without it."""
+        same = [call_id for call_id, (run, _) in self._unfinished.items() if run.key == key]
+        known = {entry.item_id for entry in self._dialogue}
+        for call_id in same:
+            _, item_id = self._unfinished.pop(call_id)
+            if item_id in known:
+                self._dialogue.say(item_id, content)
+
+    def stop(self) -> list[Command] | None:
+        """Stop what can be stopped; None when no tool runs, and nothing when none lets itself."""
+        late = [run for run, _ in self._unfinished.values() if run.stoppable]
+        if not self._running and not late:
+            return None
+        self._called_off.update(run.key for run in late)
+        stoppable = [run for run in self._running.values() if run.stoppable]
+        return [CancelTool(key) for key in dict.fromkeys(run.key for run in stoppable + late)]
+
+    def _key(self, what: str, reply: Reply, count: int) -> str:
+        if reply.origin != self._origin:
+            self._origin, self._joined = reply.origin, {}
+        own = f"{reply.origin}/{what}/{count}"
+        if own not in self._joined:
+            at_work = self._at_work(what, reply)
+            self._joined[own] = at_work[count] if count < len(at_work) else own
+        return self._joined[own]
+
+    def _at_work(self, what: str, reply: Reply) -> list[str]:
+        """Keys of the same calls that run for other replies.
+
+        The model does not see calls without an answer, so it makes them again; and so does a user
+        who was told that it takes too long.
+        """
+        runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]
+        same = (run.key for run in runs if run.what == what and run.reply_id != reply.reply_id)
+        return list(dict.fromkeys(same))
+
+
+def signature(call: ToolCall) -> str:
+    """What is called, and with what: the same for calls that are alike."""
+    return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"
+
+
+def aloud(content: str) -> str:
+    """A tool's result as it is spoken where the model has no words for it."""
+    return content.removeprefix("Error: ").strip() or DONE

@@ -1,0 +1,1 @@
+"""Sound to words, and the end of a turn."""

@@ -1,0 +1,128 @@
+"""Speech recognition: audio frames in, interim and final transcripts out.
+
+It knows nothing of turns beyond the id that it is given. Recognisers are loaded once and shared by
+all sessions; a stream belongs to one turn. Everything here is synchronous and meant to be called
+from a thread; calls on one stream must not overlap.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from typing import Protocol
+
+from voice.config import AgentConfig, AsrConfig, WhisperConfig
+from voice.errors import ModelError
+from voice.types import AudioFrame, Transcript
+
+
+class RecognizerStream(Protocol):
+    """Recognition of one turn."""
+
+    def accept(self, frame: AudioFrame) -> Transcript | None:
+        """Take the next frame; return an interim transcript when there is one with new words.
+
+        Raises:
+            ModelError: The recogniser failed.
+        """
+        ...
+
+    def finish(self) -> Transcript:
+        """Decode what has been accepted, and return the final transcript.
+
+        More frames may be accepted afterwards and `finish` called again: it then answers for all of
+        the audio. Calling it again with nothing but silence in between costs nothing.
+
+        Raises:
+            ModelError: The recogniser failed.
+        """
+        ...
+
+
+class Recognizer(Protocol):
+    """A loaded recogniser."""
+
+    name: str
+
+    def open(self, turn_id: int) -> RecognizerStream:
+        """Begin the recognition of a turn; may be called from any thread."""
+        ...
+
+
+class Recognizers:
+    """Recognisers that were loaded, so that none is loaded twice: one for each language model.
+
+    Agents that expect the same words share all of it, and under whisper all agents share the model.
+    May be used from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: dict[str, tuple[Recognizer, str]] = {}
+
+    def of(self, config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, str]:
+        """The recogniser for an agent; slow the first time. As `make_recognizer`."""
+        expected = [config.model_dump(mode="json"), agent.phrases, agent.values]
+        key = json.dumps(expected, sort_keys=True)
+        with self._lock:
+            if key not in self._loaded:
+                loaded = [recognizer for recognizer, _ in self._loaded.values()]
+                self._loaded[key] = make_recognizer(config, agent, loaded)
+            return self._loaded[key]
+
+
+def make_recognizer(
+    config: AsrConfig, agent: AgentConfig, loaded: Iterable[Recognizer] = ()
+) -> tuple[Recognizer, str]:
+    """Load the recogniser that the configuration names.
+
+    Args:
+        config: ``engine`` "auto" takes whisper when its model is on this machine, or can be had
+            from the hub within ``hub_timeout_s``, and works; else sphinx.
+        agent: Its phrases and values tell the recogniser what to expect.
+        loaded: Recognisers whose model may be taken over.
+
+    Returns:
+        The recogniser, and one line for people that says which it is and why.
+
+    Raises:
+        ModelError: The model cannot be loaded.
+    """
+    if config.engine == "sphinx":
+        return _sphinx(config, agent), f"sphinx ({len(agent.phrases)} phrases), as configured"
+    if config.engine == "whisper":
+        whisper = _whisper(config.whisper, agent, loaded)
+        return whisper, f"whisper {config.whisper.model}, as configured"
+    return _best(config, agent, loaded)
+
+
+def _best(
+    config: AsrConfig, agent: AgentConfig, loaded: Iterable[Recognizer]
+) -> tuple[Recognizer, str]:
+    from voice.hearing.asr.hub import find_model
+
+    found = find_model(config.whisper.model, config.hub_timeout_s)
+    if found.path is None:
+        return _sphinx(config, agent), f"sphinx: whisper {config.whisper.model} {found.reason}"
+    local = config.whisper.model_copy(update={"model": str(found.path)})
+    try:
+        whisper = _whisper(local, agent, loaded)
+    except ModelError as error:
+        return _sphinx(config, agent), f"sphinx: {error}"
+    return whisper, f"whisper {config.whisper.model}: {found.reason}"
+
+
+def _whisper(config: WhisperConfig, agent: AgentConfig, loaded: Iterable[Recognizer]) -> Recognizer:
+    from voice.hearing.asr.whisper import WhisperRecognizer
+
+    for recognizer in loaded:
+        if isinstance(recognizer, WhisperRecognizer) and recognizer.config == config:
+            return recognizer.for_agent(agent)
+    return WhisperRecognizer(config, agent)
+
+
+def _sphinx(config: AsrConfig, agent: AgentConfig) -> Recognizer:
+    from voice.hearing.asr.sphinx import SphinxRecognizer
+
+    return SphinxRecognizer(config.sphinx, agent)

@@ -1,0 +1,285 @@
+"""Whisper through faster-whisper, as a stream.
+
+Whisper hears a whole window at once, so interim transcripts come from decoding the growing window
+again and again; words count as recognised once two decodes in a row agree on them. The decoding
+itself is done here and not by ``WhisperModel.transcribe``, which always pads to 30 s:
+`WhisperConfig.window_s` can make the encoder's context shorter. Each window is decoded once, at
+temperature 0, without the text before it.
+
+Sources: Radford et al. 2022 (thresholds); Macháček et al. 2023, "Turning Whisper into Real-Time
+Transcription System" (agreement of successive hypotheses).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.config import AgentConfig, WhisperConfig
+from voice.errors import ModelError
+from voice.hearing.asr.turn_audio import TurnAudio
+from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
+
+_LONGEST_WINDOW_S = 30.0
+_HUB_TIMEOUT_S = 10.0
+_SHORTEST_REST_S = 0.1
+"""What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
+_FRAMES_PER_S = 100
+_MAX_NEW_TOKENS = 160
+_TOKENS_PER_S = 8
+"""More than anybody says; cuts a decoder that repeats itself short."""
+_HOTWORDS = 40
+_SHARE_OF_TIME = 0.5
+"""Interim decodes take at most this share of real time."""
+_HEARD = 0.5
+"""Confidence from which on the last words count as heard: lower than for a recogniser of few words,
+which puts those that it knows in place of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """One window's text. ``confidence`` is the mean probability of its tokens, in [0, 1]."""
+
+    text: str
+    confidence: float
+
+
+class WhisperRecognizer:
+    """A loaded Whisper model, shared by all sessions.
+
+    Raises:
+        ModelError: The model cannot be found, loaded or used.
+    """
+
+    name = "whisper"
+
+    def __init__(self, config: WhisperConfig, agent: AgentConfig) -> None:
+        self.config = config
+        self._hotwords = hotwords(agent)
+        self._model = _load(config)
+        try:
+            # Some of what is missing, as a file or CUDA's libraries, is missed here first.
+            self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
+        except ModelError as error:
+            raise ModelError(f"whisper {config.model} cannot be used: {error}") from error
+
+    def for_agent(self, agent: AgentConfig) -> WhisperRecognizer:
+        """The same loaded model, told of another agent's words."""
+        other = copy.copy(self)
+        other._hotwords = hotwords(agent)
+        return other
+
+    def open(self, turn_id: int) -> WhisperStream:
+        """Begin the recognition of a turn; may be called from any thread."""
+        return WhisperStream(self, turn_id)
+
+    def decode(self, audio: Samples, beam_size: int) -> Decoded:
+        """Recognise (T,) int16 samples at 16 kHz, in windows of at most 30 s.
+
+        Raises:
+            ModelError: CTranslate2 failed, or the model's weights are no numbers.
+        """
+        longest = round(_LONGEST_WINDOW_S * SAMPLE_RATE_HZ)
+        shortest = round(_SHORTEST_REST_S * SAMPLE_RATE_HZ)
+        starts = range(0, max(len(audio) - shortest, min(len(audio), 1)), longest)
+        try:
+            parts = [self._decode_window(audio[at : at + longest], beam_size) for at in starts]
+        except RuntimeError as error:
+            raise ModelError(f"whisper failed: {error}") from error
+        heard = [part for part in parts if part.text]
+        if not heard:
+            return Decoded("", 0.0)
+        return Decoded(
+            " ".join(part.text for part in heard), min(part.confidence for part in heard)
+        )
+
+    def _decode_window(self, audio: Samples, beam_size: int) -> Decoded:
+        seconds = len(audio) / SAMPLE_RATE_HZ
+        encoded = self._model.encode(self._features(audio))
+        tokenizer = self._tokenizer(encoded)
+        prompt = self._model.get_prompt(
+            tokenizer, [], without_timestamps=True, hotwords=self._hotwords or None
+        )
+        room = min(_MAX_NEW_TOKENS, 12 + round(seconds * _TOKENS_PER_S))
+        result = self._model.model.generate(
+            encoded,
+            [prompt],
+            beam_size=beam_size,
+            max_length=min(len(prompt) + room, self._model.max_length),
+            return_scores=True,
+            return_no_speech_prob=True,
+            suppress_tokens=self._suppressed(tokenizer),
+        )[0]
+        tokens = result.sequences_ids[0]
+        if math.isnan(result.scores[0]):
+            raise ModelError("whisper failed: got words of the probability nan, expected a number")
+        # The score is the mean over the tokens; the end token is one more.
+        log_probability = result.scores[0] * len(tokens) / (len(tokens) + 1)
+        text = tokenizer.decode(tokens).strip()
+        if not self._credible(text, log_probability, result.no_speech_prob):
+            return Decoded("", 0.0)
+        return Decoded(text, math.exp(min(0.0, log_probability)))
+
+    def _features(self, audio: Samples) -> NDArray[np.float32]:
+        """Log-mel features (mels, frames) of the audio, padded to the encoder's context."""
+        window_s = self.config.window_s or _LONGEST_WINDOW_S
+        wanted = max(len(audio), round(window_s * SAMPLE_RATE_HZ))
+        padded = np.pad(audio.astype(np.float32) / 32768, (0, wanted - len(audio)))
+        features: NDArray[np.float32] = self._model.feature_extractor(padded)
+        # Even, because the encoder halves the frame rate.
+        frames = min(wanted * _FRAMES_PER_S // SAMPLE_RATE_HZ, features.shape[-1]) // 2 * 2
+        return np.ascontiguousarray(features[:, :frames])
+
+    def _tokenizer(self, encoded: Any) -> Any:
+        from faster_whisper.tokenizer import Tokenizer
+
+        multilingual = self._model.model.is_multilingual
+        language = self.config.language
+        if multilingual and not language:
+            language = self._model.model.detect_language(encoded)[0][0][0][2:-2]
+        return Tokenizer(
+            self._model.hf_tokenizer,
+            multilingual,
+            task="transcribe",
+            language=language if multilingual else "en",
+        )
+
+    def _suppressed(self, tokenizer: Any) -> list[int]:
+        from faster_whisper.transcribe import get_suppressed_tokens
+
+        found = get_suppressed_tokens(tokenizer, [-1])
+        return [token for token in found if token is not None]
+
+    def _credible(self, text: str, log_probability: float, no_speech: float) -> bool:
+        """Whether the text is what was said and not what Whisper makes of silence or noise."""
+        config = self.config
+        if not text or log_probability < config.log_prob_threshold:
+            return False
+        unsure = log_probability < config.log_prob_threshold / 2
+        if no_speech > config.no_speech_threshold and unsure:
+            return False
+        data = text.encode()
+        return len(data) / len(zlib.compress(data)) <= config.compression_ratio_threshold
+
+
+class WhisperStream:
+    """Recognition of one turn."""
+
+    def __init__(self, recognizer: WhisperRecognizer, turn_id: int) -> None:
+        self._recognizer = recognizer
+        self._turn_id = turn_id
+        self._audio = TurnAudio()
+        self._next_interim = samples_of_ms(recognizer.config.interim_ms)
+        self._hypothesis: list[str] = []
+        self._interim_text = ""
+        self._final: Transcript | None = None
+
+    def accept(self, frame: AudioFrame) -> Transcript | None:
+        """Take the next frame; return an interim transcript when two decodes agree on more words.
+
+        Raises:
+            ModelError: CTranslate2 failed.
+        """
+        self._audio.append(frame)
+        if self._final is not None and not self._audio.speech_since_mark():
+            return None
+        self._final = None
+        if self._audio.length < self._next_interim:
+            return None
+        # The one clock: a decode slower than real time would put the stream ever further behind.
+        started = time.perf_counter()
+        decoded = self._recognizer.decode(self._audio.samples(), beam_size=1)
+        spent_ms = (time.perf_counter() - started) * 1000
+        wait_ms = max(self._recognizer.config.interim_ms, spent_ms / _SHARE_OF_TIME)
+        self._next_interim = self._audio.length + samples_of_ms(wait_ms)
+        return self._agree(decoded)
+
+    def finish(self) -> Transcript:
+        """Decode what has been accepted, and return the final transcript.
+
+        More frames may be accepted afterwards and `finish` called again.
+
+        Raises:
+            ModelError: CTranslate2 failed.
+        """
+        if self._final is None:
+            beam_size = self._recognizer.config.beam_size
+            decoded = self._recognizer.decode(self._audio.samples(), beam_size)
+            self._audio.mark()
+            sure = decoded.confidence
+            self._final = Transcript(
+                self._turn_id,
+                decoded.text,
+                True,
+                sure,
+                self._audio.end_sample,
+                ending_confidence=1.0 if sure >= _HEARD else sure,
+            )
+        return self._final
+
+    def _agree(self, decoded: Decoded) -> Transcript | None:
+        words = decoded.text.split()
+        text = " ".join(words[: agreed(self._hypothesis, words)])
+        self._hypothesis = words
+        if not text or text == self._interim_text:
+            return None
+        self._interim_text = text
+        return Transcript(self._turn_id, text, False, decoded.confidence, self._audio.end_sample)
+
+
+def agreed(before: Sequence[str], now: Sequence[str]) -> int:
+    """How many leading words two hypotheses share, case and punctuation aside."""
+    pairs = zip(before, now, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _bare(pair[0]) == _bare(pair[1]), pairs))
+
+
+def hotwords(agent: AgentConfig) -> str:
+    """Some values of every slot of an agent, for Whisper's prompt; "" when it has none."""
+    slots = [list(dict.fromkeys(values)) for values in agent.values.values()]
+    turns = max((len(values) for values in slots), default=0)
+    mixed: Iterable[str] = (
+        values[turn] for turn in range(turns) for values in slots if turn < len(values)
+    )
+    return ", ".join(list(dict.fromkeys(mixed))[:_HOTWORDS])
+
+
+def _bare(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def _load(config: WhisperConfig) -> Any:
+    import ctranslate2
+    from faster_whisper import WhisperModel
+
+    from voice.hearing.asr.hub import find_model, tokenizer_problem
+
+    device = config.device
+    if device == "auto":
+        device = "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+    compute_type = config.compute_type
+    if compute_type == "auto":
+        compute_type = "float16" if device == "cuda" else "int8"
+    found = find_model(config.model, _HUB_TIMEOUT_S)
+    if found.path is None:
+        raise ModelError(f"whisper {config.model} {found.reason}")
+    # CTranslate2 would take four on two cores as well, where they wait for one another. The
+    # language model needs a core only once the words are there.
+    threads = min(4, os.cpu_count() or 1)
+    path = str(found.path)
+    is_model = (found.path / "model.bin").is_file()
+    if is_model and (problem := tokenizer_problem(found.path, _HUB_TIMEOUT_S)):
+        raise ModelError(f"whisper {config.model} {problem}")
+    try:
+        return WhisperModel(path, device=device, compute_type=compute_type, cpu_threads=threads)
+    except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
+        raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {error}") from error

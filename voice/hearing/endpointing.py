@@ -1,0 +1,189 @@
+"""When a turn begins, pauses and ends: a pure state machine over speech probabilities.
+
+Time is the samples of the frames it is given; it reads no clock and hears no audio, so a recording
+always gives the same events. The silence that ends a turn depends on what is known about the pause
+(`voice.hearing.end_of_turn`). What to do about the events is the caller's matter; so is the audio
+before the start (`pre_roll_samples`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum, auto
+
+from voice.config import EndpointingConfig
+from voice.hearing.completeness import Completeness, reads_complete
+from voice.hearing.end_of_turn import Cues, Profile, needed_silence_ms
+from voice.types import (
+    FRAME_MS,
+    AudioFrame,
+    EndpointEvent,
+    EndReason,
+    Pause,
+    SpeechLasted,
+    SpeechResumed,
+    SpeechStarted,
+    TurnEnded,
+    ms_of_samples,
+    samples_of_ms,
+)
+
+BEGINS_FROM = 0.6
+"""Share of the threshold that will do for a turn's first frames: detectors warm to a voice."""
+RESUME_MS = 60
+"""Unbroken speech that ends a pause; a shorter click or plosive leaves the silence running."""
+
+
+class _State(Enum):
+    IDLE = auto()
+    SPEAKING = auto()
+    PAUSED = auto()
+
+
+class Endpointer:
+    """Turns frames, their speech probabilities and what is known of a pause into endpoint events.
+
+    Attributes:
+        threshold: Probability at and above which a frame counts as speech; may be changed at any
+            time.
+        silence_ms: A fixed silence that ends the turn whatever was said, or None for the adaptive
+            one; may be changed at any time.
+        profile: Of the adaptive one; may be changed at any time.
+        pre_roll_ms: Audio before the detected start that the recogniser is to get as well; may be
+            changed at any time.
+    """
+
+    def __init__(
+        self,
+        config: EndpointingConfig,
+        threshold: float = 0.5,
+        silence_ms: int | None = None,
+    ) -> None:
+        self.threshold = threshold
+        self.silence_ms = silence_ms
+        self.profile = Profile(config.profile)
+        self.pre_roll_ms = config.pre_roll_ms
+        self._config = config
+        self._turn_id = 0
+        self._now = 0
+        self.reset()
+
+    @property
+    def pre_roll_samples(self) -> int:
+        """Samples before `SpeechStarted.start_sample` that the recogniser is to get as well."""
+        return samples_of_ms(self.pre_roll_ms)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn is open."""
+        return self._state is not _State.IDLE
+
+    def reset(self) -> None:
+        """Drop an open turn without an event; turn ids go on counting."""
+        self._state = _State.IDLE
+        self._window: deque[tuple[int, bool]] = deque(
+            maxlen=max(1, self._config.start_window_ms // FRAME_MS)
+        )
+        self._start_sample = 0
+        self._end_sample = 0
+        self._run_start: int | None = None
+        self._speech_ms = 0
+
+    def accept(self, frame: AudioFrame, probability: float, cues: Cues) -> list[EndpointEvent]:
+        """Take the next frame.
+
+        Args:
+            frame: The frame that follows the one before.
+            probability: That the frame holds speech, in [0, 1].
+            cues: What is known by now of the open turn's words and of how they sounded.
+
+        Returns:
+            The events that this frame brings, in order.
+        """
+        self._now = frame.end_sample
+        if self._state is _State.IDLE:
+            return self._wait_for_start(frame, probability >= BEGINS_FROM * self.threshold)
+        speech = probability >= self.threshold
+        if self._now - self._start_sample >= round(self._config.longest_turn_s * 16_000):
+            if self._state is _State.SPEAKING and speech:
+                self._end_sample = self._now
+            return self._end(EndReason.LONGEST_TURN)
+        if self._state is _State.SPEAKING:
+            return self._follow_speech(speech)
+        return self._follow_pause(frame, speech, cues)
+
+    def force_end(self, reason: EndReason, start_sample: int | None = None) -> list[EndpointEvent]:
+        """End the open turn now.
+
+        Args:
+            reason: Goes into the event.
+            start_sample: With no turn open: begin one here and end it at once, for a client that
+                marks its turns itself. None: with no turn open nothing happens.
+        """
+        if self._state is not _State.IDLE:
+            if self._state is _State.SPEAKING:
+                self._end_sample = self._now
+            return self._end(reason)
+        if start_sample is None:
+            return []
+        started = self._begin(start_sample)
+        return [started, *self._end(reason)]
+
+    def _wait_for_start(self, frame: AudioFrame, speech: bool) -> list[EndpointEvent]:
+        self._window.append((frame.start_sample, speech))
+        starts = [start for start, is_speech in self._window if is_speech]
+        if len(starts) * FRAME_MS < self._config.start_ms:
+            return []
+        return [self._begin(starts[0])]
+
+    def _follow_speech(self, speech: bool) -> list[EndpointEvent]:
+        if speech:
+            self._end_sample = self._now
+            before, self._speech_ms = self._speech_ms, self._speech_ms + FRAME_MS
+            lasted = before < self._config.barge_in_ms <= self._speech_ms
+            return [SpeechLasted(self._turn_id)] if lasted else []
+        if self._now - self._end_sample < samples_of_ms(self._config.pause_ms):
+            return []
+        self._state = _State.PAUSED
+        self._run_start = None
+        return [Pause(self._turn_id, self._end_sample)]
+
+    def _follow_pause(self, frame: AudioFrame, speech: bool, cues: Cues) -> list[EndpointEvent]:
+        if speech:
+            if self._run_start is None:
+                self._run_start = frame.start_sample
+            if self._now - self._run_start < samples_of_ms(RESUME_MS):
+                return []
+            self._state = _State.SPEAKING
+            self._end_sample = self._now
+            return [SpeechResumed(self._turn_id, self._run_start)]
+        self._run_start = None
+        if self._now - self._end_sample < samples_of_ms(self._needed_silence_ms(cues)):
+            return []
+        return self._end(EndReason.SILENCE)
+
+    def _needed_silence_ms(self, cues: Cues) -> float:
+        if self.silence_ms is not None:
+            return self.silence_ms
+        if not cues.text:
+            fixed = self._config.no_transcript_silence_ms
+        else:
+            fixed = {
+                Completeness.COMPLETE: self._config.complete_silence_ms,
+                Completeness.NEUTRAL: self._config.silence_ms,
+                Completeness.INCOMPLETE: self._config.incomplete_silence_ms,
+            }[reads_complete(cues.text)]
+        return fixed or max(self._config.pause_ms, needed_silence_ms(cues, self.profile))
+
+    def _begin(self, start_sample: int) -> SpeechStarted:
+        self._turn_id += 1
+        self._state = _State.SPEAKING
+        self._start_sample = start_sample
+        self._end_sample = self._now
+        self._speech_ms = round(ms_of_samples(self._now - start_sample))
+        return SpeechStarted(self._turn_id, start_sample)
+
+    def _end(self, reason: EndReason) -> list[EndpointEvent]:
+        ended = TurnEnded(self._turn_id, self._end_sample, self._now, reason)
+        self.reset()
+        return [ended]

@@ -1,0 +1,70 @@
+"""Audio that arrives whole, as an item of the dialogue and not through the microphone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voice.audio import Framer, StreamResampler
+from voice.errors import ModelError
+from voice.inputs import ItemHeard, ItemUnheard
+from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, Samples, Transcript
+
+if TYPE_CHECKING:
+    from voice.hearing.asr import Recognizer
+
+_log = logging.getLogger(__name__)
+
+
+class ItemTranscription:
+    """Recognises items of one session.
+
+    Args:
+        recognizer: Opens a stream for each item.
+        executor: Runs it.
+        tell: Called on the event loop with what was heard.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        executor: Executor,
+        tell: Callable[[ItemHeard | ItemUnheard], None],
+    ) -> None:
+        self._recognizer = recognizer
+        self._executor = executor
+        self._tell = tell
+
+    async def take(self, item_id: str, samples: Samples, rate_hz: int) -> None:
+        """Recognise an item's audio, and tell its words or that there are none to be had.
+
+        Args:
+            item_id: Of the item.
+            samples: (T,) int16 mono.
+            rate_hz: Of the samples.
+        """
+        loop = asyncio.get_running_loop()
+        seconds = len(samples) / rate_hz
+        try:
+            heard = await loop.run_in_executor(self._executor, self._recognise, samples, rate_hz)
+        except Exception as error:
+            # A recogniser that raises must cost this item only.
+            _log.error("recognition of an item failed: %s", type(error).__name__)
+            message = str(error) if isinstance(error, ModelError) else "recognition failed"
+            self._tell(ItemUnheard(item_id, message))
+        else:
+            self._tell(ItemHeard(item_id, heard.text, heard.confidence, seconds))
+
+    def _recognise(self, samples: Samples, rate_hz: int) -> Transcript:
+        if rate_hz != SAMPLE_RATE_HZ:
+            resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ)
+            samples = np.concatenate((resampler.push(samples), resampler.flush()))
+        framer, stream = Framer(), self._recognizer.open(0)
+        for frame in framer.push(np.pad(samples, (0, -len(samples) % FRAME_SAMPLES))):
+            stream.accept(frame)
+        return stream.finish()

@@ -1,0 +1,255 @@
+"""What a conversation is told: its options, and its inputs.
+
+Endpointing events and transcripts are inputs as they are; the others are here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from voice.types import EndpointEvent, ToolCall, ToolResult, ToolSpec, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What a client may change about its conversation.
+
+    Attributes:
+        instructions: System message.
+        agent_tools: Names of the tools that run here.
+        client_tools: Tools that the client runs.
+        tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
+        parallel_calls: Whether one answer may call several tools; else the first call counts.
+        turn_detection: Whether speech and silence begin and end turns; else the client does.
+        silence_ms: Silence that ends a turn; None adapts it to what was said.
+        create_response: Whether the end of a turn brings a reply by itself.
+        interrupt_response: Whether the user's speech stops the agent's.
+        holds: Whether the client can hold the agent's sound and let it go on: then the first sign
+            of speech does no more than that.
+        vad_threshold: Speech probability at and above which a frame counts as speech.
+        profile: eager, balanced or patient, where the silence is adapted; None is the
+            configuration's.
+        pre_roll_ms: Audio before the detected start that the recogniser gets as well; None is the
+            configuration's.
+        speak: Whether replies are spoken; else they are text only.
+        output_rate_hz: Of the reply's audio.
+        speed: Speaking rate; 1 is the voice's own.
+        max_reply_tokens: Longest answer of the model.
+        effort: instant, low, medium or high.
+        idle_timeout_s: Silence on both sides after which the agent asks; 0 never.
+        idle_ends: Whether a second such silence ends the conversation; else the agent asks each
+            time, and every silence is an empty entry of the dialogue.
+    """
+
+    instructions: str = ""
+    agent_tools: tuple[str, ...] = ()
+    client_tools: tuple[ToolSpec, ...] = ()
+    tool_choice: str = "auto"
+    parallel_calls: bool = True
+    turn_detection: bool = True
+    silence_ms: int | None = None
+    create_response: bool = True
+    interrupt_response: bool = True
+    holds: bool = False
+    vad_threshold: float = 0.5
+    profile: str | None = None
+    pre_roll_ms: int | None = None
+    speak: bool = True
+    output_rate_hz: int = 24_000
+    speed: float = 1.0
+    max_reply_tokens: int = 96
+    effort: str = "instant"
+    idle_timeout_s: float = 0.0
+    idle_ends: bool = True
+
+
+def with_changes(options: SessionOptions, **changes: object) -> SessionOptions:
+    """Options with some fields replaced.
+
+    Raises:
+        ValueError: A field is unknown.
+    """
+    try:
+        return replace(options, **changes)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError(f"session options: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionFailed:
+    """The recogniser raised; the turn has no transcript."""
+
+    turn_id: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionFailed:
+    """Nobody could say whether the turn's words are all of it; the pause decides alone."""
+
+    turn_id: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemHeard:
+    """The words of an item that came as audio, ``seconds`` of it; ``confidence`` in [0, 1]."""
+
+    item_id: str
+    text: str
+    confidence: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUnheard:
+    """The recogniser raised over an item that came as audio."""
+
+    item_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSaid:
+    """The model's answer goes on with final text."""
+
+    reply_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """The model's answer is complete."""
+
+    reply_id: str
+    calls: tuple[ToolCall, ...]
+    cut: bool
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """The model raised. A ``malformed`` answer is worth another try."""
+
+    reply_id: str
+    message: str
+    malformed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """A tool that ran here has answered."""
+
+    reply_id: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSlow:
+    """A tool that runs here has not answered for as long as a silence is bearable."""
+
+    reply_id: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A tool that runs here tells how far it is, in words that can be spoken."""
+
+    reply_id: str
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """What a tool did that had been answered for because it took too long."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechFailed:
+    """The synthesiser raised; the rest of the reply will not sound."""
+
+    reply_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSent:
+    """All audio of a reply has been handed to the client."""
+
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPlayed:
+    """All audio of a reply has been played; ``heard`` is what was, where that is not all of it."""
+
+    reply_id: str
+    heard: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakingStopped:
+    """The answer to `StopSpeaking`: what was heard of the reply until it stopped."""
+
+    reply_id: str
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Something to say as soon as nobody speaks: a ringing timer, a late result, a greeting.
+
+    Attributes:
+        again: Whether it is said once more where it was stopped before a word of it was heard.
+    """
+
+    text: str
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequested:
+    """A tool asked for the conversation to end once the reply has been heard."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdleElapsed:
+    """Nobody has spoken for the idle timeout; the samples say since when, and until when."""
+
+    start_sample: int = 0
+    end_sample: int = 0
+
+
+ReplyInput = (
+    ModelSaid
+    | ModelAnswered
+    | ModelFailed
+    | ToolAnswered
+    | ToolSlow
+    | ToolProgressed
+    | SpeechFailed
+    | AudioSent
+    | AudioPlayed
+)
+"""What concerns one reply alone."""
+
+
+Input = (
+    EndpointEvent
+    | Transcript
+    | RecognitionFailed
+    | OpinionFailed
+    | ToolFinished
+    | SpeakingStopped
+    | Announce
+    | EndRequested
+    | IdleElapsed
+    | ReplyInput
+)

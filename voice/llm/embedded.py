@@ -1,0 +1,252 @@
+"""The language model in this process: the engine's requests, and its events for the agent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from voice.config import LlmConfig
+from voice.errors import ConfigError, ModelError, ProtocolError
+from voice.llm.base import (
+    AnswerDone,
+    DraftView,
+    MalformedAnswer,
+    ModelEvent,
+    Prompt,
+    TextPiece,
+    new_call_id,
+)
+from voice.llm.context_window import Ruler, declared, fitted
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from dlm.engine.engine import Engine, Request, Usage
+    from dlm.language.messages import Answer, Tool, Turn
+
+
+# Long prompts take a while, for which short ones need not wait.
+_THREADS = 2
+
+_log = logging.getLogger(__name__)
+
+
+class EmbeddedModel:
+    """The diffusion engine in this process."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._ruler = Ruler(
+            self._room,
+            engine.dialect.text,
+            engine.dialect.decode,
+            engine.model.config.max_position_embeddings,
+        )
+        # Their own, as the loop's may all wait for the engine.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitting")
+        self.name = name
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, which others may ask as well."""
+        return self._engine
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        """See `ReplyModel.answer`."""
+        import queue
+
+        from dlm.engine.engine import Finished, Snapshot, TextDelta
+        from dlm.language.messages import AnswerError
+
+        try:
+            loop = asyncio.get_running_loop()
+            request = await loop.run_in_executor(self._threads, self._fitted, prompt)
+            # Closed at once when the caller leaves: a cancelled request must not wait for garbage
+            # collection.
+            async with aclosing(self._engine.stream(request)) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta(text):
+                            yield TextPiece(text)
+                        case Snapshot(text, forwards):
+                            yield DraftView(text, forwards)
+                        case Finished(answer, reason, usage):
+                            yield _done(answer, reason == "length", usage)
+        except AnswerError as error:
+            raise MalformedAnswer(str(error)) from error
+        except queue.Full as error:
+            raise ModelError("the model is busy with other conversations") from error
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"the model cannot answer: {error}") from error
+
+    async def end_of_message(self, prompt: Prompt) -> float | None:
+        """See `ReplyModel.end_of_message`; one short forward."""
+        import queue
+
+        try:
+            return await asyncio.to_thread(self._end_of_message, prompt)
+        except (queue.Full, ModelError, ValueError, RuntimeError) as error:
+            _log.debug("no opinion on the end of a message: %s", type(error).__name__)
+            return None
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """See `ReplyModel.check_tools`."""
+        from dlm.grammar.formats import FormatError
+        from dlm.grammar.matcher import check_tools
+        from dlm.server.errors import ApiError
+        from dlm.server.tool_schemas import check_parameters
+
+        most = self._ruler.most_chars
+        if (given := declared(tools)) > most:
+            raise ProtocolError(
+                f"{path}: got {given} characters; expected at most {most}", param=path
+            )
+        where = path
+        try:
+            for index, tool in enumerate(tools):
+                check_parameters(tool.parameters, f"{path}.{index}.parameters")
+            check_tools(tuple(map(_tool, tools)), self._engine.dialect.calls)
+        except ApiError as error:
+            code = error.code or "unsupported_schema"
+            raise ProtocolError(str(error), code, error.param) from error
+        except ValueError as error:
+            if isinstance(error, FormatError) and error.tool is not None:
+                index = [tool.name for tool in tools].index(error.tool)
+                where = f"{path}.{index}.parameters"
+                if error.parameter is not None:
+                    where = f"{where}.properties.{error.parameter}"
+            raise ProtocolError(f"{where}: {error}", "unsupported_schema", where) from error
+
+    def warm_up(self, prompt: Prompt) -> None:
+        """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
+        from dlm.language.messages import AnswerError
+
+        try:
+            # What the answer is does not matter, nor whether it is one.
+            with contextlib.suppress(AnswerError):
+                self._engine.answer(self._fitted(prompt))
+        except ValueError as error:
+            raise ConfigError(f"the model cannot answer with the agent's tools: {error}") from error
+
+    async def close(self) -> None:
+        """Stop the engine's thread, and those beside it."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._engine.close()
+
+    def _end_of_message(self, prompt: Prompt) -> float | None:
+        seen = fitted(prompt, self._ruler)
+        if seen.messages[-1:] != prompt.messages[-1:]:
+            return None
+        request = _request(seen)
+        return self._engine.end_of_message(request.turns, request.tools, request.priority)
+
+    def _fitted(self, prompt: Prompt) -> Request:
+        return _request(fitted(prompt, self._ruler))
+
+    def _room(self, prompt: Prompt) -> int:
+        from dlm.engine.engine import Request
+
+        tools = tuple(map(_tool, prompt.tools))
+        return self._engine.room(Request(_turns(prompt), tools, reasoning=False))
+
+
+def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
+    """Load a checkpoint; slow.
+
+    Returns:
+        The model, and a line that says which and where it runs.
+
+    Raises:
+        ConfigError: The device cannot be used.
+        ModelError: The checkpoint is missing or malformed.
+    """
+    import torch
+
+    from dlm.engine.engine import SHIPPED, Engine
+
+    checkpoint = config.checkpoint or SHIPPED
+    name = Path(checkpoint).name
+    device = None if config.device == "auto" else _usable(config.device)
+    dtype = None if config.dtype == "auto" else getattr(torch, config.dtype)
+    try:
+        engine = Engine.load(checkpoint, dtype, device, config.threads, config.kernels)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"llm.checkpoint: {error}") from error
+    engine.prefixes.limit_bytes = config.prompt_cache_mib * 2**20
+    line = f"language model: {name} on {engine.placement} (llm.engine = embedded)"
+    return EmbeddedModel(engine, name), line
+
+
+def _usable(device: str) -> str:
+    """The name of a device that torch can compute on.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    import torch
+
+    try:
+        torch.zeros(1, device=device).item()
+    # Each kind of device fails in its own way; a build without CUDA by an assertion.
+    except (RuntimeError, AssertionError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ConfigError(
+            f"llm.device: got {device!r}, which cannot be used: {why}; expected auto, cpu or cuda"
+        ) from error
+    return device
+
+
+def _request(prompt: Prompt) -> Request:
+    from dlm.effort import Effort
+    from dlm.engine.engine import Request
+    from dlm.language.copy_sources import sources
+
+    turns = _turns(prompt)
+    return Request(
+        turns=turns,
+        tools=tuple(map(_tool, prompt.tools)),
+        tool_choice=prompt.tool_choice,
+        said=sources(turns) or None,
+        effort=Effort(prompt.effort),
+        max_tokens=prompt.max_tokens,
+        draft=_answer(prompt.draft) if prompt.draft else None,
+        priority=prompt.priority,
+        # Whoever listens would wait for it.
+        reasoning=False,
+    )
+
+
+def _done(answer: Answer, cut: bool, usage: Usage) -> AnswerDone:
+    calls = tuple(ToolCall(new_call_id(), call.name, dict(call.arguments)) for call in answer.calls)
+    tokens = usage.prompt_tokens, usage.answer_tokens
+    return AnswerDone(calls, cut, *tokens, forwards=usage.forwards, kept=usage.kept)
+
+
+def _answer(draft: Message) -> Answer:
+    from dlm.language.messages import Answer, Call
+
+    calls = tuple(Call(call.name, call.arguments) for call in draft.tool_calls)
+    return Answer(draft.content, calls)
+
+
+def _tool(spec: ToolSpec) -> Tool:
+    from dlm.language.messages import Tool
+
+    return Tool(spec.name, spec.description, spec.parameters)
+
+
+def _turns(prompt: Prompt) -> tuple[Turn, ...]:
+    return tuple(_turn(message) for message in prompt.messages)
+
+
+def _turn(message: Message) -> Turn:
+    from dlm.language.messages import Call, Turn
+
+    calls = tuple(Call(call.name, call.arguments) for call in message.tool_calls)
+    role = "assistant" if message.role is Role.AGENT else message.role.value
+    return Turn(role, message.content, calls)

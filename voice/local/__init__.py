@@ -1,0 +1,1 @@
+"""The microphone and the loudspeaker of this machine."""

@@ -1,0 +1,159 @@
+"""One Realtime conversation over an accepted WebSocket.
+
+A thin shell: it moves text between the socket, the protocol and the session, and decides with which
+close code the connection ends. Keys, origins and limits on their number are checked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from voice.access.security import Intake
+from voice.errors import origins
+from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
+from voice.realtime.outbox import Outbox, SlowClient
+from voice.realtime.protocol import RealtimeProtocol
+
+if TYPE_CHECKING:
+    from voice.session.session import Session
+
+NORMAL, UNSUPPORTED_DATA, POLICY, INTERNAL, TRY_AGAIN_LATER = 1000, 1003, 1008, 1011, 1013
+
+_CLOSE_TIMEOUT_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class _Closing(Exception):
+    """Ends the connection with a close code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class RealtimeConnection:
+    """A conversation with one client.
+
+    Args:
+        socket: Accepted already.
+        session: Not yet running.
+        protocol: Of this session.
+        observe: Is shown every session event.
+        send_timeout_s: Longest wait for a client that does not read.
+        intake: What it may send; None is no limit.
+        idle_s: Longest that it may send nothing; None is for ever.
+    """
+
+    def __init__(
+        self,
+        socket: WebSocket,
+        session: Session,
+        protocol: RealtimeProtocol,
+        observe: Callable[[SessionEvent], None],
+        send_timeout_s: float,
+        intake: Intake | None = None,
+        idle_s: float | None = None,
+    ) -> None:
+        self._socket = socket
+        self._session = session
+        self._protocol = protocol
+        self._observe = observe
+        self._send_timeout_s = send_timeout_s
+        self._intake = intake
+        self._idle_s = idle_s
+        self._outbox = Outbox()
+
+    async def run(self) -> None:
+        """Hold the conversation until either side ends it; no failure of this one leaves here."""
+        closing = _Closing(NORMAL, "")
+        try:
+            await self._converse()
+        except* _Closing as raised:
+            closing = _first(raised)
+        except* SlowClient:
+            closing = _Closing(POLICY, "the client does not read")
+        except* Exception as raised:
+            _log.error("session %s failed: %s", self._protocol.session_id, origins(raised))
+            closing = _Closing(INTERNAL, "internal error")
+        finally:
+            self._session.close("connection ended")
+        await self.close(closing.code, closing.reason)
+
+    async def _converse(self) -> None:
+        self._outbox.put(self._protocol.opening())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._session.run())
+            sending = group.create_task(self._send())
+            receiving = group.create_task(self._receive())
+            async for event in self._session.events():
+                self._tell(event)
+            self._outbox.close()
+            await sending
+            receiving.cancel()
+
+    def _tell(self, event: SessionEvent) -> None:
+        self._observe(event)
+        if isinstance(event, UserSpeechStarted) and self._session.options.interrupt_response:
+            self._outbox.drop_audio(lambda reply_id: not self._protocol.is_beside(reply_id))
+        if isinstance(event, ReplyEnded) and event.status is ReplyStatus.CANCELLED:
+            self._outbox.drop_audio(event.reply_id.__eq__)
+        self._outbox.put(self._protocol.translate(event))
+
+    async def _send(self) -> None:
+        while (text := await self._outbox.get()) is not None:
+            try:
+                async with asyncio.timeout(self._send_timeout_s):
+                    await self._socket.send_text(text)
+            except TimeoutError as error:
+                raise _Closing(POLICY, "the client does not read") from error
+            except (WebSocketDisconnect, RuntimeError):
+                # The latter once uvicorn has closed it by itself: at its end, or without a pong.
+                # Receiving learns of it too, and ends the session.
+                return
+
+    async def _receive(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._idle_s):
+                    message = await self._socket.receive()
+            except TimeoutError as error:
+                raise _Closing(POLICY, "the client has sent nothing for too long") from error
+            if message["type"] == "websocket.disconnect":
+                self._session.close("client disconnected")
+                return
+            text = message.get("text")
+            if text is None:
+                raise _Closing(UNSUPPORTED_DATA, "expected text messages")
+            if self._intake is not None and (excess := self._intake.excess(len(text))):
+                raise _Closing(POLICY, excess)
+            # What happened before is told as things stood then: a reply keeps its form.
+            for event in self._session.pending():
+                self._tell(event)
+            self._outbox.put(self._protocol.receive(text))
+
+    async def close(self, code: int, reason: str) -> None:
+        """End the connection, if the client has not; raises nothing and waits for nobody long."""
+        if self._socket.application_state is not WebSocketState.CONNECTED:
+            return
+        try:
+            # The close frame queues up behind what the client does not read; it may never leave.
+            async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+                await self._socket.close(code, reason)
+        except (TimeoutError, WebSocketDisconnect, RuntimeError):
+            # Starlette raises RuntimeError when the other side has closed it first.
+            _log.debug("session %s: the client had gone", self._protocol.session_id)
+
+
+def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, _Closing)
+    return error

@@ -1,0 +1,306 @@
+"""The ASGI application: the page, the Realtime WebSocket, and what a server needs besides.
+
+Every request passes the same threshold: an allowed host always, origin and key for the API. The
+models are loaded by the caller and shared by all conversations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from voice.access.security import (
+    AccessDenied,
+    AccessPolicy,
+    Allowances,
+    Grant,
+    Intake,
+    SessionSlots,
+    chosen_subprotocol,
+)
+from voice.config import Config, secret
+from voice.errors import ProtocolError
+from voice.metrics import CONTENT_TYPE, Metrics
+from voice.realtime.client_events import parse_json
+from voice.realtime.connection import POLICY, TRY_AGAIN_LATER, RealtimeConnection
+from voice.realtime.extensions import checked_names
+from voice.realtime.protocol import LocalNames, RealtimeProtocol, preview
+from voice.realtime.wire import WireModel, validated
+from voice.server.engine_api import ApiGate, api_routes
+from voice.session.session import Session
+from voice.telephony.call import close_reason
+from voice.telephony.telephone import Telephone
+
+if TYPE_CHECKING:
+    from socket import socket as Socket
+
+    from voice.session.resources import Resources
+
+WEB_DIR = Path(__file__).resolve().parents[2] / "web"
+MODEL_NAME = "quicksilver"
+
+_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
+)
+
+_log = logging.getLogger(__name__)
+
+
+class _ExpiresAfter(WireModel):
+    anchor: Literal["created_at"] = "created_at"
+    seconds: int = Field(default=600, ge=10, le=7200)
+
+
+class _SecretRequest(WireModel):
+    expires_after: _ExpiresAfter = _ExpiresAfter()
+    session: dict[str, Any] = Field(default={})
+
+
+def build_app(parts: Resources, config: Config, audiosocket: Socket | None = None) -> Starlette:
+    """The application around loaded models.
+
+    Args:
+        parts: The models; they are closed when the application shuts down.
+        config: All options; the key is read from the environment now.
+        audiosocket: Where AudioSocket's calls come in; None takes none.
+
+    Raises:
+        ConfigError: The address is not loopback and there is no key, the file for metrics cannot
+            be opened, or a telephone line is not protected.
+    """
+    doors = Routes(parts, config)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(parts.close)
+            stack.callback(doors.metrics.close)
+            await stack.enter_async_context(doors.telephone.listening(audiosocket))
+            yield
+
+    return Starlette(
+        routes=[
+            WebSocketRoute("/v1/realtime", doors.realtime),
+            Route("/v1/realtime/client_secrets", doors.guarded(doors.mint), methods=["POST"]),
+            Route("/v1/models", doors.guarded(doors.models)),
+            *api_routes(
+                parts.model,
+                (MODEL_NAME,),
+                config.server,
+                ApiGate(doors.policy, doors.metrics),
+                doors.metrics,
+            ),
+            Route("/metrics", doors.guarded(doors.scrape)),
+            Route("/healthz", doors.health),
+            *doors.telephone.routes(),
+            Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
+        ],
+        middleware=[Middleware(_Threshold, policy=doors.policy)],
+        lifespan=lifespan,
+    )
+
+
+class Routes:
+    """The endpoints.
+
+    Args:
+        parts: The models.
+        config: All options.
+
+    Raises:
+        ConfigError: As `build_app`.
+    """
+
+    def __init__(self, parts: Resources, config: Config) -> None:
+        self._parts = parts
+        self._config = config
+        self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
+        self._slots = SessionSlots(config.server.max_sessions)
+        self._allowances = Allowances(config.server.max_responses_per_min)
+        public = urlsplit(config.telephony.public_url).hostname
+        hosts = (*config.server.allowed_hosts, *([public] if public else []))
+        server = config.server.model_copy(update={"allowed_hosts": hosts})
+        self.policy = AccessPolicy(server, secret(config.server.api_key_env))
+        self.metrics = Metrics(config.metrics, parts.agent.tools)
+        self.telephone = Telephone(parts, config, self.policy, self._slots, self.metrics)
+
+    def guarded(
+        self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """The endpoint behind the check of origin and key, its bad requests answered with 400."""
+
+        async def guard(request: Request) -> Response:
+            try:
+                return await endpoint(request, self.policy.check(request.headers))
+            except AccessDenied as denied:
+                self.metrics.refused(denied.code)
+                return _refusal(denied)
+            except ProtocolError as error:
+                return _error(400, str(error), error.code, error.param)
+
+        return guard
+
+    async def realtime(self, socket: WebSocket) -> None:
+        """``/v1/realtime``: refused before the upgrade, or a conversation."""
+        try:
+            grant = self.policy.check(socket.headers, socket.scope["subprotocols"])
+            wanted = socket.query_params.get("extensions", "")
+            extensions = checked_names(name for name in wanted.split(",") if name)
+            if "call_id" in socket.query_params:
+                raise ProtocolError(
+                    "call_id: calls by WebRTC or SIP are not taken here", "not_found", "call_id"
+                )
+        except AccessDenied as denied:
+            self.metrics.refused(denied.code)
+            await socket.send_denial_response(_refusal(denied))
+            return
+        except ProtocolError as error:
+            denial = _error(400, str(error), error.code, error.param)
+            await socket.send_denial_response(denial)
+            return
+        with self._slots.slot() as free:
+            await socket.accept(chosen_subprotocol(socket.scope["subprotocols"]))
+            if free:
+                await self._converse(socket, grant, extensions)
+            else:
+                self.metrics.refused("capacity")
+                await socket.close(TRY_AGAIN_LATER, "all conversations are taken")
+
+    async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
+        own = self._parts.options()
+        session = Session(self._parts, replace(own, idle_timeout_s=0.0))
+        allowance = self._allowances.of(grant.account)
+        protocol = RealtimeProtocol(
+            session, self._names, allowance=allowance, idle_s=own.idle_timeout_s
+        )
+        try:
+            if socket.query_params.get("intent") == "transcription":
+                protocol.configure({"type": "transcription"})
+            if grant.session:
+                protocol.configure(dict(grant.session))
+            if extensions:
+                protocol.enable_extensions(extensions)
+        except ProtocolError as error:
+            session.close("refused")
+            await socket.close(POLICY, close_reason(str(error)))
+            return
+        with self.metrics.session(protocol.session_id) as measured:
+            _log.info("session %s begins", protocol.session_id)
+            await self._hold(
+                RealtimeConnection(
+                    socket,
+                    session,
+                    protocol,
+                    measured.observe,
+                    self._config.server.send_timeout_s,
+                    Intake(self._config.server),
+                    self._config.server.idle_session_s,
+                )
+            )
+            _log.info("session %s ends", protocol.session_id)
+
+    async def _hold(self, connection: RealtimeConnection) -> None:
+        try:
+            async with asyncio.timeout(self._config.server.longest_session_s):
+                await connection.run()
+        except TimeoutError:
+            await connection.close(POLICY, "the longest session is over")
+
+    async def mint(self, request: Request, grant: Grant) -> Response:
+        """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""
+        if not grant.main_key:
+            raise AccessDenied("an ephemeral key cannot make others", 403, "insufficient_key")
+        body = await _body(request, self._config.server.max_message_bytes)
+        wanted = validated(_SecretRequest, parse_json(body or "{}"))
+        shown = preview(self._parts.options(), wanted.session, self._names, self._parts.model)
+        key = self.policy.ephemeral.mint(wanted.expires_after.seconds, wanted.session)
+        return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
+
+    async def models(self, request: Request, grant: Grant) -> Response:
+        """``GET /v1/models``: the one that is loaded."""
+        model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "quicksilver"}
+        return JSONResponse({"object": "list", "data": [model]})
+
+    async def scrape(self, request: Request, grant: Grant) -> Response:
+        """``GET /metrics``."""
+        return Response(self.metrics.render(), media_type=CONTENT_TYPE)
+
+    async def health(self, request: Request) -> Response:
+        """``GET /healthz``."""
+        counts = {"sessions": self._slots.taken, "max_sessions": self._slots.limit}
+        return JSONResponse({"status": "ok", **counts})
+
+
+class _Threshold:
+    """Refuses a foreign ``Host``, and puts security headers on every answer.
+
+    Who leaves in the middle of a request gets none.
+    """
+
+    def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
+        self._app = app
+        self._policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        app = self._app
+        try:
+            self._policy.check_host(Request(scope).headers)
+        except AccessDenied as denied:
+            app = _refusal(denied)
+        try:
+            await app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            _log.debug("a client left before its request was complete")
+
+
+async def _body(request: Request, limit_bytes: int) -> str:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit_bytes:
+            raise ProtocolError(f"the body is longer than {limit_bytes} bytes", "too_large")
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise ProtocolError("the body is not UTF-8", "invalid_json") from error
+
+
+def _refusal(denied: AccessDenied) -> Response:
+    return _error(denied.status, str(denied), denied.code, None)
+
+
+def _error(status: int, message: str, code: str, param: str | None) -> Response:
+    error = {"message": message, "type": "invalid_request_error", "code": code, "param": param}
+    return JSONResponse({"error": error}, status)

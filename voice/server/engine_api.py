@@ -1,0 +1,71 @@
+"""The engine's own API beside the conversations: one model, one threshold for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+from voice.access.security import AccessDenied, AccessPolicy
+from voice.config.server import ServerConfig
+from voice.llm.embedded import EmbeddedModel
+from voice.metrics import Metrics
+
+if TYPE_CHECKING:
+    from voice.llm.base import ReplyModel
+
+
+class ApiGate:
+    """The server's rules for the API's requests; ephemeral keys open conversations only."""
+
+    def __init__(self, policy: AccessPolicy, metrics: Metrics) -> None:
+        self._policy = policy
+        self._metrics = metrics
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Let a request in.
+
+        Raises:
+            ApiError: Host, origin or key is wrong, or a key is missing.
+        """
+        from dlm.server.errors import ApiError
+
+        try:
+            if not self._policy.check(headers).main_key:
+                told = "an ephemeral key opens conversations only"
+                raise AccessDenied(told, 403, "insufficient_key")
+        except AccessDenied as denied:
+            self._metrics.refused(denied.code)
+            raise ApiError(denied.status, str(denied), denied.code) from denied
+
+
+def api_routes(
+    model: ReplyModel, names: tuple[str, ...], config: ServerConfig, gate: ApiGate, metrics: Metrics
+) -> list[Route]:
+    """Routes of the engine's API; none where the model is not in this process.
+
+    Args:
+        model: What answers in conversations.
+        names: What clients may call it, beside its own name.
+        config: Limits.
+        gate: Who may come in.
+        metrics: Where the API's series are kept.
+    """
+    if not isinstance(model, EmbeddedModel):
+        return []
+    from dlm.server.api import Api, Limits
+    from dlm.server.metrics import ApiMetrics
+    from dlm.server.models import ModelCard
+
+    limits = Limits(body_bytes=config.max_message_bytes)
+    shape = model.engine.model.config
+    card = ModelCard(
+        (*names, model.name),
+        shape.max_position_embeddings,
+        limits.answer_tokens,
+        reasons=shape.reasons,
+    )
+    engine = model.engine
+    series = ApiMetrics(metrics.registry, lambda: engine.prefixes.nbytes)
+    return Api(engine, card, gate, series, limits).routes()

@@ -1,0 +1,1 @@
+"""One conversation run with real parts."""

@@ -1,0 +1,89 @@
+"""How busy the machine is with what cannot wait, as far as drafts have to know.
+
+Three measures: requests that the model has not finished, over all conversations; how many replies
+are being made, on average over the last seconds; and how much too late the event loop wakes up,
+which grows when decoding, synthesis and audio get too little of the processor.
+
+The average says whether drafts pay. What is forwarded for a draft delays the replies that are made
+meanwhile; where there seldom are any, it saves more time than it costs. By Little's law the average
+is the rate of replies times what one takes: it knows how many talk and how fast the machine is, and
+rises steeply once replies delay each other.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from voice.config import DraftingConfig
+
+MEMORY_S = 8.0
+"""What was so long ago counts 37% of what is now."""
+
+
+class LoadMonitor:
+    """Shared by all conversations of a process.
+
+    Args:
+        clock: Seconds that go on evenly.
+
+    Attributes:
+        requests: Requests at the model now, drafts included.
+        lag_ms: The latest lateness of the event loop; it halves with every punctual wake-up.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.requests = 0
+        self.lag_ms = 0.0
+        self._clock = clock
+        self._replies = 0
+        self._average, self._changed_s = 0.0, -math.inf
+
+    @property
+    def replying(self) -> float:
+        """Replies being made at a time, on average over the last seconds."""
+        remembered = math.exp((self._changed_s - self._clock()) / MEMORY_S)
+        return self._replies + (self._average - self._replies) * remembered
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Count a request for as long as the context lasts."""
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
+
+    @contextmanager
+    def reply(self) -> Iterator[None]:
+        """Count a reply, which somebody waits for, for as long as the context lasts."""
+        self._change(1)
+        try:
+            yield
+        finally:
+            self._change(-1)
+
+    def woke(self, late_ms: float) -> None:
+        """The loop woke so much later than a timer had asked for."""
+        self.lag_ms = max(late_ms, self.lag_ms / 2)
+
+    def allows_draft(self, config: DraftingConfig, likely: bool, own: int) -> bool:
+        """Whether a draft may be begun.
+
+        Args:
+            config: Has the limits.
+            likely: Whether the words are likely to be all; else the model has to be idle.
+            own: Requests that this draft would take the place of.
+        """
+        limit = config.max_requests if likely else 1
+        return (
+            self.requests - own < limit
+            and self.lag_ms <= config.max_lag_ms
+            and self.replying <= config.max_replying
+        )
+
+    def _change(self, by: int) -> None:
+        self._average, self._changed_s = self.replying, self._clock()
+        self._replies += by

@@ -1,0 +1,144 @@
+"""The loaded models and tools that all conversations share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from voice.config import AgentConfig, Config, load_agent
+from voice.hearing.asr import Recognizer, Recognizers
+from voice.hearing.vad import Vad, make_vad
+from voice.inputs import SessionOptions
+from voice.llm.base import Prompt, ReplyModel
+from voice.llm.loading import load_model
+from voice.session.load_monitor import LoadMonitor
+from voice.speech.tts import Synthesizer, make_synthesizer
+from voice.tools import Toolbox
+from voice.types import Message, Role
+
+# More threads than cores only help where they wait, and these compute.
+EAR_THREADS = 2
+MOUTH_THREADS = 2
+
+
+@dataclass(slots=True)
+class Resources:
+    """Everything slow to load, loaded once.
+
+    Attributes:
+        lines: What was chosen and why, a line for each part.
+        busy: How busy the model and the loop are.
+        recognizers: Of all agents.
+    """
+
+    config: Config
+    agent: AgentConfig
+    recognizer: Recognizer
+    model: ReplyModel
+    synthesizer: Synthesizer
+    toolbox: Toolbox
+    lines: list[str]
+    ear_threads: ThreadPoolExecutor
+    mouth_threads: ThreadPoolExecutor
+    busy: LoadMonitor = field(default_factory=LoadMonitor)
+    recognizers: Recognizers = field(default_factory=Recognizers)
+
+    @classmethod
+    def load(cls, config: Config) -> Resources:
+        """Load what the configuration names; slow.
+
+        Raises:
+            ConfigError: An option or the agent's file is wrong, or the model cannot call a tool.
+            ModelError: A model cannot be had.
+        """
+        agent = load_agent(config.agent)
+        toolbox = Toolbox(config.tools, config.turn)
+        toolbox.specs(agent.tools)
+        recognizers = Recognizers()
+        with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
+            # Each may wait seconds for a hub that does not answer; they wait together.
+            heard = pool.submit(recognizers.of, config.asr, agent)
+            said = pool.submit(make_synthesizer, config.tts)
+            detector = pool.submit(make_vad, config.vad)
+            warm = pool.submit(toolbox.warm_up)
+            model, model_line = load_model(config.llm)
+            _warm_up(model, toolbox, agent)
+            recognizer, ear_line = heard.result()
+            synthesizer, voice_line = said.result()
+            detector.result()
+            warm.result()
+        return cls(
+            config=config,
+            agent=agent,
+            recognizer=recognizer,
+            model=model,
+            synthesizer=synthesizer,
+            toolbox=toolbox,
+            lines=[f"recogniser: {ear_line}", model_line, voice_line],
+            ear_threads=ThreadPoolExecutor(EAR_THREADS, thread_name_prefix="ears"),
+            mouth_threads=ThreadPoolExecutor(MOUTH_THREADS, thread_name_prefix="mouth"),
+            recognizers=recognizers,
+        )
+
+    def describe(self) -> list[str]:
+        """A line for each part: which is used and why."""
+        return list(self.lines)
+
+    def vad(self) -> Vad:
+        """A detector of one session's own."""
+        return make_vad(self.config.vad)
+
+    def telephone_vad(self) -> Vad:
+        """The same for audio of a telephone's band."""
+        config = self.config.vad
+        return make_vad(config.model_copy(update={"engine": config.telephone}))
+
+    def options(self) -> SessionOptions:
+        """How a session begins, by the configuration and the agent."""
+        config = self.config
+        return SessionOptions(
+            instructions=self.agent.instructions,
+            agent_tools=self.agent.tools,
+            interrupt_response=config.turn.interrupt,
+            vad_threshold=config.vad.threshold,
+            profile=config.endpointing.profile,
+            pre_roll_ms=config.endpointing.pre_roll_ms,
+            speed=config.tts.speed,
+            max_reply_tokens=config.llm.max_reply_tokens,
+            effort=config.llm.reasoning_effort,
+            idle_timeout_s=config.turn.idle_timeout_s,
+        )
+
+    @property
+    def draft_words(self) -> int:
+        """From how many words on drafts are made; 0 for never."""
+        drafting = self.config.drafting
+        wanted = drafting.enabled and (drafting.remote or self.config.llm.engine != "remote")
+        return drafting.min_words if wanted else 0
+
+    def for_agent(self, name_or_path: str) -> Resources:
+        """The same models and tools for another agent; slow where a recogniser has to be loaded.
+
+        Raises:
+            ConfigError: The agent's file is wrong, or the model cannot call one of its tools.
+            ModelError: The recogniser cannot be had, or the agent's instructions and tools leave
+                no room for a dialogue.
+        """
+        agent = load_agent(name_or_path)
+        _warm_up(self.model, self.toolbox, agent)
+        recognizer, line = self.recognizers.of(self.config.asr, agent)
+        lines = [f"recogniser of {agent.name}: {line}"]
+        return replace(self, agent=agent, recognizer=recognizer, lines=lines)
+
+    async def close(self) -> None:
+        """Release everything; sessions must have ended."""
+        await self.model.close()
+        await self.toolbox.close()
+        self.ear_threads.shutdown(wait=False, cancel_futures=True)
+        self.mouth_threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:
+    """Ask an agent's first question, which also shows whether its tools can be called."""
+    messages = (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello"))
+    model.warm_up(Prompt(messages, toolbox.specs(agent.tools), max_tokens=1))

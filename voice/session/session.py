@@ -1,0 +1,367 @@
+"""One conversation with real parts: audio and requests in, events out.
+
+`Session` takes in what is heard and asked for, and tells what happens; what
+`voice.dialogue.conversation` makes of it is done by `voice.session.command_runner`. Everything here
+runs on one event loop; what computes runs in threads behind it. Queues: audio into the recogniser
+is bounded by the longest turn, events to the transport by `EVENTS` (a transport that falls further
+behind loses the session).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from typing import Any, TypeVar
+
+from voice.dialogue.client_responses import ClientResponses, Context, Heeded
+from voice.dialogue.commands import Command, Draft, Generate
+from voice.dialogue.conversation import Conversation
+from voice.errors import ProtocolError
+from voice.events import (
+    ReplyAudio,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyToolResult,
+    SessionEnded,
+    SessionEvent,
+)
+from voice.hearing.audio_input import AudioInput, Heard
+from voice.hearing.item_transcription import ItemTranscription
+from voice.inputs import Announce, IdleElapsed, SessionOptions, with_changes
+from voice.session.command_runner import CommandRunner, SessionCallbacks
+from voice.session.resources import Resources
+from voice.session.turn_latency import TurnLatency
+from voice.tools import SessionScope
+from voice.types import Message, Samples, TurnEnded
+
+EVENTS = 8192
+IDLE_CHECK_S = 0.25
+# Replies that a client may still speak of, by truncating them.
+REMEMBERED = 8
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Session:
+    """A conversation; `run` brings it to life. All methods are for the event loop's thread.
+
+    Args:
+        parts: What all conversations share.
+        options: How it begins; None is by the configuration and the agent.
+    """
+
+    def __init__(self, parts: Resources, options: SessionOptions | None = None) -> None:
+        self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
+        self._parts = parts
+        self._scope = SessionScope(self.session_id)
+        numbers = itertools.count(1)
+        unique = self.session_id[-8:]
+        specs = parts.toolbox.specs(parts.agent.tools)
+        history = parts.config.turn.max_history_messages
+        options = options or parts.options()
+
+        def new_id(prefix: str) -> str:
+            return f"{prefix}_{unique}_{next(numbers)}"
+
+        most = parts.config.turn.max_tool_calls
+        self._conversation = Conversation(
+            options,
+            {spec.name: spec for spec in specs},
+            ids=new_id,
+            max_tool_calls=most,
+            max_history=history,
+            draft_words=parts.draft_words,
+        )
+        self._wanted = ClientResponses(self._conversation, new_id, most, history)
+        self._marks = TurnLatency()
+        self._ears = AudioInput(
+            parts.recognizer,
+            parts.vad(),
+            parts.config.endpointing,
+            parts.ear_threads,
+            self._heard,
+            self._marks.decoded,
+        )
+        self._dictation = ItemTranscription(parts.recognizer, parts.ear_threads, self._feed)
+        self._ears.opinion = self._expect_end
+        self._ears.telephone_vad = parts.telephone_vad
+        self._ears.configure(options)
+        nerves = SessionCallbacks(
+            self._feed, self._emit, self._mark, self._spawn, self._conversation.rehearse, self.close
+        )
+        self._hands = CommandRunner(parts, self._scope, self._wanted.beside, nerves)
+        self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._inputs: deque[Heeded] = deque()
+        self._feeding = False
+        self._group: asyncio.TaskGroup | None = None
+        self._replies: dict[str, ReplyStarted] = {}
+        self._closed = asyncio.Event()
+        self._reason = ""
+
+    @property
+    def options(self) -> SessionOptions:
+        """As they are now."""
+        return self._conversation.options
+
+    @property
+    def scope(self) -> SessionScope:
+        """What tools know and may change of this conversation."""
+        return self._scope
+
+    async def run(self) -> None:
+        """Hold the conversation until `close`. Tools that run by then finish behind it."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                group.create_task(self._ears.run())
+                group.create_task(self._hands.mouth.run())
+                group.create_task(self._announce())
+                group.create_task(self._watch_idle())
+                await self._closed.wait()
+                raise _Over
+        except* _Over:
+            _log.debug("session %s closed", self.session_id)
+        finally:
+            self._group = None
+            self._hands.drop_drafts()
+            self.close("failed")
+            self._events.put_nowait(SessionEnded(self._reason))
+
+    def close(self, reason: str = "closed") -> None:
+        """End the conversation; the first reason counts."""
+        if not self._closed.is_set():
+            self._reason = reason
+            self._closed.set()
+
+    async def events(self) -> AsyncIterator[SessionEvent]:
+        """What happens, in order; ends with `SessionEnded`."""
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, SessionEnded):
+                return
+
+    def pending(self) -> Iterator[SessionEvent]:
+        """What has happened and not been told by `events` yet, up to the end."""
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if isinstance(event, SessionEnded):
+                self._events.put_nowait(event)
+                return
+            yield event
+
+    def append_audio(self, samples: Samples, rate_hz: int) -> None:
+        """The user's audio, of any rate and length, (T,) int16 mono."""
+        self._ears.append(samples, rate_hz)
+
+    def commit_audio(self) -> None:
+        """End the user's turn now.
+
+        Raises:
+            ProtocolError: There is less than 100 ms of audio.
+        """
+        self._ears.commit()
+
+    def clear_audio(self) -> None:
+        """Drop what has been heard of an unfinished turn."""
+        self._ears.clear()
+        self._forget_turn()
+
+    def update(self, **changes: Any) -> None:
+        """Change options; who marks the turns from now on hears nothing of an unfinished one.
+
+        Raises:
+            ProtocolError: A tool of the client's is none that the model could call.
+            ValueError: There is no such option.
+        """
+        options, before = with_changes(self.options, **changes), self.options
+        self._check_tools(options, "session.tools")
+        self._conversation.options = options
+        self._ears.configure(self.options)
+        if options.turn_detection != before.turn_detection:
+            # The ears have dropped the turn that was under way; nobody is to wait for its end.
+            self._forget_turn()
+
+    def _forget_turn(self) -> None:
+        # What its drafts have read would be old news by the next turn.
+        self._hands.drop_drafts()
+        self._do(self._conversation.forget_turn())
+
+    def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
+        """Put a message into the dialogue; ``root`` is the front and None the end.
+
+        Raises:
+            ProtocolError: The id is taken, or the one before it is unknown.
+        """
+        self._conversation.dialogue.add(item_id, message, previous_item_id)
+
+    def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
+        """Add the words of audio, (T,) int16 mono, to an item; replies wait for them."""
+        if self._closed.is_set():
+            return
+        self._wanted.await_words(item_id)
+        self._spawn(self._dictation.take(item_id, samples, rate_hz))
+
+    def delete_item(self, item_id: str) -> None:
+        """Take a message out of the dialogue.
+
+        Raises:
+            ProtocolError: There is none with this id.
+        """
+        self._conversation.dialogue.delete(item_id)
+
+    def item(self, item_id: str) -> Message:
+        """A message of the dialogue.
+
+        Raises:
+            ProtocolError: There is none with this id.
+        """
+        return self._conversation.dialogue.get(item_id)
+
+    def create_response(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        context: Context | None = None,
+        beside: bool = False,
+    ) -> str:
+        """Begin a reply; the model is asked once it is known what the user has said by now.
+
+        Args:
+            overrides: Options for this reply alone.
+            context: What the model sees in place of the dialogue: messages, and ids of the
+                dialogue's.
+            beside: Whether the dialogue never learns of the reply.
+
+        Returns:
+            Its id.
+
+        Raises:
+            ProtocolError: Another one is being made, an id is unknown, or a tool of the client's is
+                none that the model could call.
+            ValueError: There is no such option.
+        """
+        options = with_changes(self.options, **(overrides or {}))
+        self._check_tools(options, "response.tools")
+        reply_id, commands = self._wanted.begin(options, context, beside)
+        self._do(commands)
+        return reply_id
+
+    def cancel_response(self, reply_id: str | None) -> None:
+        """Stop a reply that is being made; None is the conversation's.
+
+        Raises:
+            ProtocolError: There is none, or it has another id.
+        """
+        self._do(self._wanted.cancel(reply_id))
+
+    def greet(self) -> None:
+        """Say the agent's greeting, if it has one."""
+        if self._parts.agent.greeting:
+            self._feed(Announce(self._parts.agent.greeting))
+
+    def truncate(self, item_id: str, played_ms: float) -> None:
+        """The client tells how much of a reply it played; the dialogue keeps that.
+
+        Raises:
+            ProtocolError: There is no such reply, or that much was never sent.
+        """
+        dialogue = self._conversation.dialogue
+        dialogue.get(item_id)
+        replies = [reply for reply, told in self._replies.items() if told.item_id == item_id]
+        if not replies:
+            raise ProtocolError("the item is not a reply", "invalid_value", "item_id")
+        self._conversation.heard(item_id, self._hands.mouth.truncate(replies[0], played_ms))
+
+    def played(self, reply_id: str, played_ms: float) -> None:
+        """The client tells how much of a reply it has played so far."""
+        self._hands.mouth.played(reply_id, played_ms)
+
+    def _check_tools(self, options: SessionOptions, path: str) -> None:
+        if options.client_tools != self.options.client_tools:
+            self._parts.model.check_tools(options.client_tools, path)
+
+    def _heard(self, event: Heard) -> None:
+        if isinstance(event, TurnEnded):
+            self._marks.ended(event)
+        self._feed(event)
+
+    async def _expect_end(self, words: str) -> float | None:
+        """Probability that the user's message is these words and no more, as the model sees it."""
+        _, commands = self._conversation.rehearse(Draft(0, words))
+        [prompt] = [command.prompt for command in commands if isinstance(command, Generate)]
+        return await self._parts.model.end_of_message(prompt)
+
+    def _feed(self, event: Heeded) -> None:
+        """Give the conversation an input and do what it says; inputs that this brings wait."""
+        self._inputs.append(event)
+        if self._feeding:
+            return
+        self._feeding = True
+        try:
+            while self._inputs:
+                self._do(self._wanted.feed(self._inputs.popleft()))
+        finally:
+            self._feeding = False
+
+    def _do(self, commands: list[Command]) -> None:
+        """Do what the conversation says; once it is over, what its line still asks is not done."""
+        if not self._closed.is_set():
+            self._hands.carry_out(commands)
+
+    def _emit(self, event: SessionEvent) -> None:
+        match event:
+            case ReplyStarted(reply_id, beside=False):
+                self._replies[reply_id] = event
+                if len(self._replies) > REMEMBERED:
+                    del self._replies[next(iter(self._replies))]
+            case ReplyAudio(reply_id):
+                self._mark(reply_id, "first_audio")
+            case ReplyToolResult(reply_id, result) if reply_id in self._replies:
+                turn_id = self._replies[reply_id].turn_id
+                self._marks.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
+        self._events.put_nowait(event)
+        if self._events.qsize() > EVENTS:
+            self.close("the client does not read")
+        if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
+            self._hands.drop_drafts()
+            if measured := self._marks.measured():
+                self._events.put_nowait(measured)
+
+    def _mark(self, reply_id: str, name: str) -> None:
+        if reply_id in self._replies:
+            self._marks.reached(self._replies[reply_id].turn_id, name)
+
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        if self._group is None:
+            work.close()
+            raise RuntimeError("the session is not running")
+        return self._group.create_task(work)
+
+    async def _announce(self) -> None:
+        async for text in self._parts.toolbox.ringer.announcements(self.session_id):
+            self._feed(Announce(text, again=True))
+
+    async def _watch_idle(self) -> None:
+        quiet_s, since = 0.0, 0
+        loop = asyncio.get_running_loop()
+        while True:
+            due_s = loop.time() + IDLE_CHECK_S
+            await asyncio.sleep(IDLE_CHECK_S)
+            self._parts.busy.woke((loop.time() - due_s) * 1000)
+            if not self._conversation.quiet:
+                quiet_s, since = 0.0, self._ears.position
+                continue
+            quiet_s += IDLE_CHECK_S
+            if 0 < self.options.idle_timeout_s <= quiet_s:
+                self._feed(IdleElapsed(since, self._ears.position))
+                quiet_s, since = 0.0, self._ears.position
+
+
+class _Over(Exception):
+    """Ends the session's task group."""

@@ -1,0 +1,1 @@
+"""Words to sound, and what the user heard of it."""

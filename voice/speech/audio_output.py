@@ -1,0 +1,289 @@
+"""One session's mouth: segments in, audio out, and what has been heard of it.
+
+Synthesis runs in a thread, a chunk at a time and one segment after the other; a reply that was
+stopped in the meantime makes no further sound. Audio goes to the client as soon as it is there;
+where the client's loudspeaker stands is its own word where it gives one, else an estimate from the
+time gone by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from voice.audio import StreamResampler
+from voice.errors import ModelError, ProtocolError
+from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
+from voice.inputs import AudioPlayed, AudioSent, SpeakingStopped, SpeechFailed
+from voice.speech.heard_text import Playout, PlayoutEstimate
+from voice.speech.synthesis import Synthesis
+from voice.speech.tts import Synthesizer
+from voice.types import Samples, Segment, SpeechChunk
+
+# Replies that a client may still speak of, by truncating them or telling its position.
+REMEMBERED = 8
+HEARD_EVERY_S = 0.1
+# A client that tells its position lags behind by its buffer; then the estimate decides after all.
+CLIENT_GRACE_MS = 1500.0
+# What is said while a tool works must not pile up in front of the answer.
+ASIDE_WAITS_MS = 500.0
+
+_log = logging.getLogger(__name__)
+
+Told = AudioSent | AudioPlayed | SpeakingStopped | SpeechFailed
+
+
+@dataclass(slots=True)
+class _Speech:
+    """The sound of one reply."""
+
+    reply_id: str
+    rate_hz: int
+    speed: float
+    playout: Playout
+    estimate: PlayoutEstimate = field(default_factory=PlayoutEstimate)
+    waiting: deque[Segment] = field(default_factory=deque)
+    client_position: bool = False
+    ending: bool = False
+    sent: bool = False
+    stopped: bool = False
+    failed: bool = False
+    heard: int = 0
+
+
+class AudioOutput:
+    """Speaks to one user.
+
+    Args:
+        synthesizer: The voice; shared by all sessions.
+        executor: Runs it.
+        emit: Called with audio and heard text for the client.
+        tell: Called with what the conversation has to know.
+        clock: Milliseconds of any steady clock; the event loop's own where none is given.
+    """
+
+    def __init__(
+        self,
+        synthesizer: Synthesizer,
+        executor: Executor,
+        emit: Callable[[SessionEvent], None],
+        tell: Callable[[Told], None],
+        clock: Callable[[], float] = lambda: asyncio.get_running_loop().time() * 1000,
+    ) -> None:
+        self._synthesizer = synthesizer
+        self._executor = executor
+        self._emit = emit
+        self._tell = tell
+        self._clock = clock
+        self._speeches: OrderedDict[str, _Speech] = OrderedDict()
+        self._prepared: Synthesis | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._wake = asyncio.Event()
+        self._sounds = asyncio.Event()
+
+    def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
+        """Say a segment behind those before it.
+
+        An aside, which is no part of the reply's text, is left out while there is more to hear.
+
+        Args:
+            reply_id: Of the reply.
+            segment: Its next one.
+            rate_hz: Of the audio that the client gets; the reply's first segment decides.
+            speed: Speaking rate, 1 is the voice's own; likewise.
+        """
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            speech = _Speech(reply_id, rate_hz, speed, Playout(rate_hz))
+            self._speeches[reply_id] = speech
+            over = [one for one, said in self._speeches.items() if said.stopped]
+            for oldest in over[: max(0, len(self._speeches) - REMEMBERED)]:
+                del self._speeches[oldest]
+            self._sounds.set()
+        if not segment.text and self._is_behind(speech):
+            return
+        speech.waiting.append(segment)
+        self._wake.set()
+
+    def prepare(self, segment: Segment, speed: float) -> None:
+        """Synthesise a segment that is likely to be said next; it takes the last one's place."""
+        prepared = self._prepared
+        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
+            return
+        self.drop_prepared()
+        self._prepared = self._begin(segment, speed)
+
+    def drop_prepared(self) -> None:
+        """Forget what was prepared."""
+        if self._prepared is not None:
+            self._prepared.cancel()
+            self._prepared = None
+
+    def end(self, reply_id: str) -> None:
+        """No further segment comes; `AudioSent` and `AudioPlayed` will be told."""
+        self._speeches[reply_id].ending = True
+        self._wake.set()
+
+    def stop(self, reply_id: str) -> None:
+        """Make no further sound for a reply; `SpeakingStopped` is told before this returns."""
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            self._tell(SpeakingStopped(reply_id, ""))
+            return
+        self._move(speech)
+        speech.stopped = True
+        speech.waiting.clear()
+        self._report(speech)
+        self._tell(SpeakingStopped(reply_id, speech.playout.heard_text()))
+
+    def hold(self, reply_id: str) -> None:
+        """The client's sound pauses; what is synthesised meanwhile goes out, and waits there."""
+        if speech := self._speeches.get(reply_id):
+            speech.estimate.hold(self._clock())
+            self._emit(ReplyHeld(reply_id))
+
+    def release(self, reply_id: str) -> None:
+        """The client's sound goes on."""
+        if speech := self._speeches.get(reply_id):
+            speech.estimate.release(self._clock())
+            self._emit(ReplyReleased(reply_id))
+
+    def played(self, reply_id: str, position_ms: float) -> None:
+        """The client tells how much of a reply it has played."""
+        speech = self._speeches.get(reply_id)
+        if speech is not None and not speech.stopped:
+            speech.client_position = True
+            speech.playout.played(position_ms)
+
+    def truncate(self, reply_id: str, position_ms: float) -> str:
+        """The client tells where it stopped playing a reply; returns what was heard by then.
+
+        Raises:
+            ProtocolError: The reply is not known any more, or that much was never sent.
+        """
+        speech = self._speeches.get(reply_id)
+        if speech is None:
+            raise ProtocolError("the item has no audio", "item_not_found", "item_id")
+        speech.playout.truncate(position_ms)
+        self._report(speech)
+        return speech.playout.heard_text()
+
+    async def run(self) -> None:
+        """Synthesise and keep track, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            group.create_task(self._synthesize())
+            group.create_task(self._watch())
+
+    async def _synthesize(self) -> None:
+        while True:
+            speech = next((s for s in self._speeches.values() if _has_work(s)), None)
+            if speech is None:
+                self._wake.clear()
+                await self._wake.wait()
+            elif speech.waiting:
+                await self._say(speech, speech.waiting.popleft())
+            else:
+                self._finish(speech)
+
+    def _begin(self, segment: Segment, speed: float) -> Synthesis:
+        synthesis = Synthesis(self._synthesizer, self._executor, segment, speed)
+        if self._group is None:
+            raise RuntimeError("the mouth is not running")
+        self._group.create_task(synthesis.run())
+        return synthesis
+
+    def _take(self, segment: Segment, speed: float) -> Synthesis:
+        """The synthesis of a segment, which may have been prepared."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
+            return prepared
+        if prepared is not None:
+            prepared.cancel()
+        return self._begin(segment, speed)
+
+    async def _say(self, speech: _Speech, segment: Segment) -> None:
+        resampler = StreamResampler(self._synthesizer.sample_rate_hz, speech.rate_hz)
+        synthesis = self._take(segment, speech.speed)
+        try:
+            async with aclosing(synthesis.chunks()) as chunks:
+                async for chunk in chunks:
+                    samples = resampler.push(chunk.samples)
+                    if chunk.last:
+                        samples = np.concatenate((samples, resampler.flush()))
+                    self._send(speech, chunk, samples)
+                    if speech.stopped:
+                        synthesis.cancel()
+                        return
+        except Exception as error:
+            # A voice that raises must cost this reply only.
+            _log.error("speech synthesis failed: %s", type(error).__name__)
+            message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
+            if not speech.stopped:
+                speech.waiting.clear()
+                speech.sent = speech.failed = True
+                speech.playout.complete()
+                self._tell(SpeechFailed(speech.reply_id, message))
+
+    def _send(self, speech: _Speech, chunk: SpeechChunk, samples: Samples) -> None:
+        if speech.stopped:
+            return
+        speech.estimate.sent(self._clock(), len(samples) * 1000 / speech.rate_hz)
+        speech.playout.sent(chunk, len(samples))
+        if len(samples):
+            self._emit(ReplyAudio(speech.reply_id, samples, speech.rate_hz))
+
+    def _finish(self, speech: _Speech) -> None:
+        speech.sent = True
+        speech.playout.complete()
+        self._tell(AudioSent(speech.reply_id))
+
+    async def _watch(self) -> None:
+        """Tell what has been heard while it sounds; silent sessions cost nothing."""
+        while True:
+            if all(speech.stopped for speech in self._speeches.values()):
+                self._sounds.clear()
+                await self._sounds.wait()
+            await asyncio.sleep(HEARD_EVERY_S)
+            for speech in list(self._speeches.values()):
+                if speech.stopped:
+                    continue
+                self._move(speech)
+                self._report(speech)
+                if speech.sent and self._is_over(speech):
+                    speech.stopped = True
+                    heard = speech.playout.heard_text() if speech.failed else None
+                    self._tell(AudioPlayed(speech.reply_id, heard))
+
+    def _move(self, speech: _Speech) -> None:
+        if not speech.client_position:
+            speech.playout.played(speech.estimate.position_ms(self._clock()))
+
+    def _is_behind(self, speech: _Speech) -> bool:
+        """Whether an aside would sound too late to be of use."""
+        self._move(speech)
+        left_ms = speech.playout.total_ms - speech.playout.position_ms
+        return bool(speech.waiting) or left_ms > ASIDE_WAITS_MS
+
+    def _is_over(self, speech: _Speech) -> bool:
+        if speech.playout.finished:
+            return True
+        late_ms = self._clock() - CLIENT_GRACE_MS
+        return speech.estimate.position_ms(late_ms) >= speech.playout.total_ms
+
+    def _report(self, speech: _Speech) -> None:
+        chars = speech.playout.heard_chars()
+        if chars != speech.heard:
+            speech.heard = chars
+            self._emit(ReplyHeard(speech.reply_id, chars))
+
+
+def _has_work(speech: _Speech) -> bool:
+    return not speech.stopped and (bool(speech.waiting) or (speech.ending and not speech.sent))

@@ -1,0 +1,176 @@
+"""Takes markdown, HTML and emoji out of a text and remembers where each character stood.
+
+Knows nothing of words or numbers: what comes out is still to be read aloud by
+`voice.speech.normalization`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_REPLACED = {
+    "’": "'",
+    "‘": "'",
+    "ʼ": "'",
+    "′": "'",
+    "“": '"',
+    "”": '"',
+    "″": '"',
+    "−": "-",
+    "‐": "-",
+    "‑": "-",
+    "⁄": "/",
+    "∕": "/",
+    "÷": " divided by ",
+    "×": " times ",
+    "≈": "~",
+    "№": "#",
+    "•": "\n",
+    "。": ". ",
+    "、": ", ",
+}
+"""Characters that NFKC leaves alone or would read wrongly ("2×3" is not "2x3")."""
+
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
+_EXPONENT = re.compile(r"\^-?\d*$")
+_BASE = re.compile(r"(?:[\d)]|(?<![^\W\d_])[^\W\d_]{1,2})$")
+"""What is raised to a power: a number, a bracket, a variable or a unit; words have footnotes."""
+
+_MARKUP = re.compile(
+    r"""
+      ^[ \t]*(?:```|~~~)[^\n]{0,200}$                        # a fence and its language
+    | ^[ \t]{0,8}\#{1,6}[ \t]+                                # heading
+    | ^[ \t]{0,8}>[ \t]?                                      # quotation
+    | ^[ \t]{0,8}(?:[-*_][ \t]?){3,80}$                       # rule
+    | ^[ \t]{0,8}[-*+][ \t]+(?:\[[ xX]\][ \t])?               # bullet
+    | ^[ \t]{0,8}\|?[ \t]?:?-{2,20}:?(?:[ \t]?\|[ \t]?:?-{2,20}:?){0,20}[ \t]?\|?[ \t]*$
+    | !?\[(?P<label>[^\[\]\n]{0,200})\]\([^()\s]{0,500}\)     # link or image: the label stays
+    | <!--.{0,500}?-->
+    | </?[A-Za-z][^<>\n]{0,300}>                              # HTML tag
+    | (?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});)
+    | (?<![\w*])\*{1,3}(?=[^\s*]) | (?<=[^\s*])\*{1,3}(?![\w*])
+    | (?<![\w_])_{1,3}(?=[^\s_]) | (?<=[^\s_])_{1,3}(?![\w_])
+    | ~~(?=\S) | (?<=\S)~~
+    | `{1,3}
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+SIGNS = "—–€£¥₹¢°±≤≥≠√∞"
+"""The characters outside ASCII that are left standing besides letters and their accents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text without markup.
+
+    Attributes:
+        text: What is left to read.
+        origin: (len(text),) index in the original text of the character that each one came from.
+    """
+
+    text: str
+    origin: tuple[int, ...]
+
+
+def strip_markup(text: str) -> Plain:
+    """Take out what is not to be read aloud.
+
+    Emoji, control characters and other pictures become spaces, so that they part words;
+    compatibility forms (full-width digits, ligatures, vulgar fractions) become the plain
+    characters they stand for.
+    """
+    out = _Collector()
+    position = 0
+    for match in _MARKUP.finditer(text):
+        out.read(text, position, match.start())
+        position = match.end()
+        if match["label"] is not None:
+            out.read(text, *match.span("label"))
+        elif match["entity"] is not None:
+            out.put(html.unescape(match["entity"]), match.end() - 1)
+        elif match.group().startswith("<"):
+            out.put(" ", match.start())
+    out.read(text, position, len(text))
+    return Plain("".join(out.chars), tuple(out.origin))
+
+
+class _Collector:
+    """Gathers plain characters with their origins."""
+
+    def __init__(self) -> None:
+        self.chars: list[str] = []
+        self.origin: list[int] = []
+        # Behind the last superscript that opened no power; what follows it is none either.
+        self._left = 0
+
+    def put(self, text: str, origin: int) -> None:
+        """Add plain characters that all came from one place."""
+        for char in text:
+            for plain in self._raised(char) if char in _RAISED else _plain_forms(char):
+                if unicodedata.category(plain).startswith("M"):
+                    self._combine(plain, origin)
+                else:
+                    self.chars.append(plain)
+                    self.origin.append(origin)
+
+    def read(self, text: str, start: int, end: int) -> None:
+        """Add text[start:end], each character in its plain form."""
+        for index in range(start, end):
+            char = text[index]
+            if char.isascii() and (char.isprintable() or char == "\n"):
+                self.chars.append(char)
+                self.origin.append(index)
+            elif unicodedata.category(char).startswith("M"):
+                self._combine(char, index)
+            else:
+                self.put(char, index)
+
+    def _raised(self, char: str) -> str:
+        """A superscript as it goes on here: "10⁻⁶" is "10^-6"."""
+        before = "".join(self.chars[-8:])
+        if _EXPONENT.search(before):
+            return _RAISED[char]
+        follows = before[-1:].strip() and self._left != len(self.chars)
+        if follows and (char in "²³" or _BASE.search(before)):
+            return "^" + _RAISED[char]
+        self._left = len(self.chars) + 1
+        return _plain_forms(char)
+
+    def _combine(self, mark: str, index: int) -> None:
+        """Put an accent on the letter before it; without one it is dropped."""
+        if not self.chars or unicodedata.category(self.chars[-1])[0] not in "LM":
+            return
+        composed = unicodedata.normalize("NFC", self.chars[-1] + mark)
+        if len(composed) == 1:
+            self.chars[-1] = composed
+            self.origin[-1] = index
+        else:
+            self.chars.append(mark)
+            self.origin.append(index)
+
+
+def _plain_forms(char: str) -> str:
+    if char in _REPLACED:
+        return _REPLACED[char]
+    if char.isspace():
+        return "\n" if char in "\n\r\u2028\u2029\x0b\x0c\x85" else " "
+    decomposed = unicodedata.normalize("NFKC", char)
+    if unicodedata.decomposition(char).startswith("<fraction>"):
+        # "2½" is two and a half, not twenty-one halves.
+        return " " + decomposed.replace("\u2044", "/")
+    return "".join(_visible(part) for part in decomposed)
+
+
+def _visible(char: str) -> str:
+    digit = unicodedata.decimal(char, None)
+    if digit is not None:
+        return str(digit)
+    if char.isascii() or char in SIGNS or unicodedata.category(char)[0] in "LM":
+        return char
+    # Joiners and variation selectors sit inside words and emoji; they never part words.
+    return "" if unicodedata.category(char) == "Cf" else " "

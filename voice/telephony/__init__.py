@@ -1,0 +1,1 @@
+"""Telephone lines: their codecs, and the shell that runs a call."""

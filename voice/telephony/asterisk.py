@@ -1,0 +1,154 @@
+"""Asterisk's chan_websocket: binary media, and control as JSON or as lines of plain text.
+
+Asterisk re-times what it gets, so audio may come early; it cuts messages into frames of its own and
+loses the tail of an odd one unless it is told to buffer. Commands go out in the form in which
+``MEDIA_START`` came in. Source: Asterisk documentation, "WebSocket Channel Driver".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from voice.errors import ProtocolError
+from voice.telephony.codec import (
+    CallAudio,
+    CallEnded,
+    CallEvent,
+    CallStarted,
+    FlowChanged,
+    KeyPressed,
+    MarkPlayed,
+    Traits,
+    Wire,
+)
+from voice.telephony.encodings import AudioFormat, Encoding
+from voice.telephony.fields import as_key, as_number, as_text, parameters, parse_json
+from voice.types import Samples
+
+MAX_MEDIA_BYTES = 65_500
+"""A longer message makes Asterisk close the connection."""
+
+_FORMATS = {
+    "ulaw": AudioFormat(Encoding.MULAW),
+    "alaw": AudioFormat(Encoding.ALAW),
+    "slin": AudioFormat(Encoding.L16_LITTLE),
+    "slin12": AudioFormat(Encoding.L16_LITTLE, 12000),
+    "slin16": AudioFormat(Encoding.L16_LITTLE, 16000),
+    "slin24": AudioFormat(Encoding.L16_LITTLE, 24000),
+    "slin32": AudioFormat(Encoding.L16_LITTLE, 32000),
+    "slin44": AudioFormat(Encoding.L16_LITTLE, 44100),
+    "slin48": AudioFormat(Encoding.L16_LITTLE, 48000),
+    "slin96": AudioFormat(Encoding.L16_LITTLE, 96000),
+    "slin192": AudioFormat(Encoding.L16_LITTLE, 192000),
+}
+
+
+class ChanWebSocket:
+    """A call from Asterisk's WebSocket channel driver.
+
+    Args:
+        query: Parameters of the address that was called; ``v(agent=coffee)`` in the dial string
+            puts them there.
+    """
+
+    def __init__(self, query: dict[str, str]) -> None:
+        self.traits = Traits()
+        self._query = query
+        self._json = False
+        self._format: AudioFormat | None = None
+        self._frame_bytes = 1
+
+    @property
+    def rate_hz(self) -> int:
+        """Of the audio to be sent."""
+        return self._started().rate_hz
+
+    def receive(self, message: Wire) -> list[CallEvent]:
+        """As `CallCodec.receive`."""
+        if isinstance(message, bytes):
+            form = self._started()
+            samples = form.decode(message)
+            return [CallAudio(samples, form.rate_hz)] if len(samples) else []
+        as_json = message.lstrip().startswith("{")
+        data = parse_json(message) if as_json else _plain(message)
+        match data.get("event"):
+            case "MEDIA_START":
+                self._json = as_json
+                return [self._start(data)]
+            case "DTMF_END":
+                return [KeyPressed(as_key(data.get("digit"), "digit"))]
+            case "MEDIA_MARK_PROCESSED":
+                return [MarkPlayed(as_text(data.get("correlation_id", ""), "correlation_id"))]
+            case "MEDIA_XOFF":
+                return [FlowChanged(open=False)]
+            case "MEDIA_XON":
+                return [FlowChanged(open=True)]
+            case "HANGUP" | "MEDIA_END":
+                return [CallEnded()]
+        return []
+
+    def answer(self) -> list[Wire]:
+        """Answer the channel; it is harmless where the dial string had Asterisk do so."""
+        return [self._command("ANSWER")]
+
+    def audio(self, samples: Samples) -> list[Wire]:
+        """As `CallCodec.audio`; what is no whole number of Asterisk's frames goes buffered."""
+        data = self._started().encode(samples)
+        if len(data) % self._frame_bytes == 0:
+            return [data]
+        return [self._command("START_MEDIA_BUFFERING"), data, self._command("STOP_MEDIA_BUFFERING")]
+
+    def mark(self, name: str) -> list[Wire]:
+        """As `CallCodec.mark`."""
+        return [self._command("MARK_MEDIA", name)]
+
+    def clear(self) -> list[Wire]:
+        """As `CallCodec.clear`; it also ends a buffering that is under way."""
+        return [self._command("FLUSH_MEDIA")]
+
+    def send_digits(self, digits: str) -> list[Wire]:
+        """Nothing: the driver has no such command."""
+        return []
+
+    def hang_up(self) -> list[Wire]:
+        """As `CallCodec.hang_up`."""
+        return [self._command("HANGUP")]
+
+    def _start(self, data: dict[str, Any]) -> CallStarted:
+        if self._format is not None:
+            raise ProtocolError("MEDIA_START: got a second one")
+        name = as_text(data.get("format"), "format")
+        form = _FORMATS.get(name)
+        if form is None:
+            raise ProtocolError(f"format: got {name[:40]!r}; expected one of {sorted(_FORMATS)}")
+        frame_bytes = as_number(data.get("optimal_frame_size", 1), "optimal_frame_size") or 1
+        frame_ms = as_number(data.get("ptime", 20), "ptime")
+        if frame_bytes > MAX_MEDIA_BYTES or not 10 <= frame_ms <= 100:
+            raise ProtocolError(f"got frames of {frame_bytes} bytes and {frame_ms} ms")
+        self._format, self._frame_bytes = form, frame_bytes
+        self.traits = Traits(frame_ms=frame_ms)
+        call_id = as_text(data.get("channel_id") or data.get("connection_id"), "channel_id")
+        return CallStarted(call_id, self._query | parameters(data.get("channel_variables")))
+
+    def _started(self) -> AudioFormat:
+        if self._format is None:
+            raise ProtocolError("got another message before MEDIA_START")
+        return self._format
+
+    def _command(self, name: str, correlation_id: str = "") -> str:
+        if not self._json:
+            return f"{name} {correlation_id}".rstrip()
+        ids = {"correlation_id": correlation_id} if correlation_id else {}
+        return json.dumps({"command": name, **ids}, separators=(",", ":"))
+
+
+def _plain(line: str) -> dict[str, Any]:
+    """``EVENT name:value name:value`` as the JSON form has it."""
+    event, *words = line.split() or [""]
+    fields: dict[str, Any] = {}
+    for word in words[:32]:
+        name, colon, value = word.partition(":")
+        # A mark's id may stand alone.
+        fields |= {name: value} if colon else {"correlation_id": word}
+    return fields | {"event": event}

@@ -1,0 +1,233 @@
+"""The agent's audio on its way to a telephone: cut into frames, paced, and followed by marks.
+
+Audio leaves so that only a little of it waits at the far side, which keeps interruptions short.
+Where the protocol has marks they tell what was played; elsewhere the clock does. No I/O: the caller
+brings the time and sends what is due.
+
+Shapes: T is a number of samples.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from voice.telephony.codec import Traits
+from voice.types import Samples
+
+MARK_EVERY_MS = 200
+MAX_QUEUED_SAMPLES = 32 * 1024 * 1024
+"""64 MiB: more than an hour at 8 kHz. A reply is there long before it has been heard."""
+MAX_MARKS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Audio to be sent now, (T,) int16."""
+
+    samples: Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark to be sent now, behind the audio before it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """So much of a reply has been played."""
+
+    reply_id: str
+    played_ms: float
+
+
+@dataclass(slots=True)
+class _Reply:
+    """A reply that has not been played to its end.
+
+    Attributes:
+        waiting: Not sent yet.
+        samples: How many wait.
+        sent_ms: How much has been sent.
+        marked_ms: Up to where it was marked.
+        played_ms: Up to where it has been played for certain.
+        since_s: When that was, or when its first sample was to sound.
+        ended: Whether nothing will be added.
+        closed: Whether all of it has been sent and marked.
+    """
+
+    reply_id: str
+    waiting: deque[Samples] = field(default_factory=deque)
+    samples: int = 0
+    sent_ms: float = 0.0
+    marked_ms: float = 0.0
+    played_ms: float = 0.0
+    since_s: float | None = None
+    ended: bool = False
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A point of a reply that has been sent, and when it will have been played at the earliest."""
+
+    name: str
+    reply: _Reply
+    ms: float
+    due_s: float
+
+
+class Playback:
+    """What is to be played, and what has been.
+
+    Args:
+        rate_hz: Of all samples.
+        traits: Of the protocol.
+
+    Attributes:
+        open: Whether the line takes audio now.
+        held: Whether the agent falls silent for now, until the user proves to be speaking or not.
+        dry_s: When all that was sent will have been played, if nothing delays it.
+    """
+
+    def __init__(self, rate_hz: int, traits: Traits) -> None:
+        self.open = True
+        self.held = False
+        self.dry_s = 0.0
+        self._rate_hz = rate_hz
+        self._traits = traits
+        self._frame = rate_hz * traits.frame_ms // 1000
+        self._replies: deque[_Reply] = deque()
+        self._points: deque[_Point] = deque()
+        self._marks = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything has been sent and played."""
+        return not self._replies
+
+    @property
+    def waiting_s(self) -> float:
+        """How much audio has not been sent."""
+        return sum(reply.samples for reply in self._replies) / self._rate_hz
+
+    def say(self, reply_id: str, samples: Samples) -> bool:
+        """Play samples behind what waits; False when more waits than ever should."""
+        if not self._replies or self._replies[-1].reply_id != reply_id:
+            self._replies.append(_Reply(reply_id))
+        reply = self._replies[-1]
+        reply.waiting.append(samples)
+        reply.samples += len(samples)
+        return sum(waiting.samples for waiting in self._replies) <= MAX_QUEUED_SAMPLES
+
+    def end(self, reply_id: str) -> None:
+        """All of a reply has been given."""
+        for reply in self._replies:
+            if reply.reply_id == reply_id:
+                reply.ended = True
+
+    def due(self, now_s: float) -> list[Frame | Mark]:
+        """What is to be sent by now, in order."""
+        out: list[Frame | Mark] = []
+        while (reply := self._next()) and self._send_s() <= now_s:
+            if reply.samples:
+                out.append(self._send(reply, now_s))
+            reply.closed = reply.ended and not reply.samples
+            if reply.closed or reply.sent_ms - reply.marked_ms >= MARK_EVERY_MS:
+                out += self._mark(reply)
+        return out
+
+    def wait_s(self, now_s: float) -> float | None:
+        """How long until something may be due; None when only something new can bring that."""
+        times = [self._send_s()] if self._next() else []
+        if not self._traits.marks and self._points:
+            times.append(self._points[0].due_s)
+        return max(0.0, min(times) - now_s) if times else None
+
+    def elapsed(self, now_s: float) -> list[Progress]:
+        """What has been played by now, where the protocol has no marks to tell it."""
+        out = []
+        while not self._traits.marks and self._points and self._points[0].due_s <= now_s:
+            out.append(self._settle(self._points.popleft(), now_s))
+        return out
+
+    def played(self, name: str, now_s: float) -> Progress | None:
+        """A mark has come back; None when it was cleared or never sent."""
+        if all(point.name != name for point in self._points):
+            return None
+        while True:
+            progress = self._settle(point := self._points.popleft(), now_s)
+            if point.name == name:
+                return progress
+
+    def clear(self, now_s: float) -> list[Progress]:
+        """Drop whatever has not been played.
+
+        Returns:
+            For each reply that this cuts short, how much of it has been played.
+        """
+        cut = [Progress(r.reply_id, self._position_ms(r, now_s)) for r in self._replies]
+        self._replies.clear()
+        self._points.clear()
+        self.dry_s = now_s
+        self.held = False
+        return cut
+
+    def _next(self) -> _Reply | None:
+        """The reply of which something can be sent, as far as the line allows."""
+        reply = next((r for r in self._replies if not r.closed), None)
+        if reply is None or not self.open or self.held:
+            return None
+        return reply if reply.ended or reply.samples >= self._frame else None
+
+    def _send_s(self) -> float:
+        return self.dry_s - self._traits.ahead_ms / 1000
+
+    def _send(self, reply: _Reply, now_s: float) -> Frame:
+        pieces, count = [], 0
+        while reply.waiting and count < self._frame:
+            piece = reply.waiting.popleft()
+            taken = piece[: self._frame - count]
+            if len(taken) < len(piece):
+                reply.waiting.appendleft(piece[len(taken) :])
+            pieces.append(taken)
+            count += len(taken)
+        begins_s = max(self.dry_s, now_s)
+        if reply.since_s is None:
+            reply.since_s = begins_s
+        reply.samples -= count
+        reply.sent_ms += count * 1000 / self._rate_hz
+        self.dry_s = begins_s + count / self._rate_hz
+        return Frame(np.concatenate(pieces))
+
+    def _mark(self, reply: _Reply) -> list[Frame | Mark]:
+        self._marks += 1
+        name = f"m{self._marks}"
+        reply.marked_ms = reply.sent_ms
+        # A millisecond past the end: the length is a sum of rounded parts.
+        ms = reply.sent_ms + (1 if reply.closed else 0)
+        self._points.append(_Point(name, reply, ms, self.dry_s))
+        if len(self._points) > MAX_MARKS:
+            # The far side never answers; what was sent so long ago has been played.
+            self._settle(self._points.popleft(), self.dry_s)
+        return [Mark(name)] if self._traits.marks else []
+
+    def _settle(self, point: _Point, now_s: float) -> Progress:
+        reply = point.reply
+        reply.played_ms, reply.since_s = point.ms, now_s
+        if reply.closed and all(other.reply is not reply for other in self._points):
+            self._replies.remove(reply)
+        return Progress(reply.reply_id, point.ms)
+
+    def _position_ms(self, reply: _Reply, now_s: float) -> float:
+        """Where playback stands between what is certain and what cannot be yet."""
+        if reply.since_s is None:
+            return 0.0
+        certain = max(0.0, now_s - reply.since_s) * 1000 + reply.played_ms
+        ahead = [point.ms for point in self._points if point.reply is reply]
+        limit = ahead[0] if self._traits.marks and ahead else reply.sent_ms
+        return min(certain, limit, reply.sent_ms)

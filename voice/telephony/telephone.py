@@ -1,0 +1,336 @@
+"""The telephone's addresses: who may call, and the connection that carries the call.
+
+Everything is refused before the upgrade, from headers alone. Twilio's requests are signed; other
+lines show a token, as Bearer, as Basic's password, or at the end of the path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, suppress
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from voice.access.security import (
+    AccessDenied,
+    AccessPolicy,
+    SessionSlots,
+    is_loopback,
+    presented_key,
+    same_secret,
+)
+from voice.config import Config, secret
+from voice.errors import ConfigError, ProtocolError
+from voice.metrics import Metrics
+from voice.telephony.audiosocket import AudioSocket
+from voice.telephony.call import Call, TooLarge
+from voice.telephony.codec import Wire
+from voice.telephony.fields import parameters
+from voice.telephony.registry import DOORS
+from voice.telephony.routing import AGENT, TICKET, CallRouter
+from voice.telephony.twilio import (
+    AFTER_PATH,
+    STREAM_PATH,
+    VOICE_PATH,
+    TwilioCalls,
+    TwilioSignatures,
+    after_twiml,
+    stream_twiml,
+)
+
+if TYPE_CHECKING:
+    from socket import socket as Socket
+
+    from voice.session.resources import Resources
+
+TWILIO = "twilio"
+MAX_FORM_BYTES = 64 * 1024
+READ_BYTES = 4096
+RETRY_AFTER_S = 5
+
+_log = logging.getLogger(__name__)
+
+
+class SocketWire:
+    """A WebSocket as a `CallWire`.
+
+    Args:
+        socket: Accepted already.
+        max_bytes: Longest message.
+    """
+
+    def __init__(self, socket: WebSocket, max_bytes: int) -> None:
+        self._socket = socket
+        self._max_bytes = max_bytes
+
+    async def receive(self) -> Wire | None:
+        """As `CallWire.receive`."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        data: Wire = message["text"] if message.get("text") is not None else message["bytes"]
+        if len(data) > self._max_bytes:
+            raise TooLarge(f"the message is longer than {self._max_bytes} bytes")
+        return data
+
+    async def send(self, message: Wire) -> None:
+        """As `CallWire.send`."""
+        # uvicorn raises RuntimeError once it has closed the connection by itself.
+        with suppress(WebSocketDisconnect, RuntimeError):
+            if isinstance(message, str):
+                await self._socket.send_text(message)
+            else:
+                await self._socket.send_bytes(message)
+
+    async def close(self, code: int, reason: str) -> None:
+        """As `CallWire.close`."""
+        with suppress(WebSocketDisconnect, RuntimeError):
+            # Starlette raises RuntimeError when the other side has closed it first.
+            await self._socket.close(code, reason)
+
+
+class StreamWire:
+    """A TCP connection as a `CallWire`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def receive(self) -> Wire | None:
+        """As `CallWire.receive`."""
+        try:
+            return await self._reader.read(READ_BYTES) or None
+        except ConnectionError:
+            return None
+
+    async def send(self, message: Wire) -> None:
+        """As `CallWire.send`."""
+        assert isinstance(message, bytes)
+        with suppress(ConnectionError):
+            self._writer.write(message)
+            await self._writer.drain()
+
+    async def close(self, code: int, reason: str) -> None:
+        """As `CallWire.close`; TCP knows neither codes nor reasons."""
+        self._writer.close()
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+
+class Telephone:
+    """The doors that are open.
+
+    Args:
+        parts: The models.
+        config: All options; tokens are read from the environment now.
+        policy: Checks ``Host`` and ``Origin``.
+        slots: Shared with all other conversations.
+        metrics: Likewise.
+
+    Raises:
+        ConfigError: A door is unknown, or what protects it is missing.
+    """
+
+    def __init__(
+        self,
+        parts: Resources,
+        config: Config,
+        policy: AccessPolicy,
+        slots: SessionSlots,
+        metrics: Metrics,
+    ) -> None:
+        self._config = config.telephony
+        self._policy = policy
+        self._slots = slots
+        self._metrics = metrics
+        self._token = secret(self._config.token_env)
+        self._check_doors(config.server.host)
+        self._signatures = self._twilio_signatures() if TWILIO in self._config.doors else None
+        self._calls = TwilioCalls()
+        self._desk = CallRouter(parts, config, metrics)
+        unknown = [name for name in self._config.numbers.values() if not self._desk.knows(name)]
+        if unknown:
+            raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")
+
+    def routes(self) -> list[BaseRoute]:
+        """The addresses; none when no door is open."""
+        routes: list[BaseRoute] = []
+        if self._signatures is not None:
+            routes += [
+                Route(VOICE_PATH, self.voice, methods=["POST"]),
+                Route(AFTER_PATH, self.after, methods=["POST"]),
+                WebSocketRoute(STREAM_PATH, self.stream),
+            ]
+        for name in self._config.doors:
+            if name != TWILIO:
+                for path in (f"/telephone/{name}", f"/telephone/{name}/{{token}}"):
+                    routes.append(WebSocketRoute(path, self.line, name=name))
+        return routes
+
+    async def voice(self, request: Request) -> Response:
+        """``POST /twilio/voice``: TwiML that leads the call to the stream."""
+        try:
+            fields = await self._signed_form(request)
+            call_id = fields.get("CallSid", "")
+            chosen = {TICKET: self._calls.ticket(call_id)}
+        except AccessDenied as denied:
+            return self._refuse(denied)
+        agent = self._config.numbers.get(fields.get("To", ""))
+        assert self._signatures is not None
+        twiml = stream_twiml(self._signatures.authority, chosen | ({AGENT: agent} if agent else {}))
+        return Response(twiml, media_type="application/xml")
+
+    async def after(self, request: Request) -> Response:
+        """``POST /twilio/after``: TwiML for a call whose stream has ended."""
+        try:
+            fields = await self._signed_form(request)
+        except AccessDenied as denied:
+            return self._refuse(denied)
+        twiml = after_twiml(self._calls.after(fields.get("CallSid", "")))
+        return Response(twiml, media_type="application/xml")
+
+    async def stream(self, socket: WebSocket) -> None:
+        """``/twilio/stream``."""
+        assert self._signatures is not None
+        try:
+            self._policy.check_host(socket.headers)
+            self._signatures.check("wss", _target(socket.scope), socket.headers)
+        except AccessDenied as denied:
+            await socket.send_denial_response(self._refuse(denied))
+            return
+        await self._serve(socket, TWILIO, self._calls)
+
+    async def line(self, socket: WebSocket) -> None:
+        """``/telephone/<door>``, with or without a token behind it."""
+        try:
+            self._policy.check_host(socket.headers)
+            self._check_token(socket.headers, socket.path_params.get("token"))
+        except AccessDenied as denied:
+            await socket.send_denial_response(self._refuse(denied))
+            return
+        await self._serve(socket, socket.url.path.split("/")[2], None)
+
+    @asynccontextmanager
+    async def listening(self, listener: Socket | None) -> AsyncIterator[None]:
+        """Take AudioSocket's calls for as long as the context lasts.
+
+        Args:
+            listener: Where they come in, closed at the end; None takes none.
+        """
+        if listener is None:
+            yield
+            return
+        async with await asyncio.start_server(self.audiosocket, sock=listener):
+            yield
+
+    async def audiosocket(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A connection of AudioSocket's port."""
+        peer = writer.get_extra_info("peername")[0]
+        allowed = is_loopback(peer) or self._is_peer(peer)
+        with self._slots.slot() as free, ExitStack() as stack:
+            if not allowed or not free:
+                self._metrics.refused("capacity" if allowed else "peer_not_allowed")
+                writer.close()
+                return
+            wire = StreamWire(reader, writer)
+            connect = self._desk.connector(stack)
+            await Call(wire, AudioSocket(), connect, self._desk.limits).run()
+
+    def _is_peer(self, host: str) -> bool:
+        address = ip_address(host)
+        # So a socket for both families names a peer that has an IPv4 address.
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in ip_network(one) for one in self._config.audiosocket_peers)
+
+    async def _serve(self, socket: WebSocket, name: str, twilio: TwilioCalls | None) -> None:
+        door = DOORS[name]
+        try:
+            query = parameters(dict(socket.query_params))
+        except ProtocolError as error:
+            await socket.send_denial_response(_error(400, str(error), error.code))
+            return
+        offered = socket.scope["subprotocols"]
+        chosen = next((one for one in offered if one in door.subprotocols), None)
+        with self._slots.slot() as free, ExitStack() as stack:
+            if not free:
+                self._metrics.refused("capacity")
+                busy = _error(503, "all conversations are taken", "capacity")
+                busy.headers["Retry-After"] = str(RETRY_AFTER_S)
+                await socket.send_denial_response(busy)
+                return
+            await socket.accept(chosen)
+            wire = SocketWire(socket, self._config.max_message_bytes)
+            connect = self._desk.connector(stack, twilio)
+            await Call(wire, door.codec(query), connect, self._desk.limits).run()
+
+    def _check_token(self, headers: Mapping[str, str], in_path: str | None) -> None:
+        if self._token is None:
+            self._policy.check_origin(headers)
+            return
+        given = in_path or presented_key(headers)
+        if given is None:
+            raise AccessDenied("a token is needed", 401, "missing_token")
+        if not same_secret(given, self._token):
+            raise AccessDenied("the token is wrong", 401, "invalid_token")
+
+    async def _signed_form(self, request: Request) -> dict[str, str]:
+        """The fields of a POST that Twilio signed.
+
+        Raises:
+            AccessDenied: It did not, or the body is too long.
+        """
+        assert self._signatures is not None
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_FORM_BYTES:
+                raise AccessDenied("the body is too long", 413, "too_large")
+        form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        self._signatures.check("https", _target(request.scope), request.headers, form)
+        return dict(form)
+
+    def _check_doors(self, host: str) -> None:
+        for name in self._config.doors:
+            if name not in DOORS:
+                raise ConfigError(
+                    f"telephony.doors: got {name!r}; expected some of {sorted(DOORS)}"
+                )
+            if name != TWILIO and self._token is None and not is_loopback(host):
+                raise ConfigError(
+                    f"telephony.doors: {name} needs a token in the environment variable"
+                    f" {self._config.token_env}, or a server on 127.0.0.1"
+                )
+
+    def _twilio_signatures(self) -> TwilioSignatures:
+        token = secret(self._config.twilio_token_env)
+        if token is None:
+            raise ConfigError(
+                "telephony.doors: twilio needs its auth token in the environment variable"
+                f" {self._config.twilio_token_env}"
+            )
+        shared_key = secret(self._config.twilio_shared_key_env)
+        return TwilioSignatures(self._config.public_url, token, shared_key)
+
+    def _refuse(self, denied: AccessDenied) -> Response:
+        self._metrics.refused(denied.code)
+        return _error(denied.status, str(denied), denied.code)
+
+
+def _target(scope: Mapping[str, object]) -> str:
+    """Path and query as they were sent; what a signature covers."""
+    path = bytes(scope["raw_path"]).decode("ascii", "replace")  # type: ignore[call-overload]
+    query = bytes(scope["query_string"]).decode("ascii", "replace")  # type: ignore[call-overload]
+    return f"{path}?{query}" if query else path
+
+
+def _error(status: int, message: str, code: str) -> Response:
+    error = {"message": message, "type": "invalid_request_error", "code": code}
+    return JSONResponse({"error": error}, status)

@@ -1,0 +1,179 @@
+"""Who speaks for Twilio: signatures, tickets for streams, and the TwiML that leads a call here.
+
+A signature proves who made a request, but it is the same for every stream, since Twilio signs the
+address alone. So each call also gets a ticket, good once and briefly, which the stream shows in its
+first message. Source: Twilio "Webhooks security" and "TwiML <Stream>".
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape, quoteattr
+
+from voice.access.security import AccessDenied
+from voice.errors import ConfigError, ProtocolError
+
+SIGNATURE = "x-twilio-signature"
+SETTINGS = "x-twilio-webhooks-signature-settings"
+VOICE_PATH, AFTER_PATH, STREAM_PATH = "/twilio/voice", "/twilio/after", "/twilio/stream"
+TICKET_S = 60.0
+MAX_CALLS = 10_000
+
+_XML = '<?xml version="1.0" encoding="UTF-8"?>'
+
+
+class TwilioSignatures:
+    """Checks signatures.
+
+    Args:
+        public_url: Origin under which Twilio reaches this server.
+        auth_token: The account's; signs with SHA-1.
+        shared_key: Secret of a shared key, which signs with SHA-256; None refuses those.
+
+    Raises:
+        ConfigError: The address is no https origin.
+    """
+
+    def __init__(self, public_url: str, auth_token: str, shared_key: str | None = None) -> None:
+        parts = urlsplit(public_url)
+        if parts.scheme != "https" or not parts.hostname or parts.path not in ("", "/"):
+            raise ConfigError(
+                f"telephony.public_url: got {public_url!r}; expected https://name of this server"
+            )
+        host, port = parts.hostname, parts.port
+        # Twilio signs the port in some requests and leaves it out in others.
+        self._hosts = [host, f"{host}:{port or 443}"]
+        self._auth_token = auth_token.encode()
+        self._shared_key = shared_key.encode() if shared_key else None
+        self.host = host
+        self.authority = host if port in (None, 443) else f"{host}:{port}"
+
+    def check(
+        self,
+        scheme: str,
+        path: str,
+        headers: Mapping[str, str],
+        form: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Refuse a request that Twilio did not sign.
+
+        Args:
+            scheme: ``https``, or ``wss`` for a stream.
+            path: Of the request, with its query if it has one.
+            headers: Lower-case names.
+            form: The fields of a POST.
+
+        Raises:
+            AccessDenied: The signature is missing or wrong.
+        """
+        given = headers.get(SIGNATURE, "")
+        key, digest = self._key_of(headers.get(SETTINGS, ""))
+        # Every value once, sorted: so says Twilio's own validator.
+        fields = "".join(f"{name}{value}" for name, value in sorted(set(form)))
+        right = False
+        for host in self._hosts:
+            signed = f"{scheme}://{host}{path}{fields}".encode()
+            wanted = base64.b64encode(hmac.digest(key, signed, digest))
+            right |= hmac.compare_digest(wanted, given.encode())
+        if not right:
+            raise AccessDenied("the signature is wrong", 403, "invalid_signature")
+
+    def _key_of(self, settings: str) -> tuple[bytes, str]:
+        pairs = dict(pair.strip().partition("=")[::2] for pair in settings.split(","))
+        algorithm = pairs.get("algorithm", "HMAC_SHA1").upper()
+        if algorithm == "HMAC_SHA1":
+            return self._auth_token, "sha1"
+        if algorithm == "HMAC_SHA256" and self._shared_key is not None:
+            return self._shared_key, "sha256"
+        raise AccessDenied("the signature's algorithm is not accepted", 403, "invalid_signature")
+
+
+class TwilioCalls:
+    """Calls between the webhook that announces them and the one that asks what comes after.
+
+    Bounded: the oldest call is forgotten when there are too many.
+
+    Args:
+        clock: Seconds of any steady clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tickets: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._begun: OrderedDict[str, str] = OrderedDict()
+
+    def ticket(self, call_id: str) -> str:
+        """A ticket for a call's stream; it replaces an earlier one.
+
+        Raises:
+            AccessDenied: The call has had its stream: the request is a replay.
+        """
+        if call_id in self._begun:
+            raise AccessDenied("the call has had its stream", 403, "replayed")
+        value = secrets.token_urlsafe(24)
+        self._tickets[call_id] = (_digest(value), self._clock() + TICKET_S)
+        _forget(self._tickets)
+        return value
+
+    def begin(self, call_id: str, ticket: str) -> None:
+        """Take the ticket of a stream that begins.
+
+        Raises:
+            ProtocolError: It is not this call's, has been used, or has expired.
+        """
+        digest, until_s = self._tickets.pop(call_id, ("", 0.0))
+        if self._clock() > until_s or not hmac.compare_digest(digest, _digest(ticket)):
+            raise ProtocolError("the ticket of the stream is wrong", "invalid_ticket")
+        self._begun[call_id] = ""
+        _forget(self._begun)
+
+    def hand_over(self, call_id: str, number: str) -> None:
+        """Remember the number that a call goes on to."""
+        self._begun[call_id] = number
+        _forget(self._begun)
+
+    def after(self, call_id: str) -> str:
+        """The number that a call goes on to; empty when it is over. It is told once."""
+        number = self._begun.get(call_id, "")
+        if number:
+            self._begun[call_id] = ""
+        return number
+
+
+def stream_twiml(authority: str, parameters: Mapping[str, str]) -> str:
+    """TwiML that connects a call to the stream's address, and then asks what comes after.
+
+    Args:
+        authority: Public name of this server, with its port if that is not 443.
+        parameters: Sent with the stream's first message.
+    """
+    inner = "".join(
+        f"<Parameter name={quoteattr(name)} value={quoteattr(value)}/>"
+        for name, value in parameters.items()
+    )
+    after = quoteattr(f"https://{authority}{AFTER_PATH}")
+    url = quoteattr(f"wss://{authority}{STREAM_PATH}")
+    stream = f"<Stream url={url}>{inner}</Stream>"
+    return f"{_XML}<Response><Connect action={after}>{stream}</Connect></Response>"
+
+
+def after_twiml(number: str) -> str:
+    """TwiML that puts a call through to a number, or ends it."""
+    verb = f"<Dial>{escape(number)}</Dial>" if number else "<Hangup/>"
+    return f"{_XML}<Response>{verb}</Response>"
+
+
+def _digest(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def _forget(calls: OrderedDict[str, tuple[str, float]] | OrderedDict[str, str]) -> None:
+    while len(calls) > MAX_CALLS:
+        calls.popitem(last=False)
