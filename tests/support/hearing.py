@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Recognizer:
 
 
 class Rig:
-    def __init__(self) -> None:
+    def __init__(self, **optional: Any) -> None:
         self.recognizer = Recognizer()
         self.heard: list[Heard] = []
         self.decoded: list[int] = []
@@ -95,6 +96,7 @@ class Rig:
             self.threads,
             self._tell,
             self.decoded.append,
+            **optional,
         )
         self.ears.configure(OPTIONS)
 
@@ -127,8 +129,9 @@ class Rig:
 
 
 @asynccontextmanager
-async def hearing() -> AsyncGenerator[Rig, None]:
-    rig = Rig()
+async def hearing(**optional: Any) -> AsyncGenerator[Rig, None]:
+    """A rig that listens; `optional` goes to `AudioInput`."""
+    rig = Rig(**optional)
     task = asyncio.create_task(rig.ears.run())
     try:
         yield rig

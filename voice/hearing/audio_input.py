@@ -109,10 +109,9 @@ class AudioInput:
         executor: Runs the recogniser.
         tell: Called on the event loop with what was heard, in order.
         decoded: Called with a turn's id whenever a final decode of it is complete.
-
-    Attributes:
-        opinion: Asked about the words of every pause; None asks nobody.
-        telephone_vad: Makes the detector that takes over when audio of 8 kHz comes, once.
+        opinion: Asked about the words of every pause; None: nobody is asked.
+        telephone_vad: Makes the detector that replaces `vad` when audio of 8 kHz first arrives;
+            None: `vad` is kept.
     """
 
     def __init__(
@@ -123,6 +122,9 @@ class AudioInput:
         executor: Executor,
         tell: Callable[[Heard], None],
         decoded: Callable[[int], None],
+        *,
+        opinion: Opinion | None = None,
+        telephone_vad: Callable[[], Vad] | None = None,
     ) -> None:
         self._recognizer = recognizer
         self._vad = vad
@@ -131,8 +133,8 @@ class AudioInput:
         self._executor = executor
         self._tell = tell
         self._decoded = decoded
-        self.opinion: Opinion | None = None
-        self.telephone_vad: Callable[[], Vad] | None = None
+        self._opinion = opinion
+        self._telephone_vad = telephone_vad
         self._framer = Framer()
         self._resamplers: dict[int, StreamResampler] = {}
         self._before: deque[AudioFrame] = deque(maxlen=self._kept_before)
@@ -174,8 +176,8 @@ class AudioInput:
 
     def append(self, samples: Samples, rate_hz: int) -> None:
         """Hear audio of any rate and length."""
-        if rate_hz <= TELEPHONE_HZ and self.telephone_vad is not None:
-            self._vad, self.telephone_vad = self.telephone_vad(), None
+        if rate_hz <= TELEPHONE_HZ and self._telephone_vad is not None:
+            self._vad, self._telephone_vad = self._telephone_vad(), None
         if rate_hz != SAMPLE_RATE_HZ:
             if rate_hz not in self._resamplers:
                 self._resamplers = {rate_hz: StreamResampler(rate_hz, SAMPLE_RATE_HZ)}
@@ -233,8 +235,8 @@ class AudioInput:
                     continue
                 for transcript in heard:
                     self._understand(turn, transcript)
-                if turn is self._turn and turn.final is not None and self.opinion is not None:
-                    group.create_task(self._ask(self.opinion, turn, turn.final))
+                if turn is self._turn and turn.final is not None and self._opinion is not None:
+                    group.create_task(self._ask(self._opinion, turn, turn.final))
             self._wake.clear()
             if not self._work:
                 await self._wake.wait()

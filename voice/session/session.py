@@ -87,10 +87,10 @@ class Session:
             parts.ear_threads,
             self._heard,
             self._marks.decoded,
+            opinion=self._expect_end,
+            telephone_vad=parts.telephone_vad,
         )
         self._dictation = ItemTranscription(parts.recognizer, parts.ear_threads, self._feed)
-        self._ears.opinion = self._expect_end
-        self._ears.telephone_vad = parts.telephone_vad
         self._ears.configure(options)
         nerves = SessionCallbacks(
             self._feed, self._emit, self._mark, self._spawn, self._conversation.rehearse, self.close

@@ -53,14 +53,13 @@ async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
 
 @pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])
 async def test_a_telephone_has_a_detector_of_its_own(rate_hz: int, made: int) -> None:
-    async with hearing() as rig:
-        detectors: list[LevelVad] = []
+    detectors: list[LevelVad] = []
 
-        def another() -> LevelVad:
-            detectors.append(LevelVad())
-            return detectors[-1]
+    def another() -> LevelVad:
+        detectors.append(LevelVad())
+        return detectors[-1]
 
-        rig.ears.telephone_vad = another
+    async with hearing(telephone_vad=another) as rig:
         rig.hear(loud(1.0, rate_hz), silent(2.0, rate_hz), rate_hz=rate_hz)
         await rig.final()
         assert len(detectors) == made
@@ -221,8 +220,7 @@ async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
         asked.append(words)
         return opinion
 
-    async with hearing() as rig:
-        rig.ears.opinion = judge
+    async with hearing(opinion=judge) as rig:
         rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
         rig.hear(silent(0.3))
@@ -237,8 +235,7 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
     async def judge(words: str) -> float | None:
         raise errors.pop(0)
 
-    async with hearing() as rig:
-        rig.ears.opinion = judge
+    async with hearing(opinion=judge) as rig:
         for turn_id in (1, 2):
             rig.hear(loud(1.2), silent(0.1))
             await rig.settle()
