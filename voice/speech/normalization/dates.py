@@ -214,9 +214,8 @@ _ISO = re.compile(
 def date_rules() -> tuple[Rule, ...]:
     """Rules for dates and times, most particular first; read from babel at the first use."""
     names = [_month_name(number) for number in range(1, 13)]
-    month = (
-        "(?P<month>" + "|".join([*names, *(rf"{n[:3]}\.?" for n in names), r"Sept\.?"]) + r")(?!\w)"
-    )
+    spelled = [*names, *(rf"{name[:3]}\.?" for name in names), r"Sept\.?"]
+    month = "(?P<month>" + "|".join(spelled) + r")(?!\w)"
     day = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\w:%°]|[.,/]\d)"
     then_year = r"(?:,? (?P<year>\d{4})(?![\w:%]|[.,]\d))?"
     last = r"(?: ?[-–—] ?(?P<last>[1-3]?\d)(?:st|nd|rd|th)?(?![\w:%°/]|[.,/]\d))?"
