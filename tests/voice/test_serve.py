@@ -180,4 +180,4 @@ async def test_a_tool_that_hangs_does_not_hold_up_the_end(
             assert await process.wait() == 0
         assert process.stderr is not None
         told = (await process.stderr.read()).decode()
-    assert told == "WARNING voice.tools.threads: left behind unfinished: tool hang\n"
+    assert told == "WARNING voice.tools.execution: left behind unfinished: tool hang\n"

@@ -1,15 +1,23 @@
-"""The time zone of a place, from the zone database and a short list of further cities.
+"""Where a place is, and its time zone.
 
-It needs no network; a place that it does not know is for a geocoding service.
+`zone_of` needs no network: it knows the zone database, countries with one zone, and a short list of
+further cities. `find_place` asks Open-Meteo's geocoding service for any other place.
+
+Source: https://open-meteo.com/en/docs/geocoding-api
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from babel import Locale
 from babel.core import get_global
+
+from voice.config import ToolsConfig
+from voice.tools.registry import Unreadable
+from voice.tools.web import Query, Unreachable, Web, json_of
 
 _MORE_CITIES = {
     "America/New_York": "new york city,brooklyn,boston,washington,washington d c,washington dc,"
@@ -54,6 +62,48 @@ def zone_of(place: str) -> ZoneInfo | None:
     name = place.lower().replace(".", "").strip()
     found = _zones().get(name) or _zones().get(name.removeprefix("the "))
     return ZoneInfo(found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that was found, in degrees north and east; ``timezone`` is an IANA name."""
+
+    name: str
+    latitude: float
+    longitude: float
+    timezone: str
+
+
+async def find_place(
+    place: str, web: Web, config: ToolsConfig, service: str = "place service"
+) -> Place:
+    """Where a place is.
+
+    Args:
+        place: Its name as said.
+        web: Connections.
+        config: For the service's address.
+        service: What the service is called if it cannot be reached.
+
+    Raises:
+        Unreadable: There is no such place.
+        ToolError: The service cannot be reached.
+    """
+    query: Query = {"name": place, "count": 1, "language": "en", "format": "json"}
+    answer = json_of(service, await web.get(service, config.geocoding_url, query))
+    try:
+        results = answer.get("results") or []
+        if not results:
+            raise Unreadable("place", place)
+        first = results[0]
+        return Place(
+            str(first["name"]),
+            float(first["latitude"]),
+            float(first["longitude"]),
+            str(first.get("timezone", "")),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unreachable(service) from error
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a tool may know and change of the conversation that calls it."""
+"""What a tool may read and change of the conversation that calls it."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class Line(Protocol):
     """The telephone line that a conversation is held over, as far as tools may use it."""
 
     def transfer(self, to: str) -> bool:
-        """Hand the call over once it ends here; False when the line cannot, or knows nobody so."""
+        """Hand the call over once it ends here; False when the line cannot do that."""
 
     def send_digits(self, digits: str) -> bool:
         """Press keys; False when the line cannot."""
 
 
 class Progress:
-    """Tells the user how far a tool is, while the answer waits for it.
+    """Reports to the user how far a tool is, while the answer waits for it.
 
     Args:
-        tell: Takes a short sentence; called from any thread.
+        emit: Takes a short sentence; called from any thread.
     """
 
-    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[str], None] = lambda _: None) -> None:
+        self._emit = emit
 
     def report(self, text: str) -> None:
-        """Say a short sentence such as "Half of it is done."; nothing once nobody waits."""
-        self._tell(text)
+        """Say a short sentence such as "Half of it is done."; no effect after the answer."""
+        self._emit(text)
 
 
 @dataclass(slots=True)
@@ -61,11 +61,11 @@ class SessionScope:
 
     Attributes:
         session_id: Names the conversation.
-        now: The clock that tools read; tests put their own here.
+        now: The clock that tools read.
         order: Drinks ordered so far → how many of each, oldest first.
-        end_requested: Whether the user has asked to end the conversation; read by the pipeline.
-        transfer_to: Whom the caller asked to be put through to; None until then.
-        line: The telephone line; None where there is none, or where the client looks after it.
+        end_requested: Whether the user has asked to end the conversation; read by the session.
+        transfer_to: Whom the call is to be handed over to; None without such a request.
+        line: The telephone line; None where there is none, or where the client controls it.
     """
 
     session_id: str

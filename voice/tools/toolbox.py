@@ -1,9 +1,8 @@
-"""Runs the tools that the model calls: checked, once, within a time, and never with a surprise.
+"""Runs the tools that the model calls: checks the arguments, limits the time, reports failures.
 
-Whatever happens, a call is answered by a short text that can be spoken; what fails begins with
-"Error: ". A call of a tool with side effects that has begun is finished even if nobody waits for it
-any more, and its key answers with the same result from then on: an interruption neither loses nor
-repeats it.
+Every call is answered by a short text that can be spoken; a failure begins with "Error: ". A call
+of a tool with side effects that has begun is finished even if nobody waits for it any more, and its
+key answers with the same result from then on: an interruption neither loses nor repeats it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any
 
 from voice.config import ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError
-from voice.tools import (
+from voice.tools.builtin import (
     arithmetic,
     clock,
     coffee,
@@ -36,15 +35,14 @@ from voice.tools import (
     units,
     weather,
 )
-from voice.tools.documents import Documents
-from voice.tools.home_assistant import HomeAssistant
-from voice.tools.house import House, MemoryHouse
+from voice.tools.builtin.documents import Documents
+from voice.tools.builtin.home_assistant import HomeAssistant
+from voice.tools.builtin.house import House, MemoryHouse
+from voice.tools.builtin.timers import Ringer
+from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import Tool, ToolError, checked, tools_in
-from voice.tools.ringer import Ringer
-from voice.tools.runs import Cancelled, Runs
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.store import Store
-from voice.tools.threads import Threads, Uncarried
 from voice.tools.web import Web
 from voice.types import ToolCall, ToolResult, ToolSpec
 
@@ -53,18 +51,18 @@ logger = logging.getLogger(__name__)
 _MODULES = (
     clock, timers, lists, arithmetic, units, money, weather, house, documents, conversation, coffee,
 )  # fmt: skip
-# A synchronous tool that hangs keeps its thread; the others then wait for one until they time out.
 _THREADS = 4
+"""A blocking tool that hangs keeps its thread; with none free, others wait until they time out."""
 
 
 class Toolbox:
     """All tools, shared by all conversations.
 
     Args:
-        config: What the tools work with; ``modules`` add theirs.
-        turn: For the longest time that a tool may take.
-        now: The clock of what rings; tests put their own here.
-        house: The devices; None makes what the config says.
+        config: Options of the tools; ``modules`` adds modules of tools.
+        turn: Has the longest time that a tool may take.
+        now: The clock of timers, alarms and reminders.
+        house: The devices; None makes those that the config names.
 
     Raises:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
@@ -99,7 +97,7 @@ class Toolbox:
         return tuple(self._tools)
 
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
-        """What the model is told of some tools, in the order of ``names``.
+        """Declarations of some tools for the model, in the order of ``names``.
 
         Raises:
             ConfigError: There is no such tool.
@@ -107,11 +105,11 @@ class Toolbox:
         return tuple(self._named(name).spec for name in names)
 
     def warm_up(self) -> None:
-        """Load what the first calls would otherwise wait for; blocks."""
+        """Load what the first calls would wait for; blocks."""
         units.warm_up()
 
     def is_read_only(self, name: str) -> bool:
-        """Whether a tool changes nothing; what is not known may change anything."""
+        """Whether a tool changes nothing; an unknown tool may change anything."""
         return name in self._tools and self._tools[name].spec.read_only
 
     async def run(
@@ -126,8 +124,8 @@ class Toolbox:
         Args:
             call: As the model made it.
             session: The conversation that calls.
-            key: A tool with side effects runs once for each; empty takes the call's id.
-            progress: Handed to a tool that asks for one.
+            key: A tool with side effects runs once for each key; empty takes the call's id.
+            progress: For a tool with a parameter of that type.
 
         Returns:
             ``unfinished`` where a tool with side effects took too long: `outcome` has the rest.
@@ -137,20 +135,20 @@ class Toolbox:
             return _failed(call, f"There is no tool {call.name}.")
         full = (session.session_id, key or call.call_id)
         read_only = tool.spec.read_only
-        run = self._runs.reading if read_only else self._runs.once
-        # One that only reads is given up by who waits for it.
+        run = self._runs.read_only if read_only else self._runs.once
+        # `Runs.read_only` has a time limit of its own.
         limit_s = None if read_only else self._finish_s
-        told = progress or Progress()
+        progress = progress or Progress()
         try:
-            result = await run(full, lambda: self._answer(tool, call, session, told, limit_s))
+            result = await run(full, lambda: self._answer(tool, call, session, progress, limit_s))
         except Cancelled:
-            return _failed(call, f"The {_spoken(call)} tool was stopped.")
+            return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
         if result is None:
             return replace(_too_long(call), unfinished=not read_only)
         return replace(result, call_id=call.call_id)
 
     async def outcome(self, call: ToolCall, session: SessionScope, key: str = "") -> ToolResult:
-        """What an unfinished run brings in the end.
+        """The result of an unfinished run, however long it takes.
 
         Raises:
             KeyError: No such run has begun.
@@ -158,21 +156,21 @@ class Toolbox:
         try:
             result = await self._runs.outcome((session.session_id, key or call.call_id))
         except Cancelled:
-            return _failed(call, f"The {_spoken(call)} tool was stopped.")
+            return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
         return replace(result, call_id=call.call_id)
 
     def cancel(self, session: SessionScope, key: str) -> None:
-        """Stop a run; its `run` then says so. Nothing where it is over."""
+        """Stop a run; its `run` then returns an error. No effect on a finished run."""
         self._runs.cancel((session.session_id, key))
 
     async def drain(self) -> None:
-        """Wait until all that has begun, and has side effects, is finished."""
+        """Wait until every call with side effects that has begun is finished."""
         await self._runs.drain()
 
     async def close(self) -> None:
-        """Finish what has begun and let go of everything; may be called again.
+        """Finish begun calls, then release files and connections; may be called again.
 
-        Whatever blocks a thread beyond its time is left behind, with a line in the log.
+        A function that still blocks its thread is left behind, with a line in the log.
         """
         await self.drain()
         await self._web.close()
@@ -199,9 +197,9 @@ class Toolbox:
             result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
             result = _too_long(call)
-        except Uncarried as failure:
+        except NotCarried as failure:
             result = _broken(call, failure.__cause__ or failure)
-        # A tool that leaves the program is to leave itself alone.
+        # A tool that exits ends itself, not the program.
         except (Exception, SystemExit, KeyboardInterrupt) as failure:
             result = _broken(call, failure)
         return replace(result, duration_ms=(loop.time() - started_s) * 1000)
@@ -210,9 +208,9 @@ class Toolbox:
         self, tool: Tool, arguments: Mapping[str, Any], session: SessionScope, progress: Progress
     ) -> str:
         given = checked(tool, arguments)
-        own: dict[type, object] = {SessionScope: session, Progress: progress}
+        provided = {**self._provided, SessionScope: session, Progress: progress}
         for name, kind in tool.provided.items():
-            given[name] = own[kind] if kind in own else self._provided[kind]
+            given[name] = provided[kind]
         if inspect.iscoroutinefunction(tool.function):
             return _content(await tool.function(**given))
         return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
@@ -236,7 +234,7 @@ class Toolbox:
 
     def _cut(self, content: str) -> str:
         most = self._config.result_max_chars
-        # A lone surrogate, which nothing can encode, would fail every reply that has it in sight.
+        # A lone surrogate cannot be encoded: every later prompt would fail with it.
         content = content.encode("utf-8", "replace").decode("utf-8")
         return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
@@ -260,7 +258,7 @@ def _extra_modules(names: Iterable[str]) -> list[ModuleType]:
     for name in names:
         try:
             modules.append(importlib.import_module(name))
-        # A module may raise anything while it is imported, and one that is a program leaves.
+        # A module may raise anything while it is imported; one that is a program exits.
         except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise ConfigError(f"tools.modules: cannot import {name!r}: {reason}") from error
@@ -288,11 +286,11 @@ def _folder(documents_dir: str) -> Path | None:
 
 
 def _content(value: object) -> str:
-    # What only does something has nothing to tell, and "None" would be read out.
+    # "None" would be read out.
     return "" if value is None else str(value)
 
 
-def _spoken(call: ToolCall) -> str:
+def _spoken_name(call: ToolCall) -> str:
     return call.name.replace("_", " ")
 
 
@@ -305,8 +303,8 @@ def _broken(call: ToolCall, failure: BaseException) -> ToolResult:
     where = traceback.extract_tb(failure.__traceback__)[-1]
     kind = type(failure).__name__
     logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
-    return _failed(call, f"The {_spoken(call)} tool failed.")
+    return _failed(call, f"The {_spoken_name(call)} tool failed.")
 
 
 def _too_long(call: ToolCall) -> ToolResult:
-    return _failed(call, f"The {_spoken(call)} tool took too long.")
+    return _failed(call, f"The {_spoken_name(call)} tool took too long.")

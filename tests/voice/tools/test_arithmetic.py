@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from num2words import num2words
 
-from voice.tools.arithmetic import calculate, evaluate
+from voice.tools.builtin.arithmetic import calculate, evaluate
 from voice.tools.registry import ToolError
 
 

@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import closed_url, config_at, connections, served
-from voice.tools.clock import get_time
+from voice.tools.builtin.clock import get_time
 from voice.tools.registry import ToolError, Unreadable
 from voice.tools.scope import SessionScope
 

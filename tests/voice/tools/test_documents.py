@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from voice.tools.documents import Documents, search_documents
+from voice.tools.builtin.documents import Documents, search_documents
 from voice.tools.registry import ToolError
 
 

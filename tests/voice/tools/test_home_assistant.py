@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from tests.voice.tools.services import closed_url, connections, served
 from voice.errors import ConfigError
-from voice.tools.home_assistant import HomeAssistant
-from voice.tools.house import get_device, set_device
+from voice.tools.builtin.home_assistant import HomeAssistant
+from voice.tools.builtin.house import get_device, set_device
 from voice.tools.registry import ToolError
 from voice.tools.web import Web
 

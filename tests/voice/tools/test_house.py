@@ -4,7 +4,7 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from voice.tools import Toolbox
-from voice.tools.house import Device, MemoryHouse, find, read_state
+from voice.tools.builtin.house import Device, MemoryHouse, find, read_state
 from voice.tools.registry import ToolError
 
 

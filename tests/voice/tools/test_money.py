@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.voice.tools.services import closed_url, config_at, connections, served
-from voice.tools.money import convert_currency, get_stock_price
+from voice.tools.builtin.money import convert_currency, get_stock_price
 from voice.tools.registry import ToolError
 
 RATES = {("USD", "EUR"): 0.856, ("GBP", "USD"): 1.25, ("USD", "JPY"): 150.5, ("CHF", "USD"): 1.1}

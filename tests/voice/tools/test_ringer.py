@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.patience import PATIENCE_S
 from tests.voice.tools.services import NOW, Clock
-from voice.tools import ringer as ringer_module
 from voice.tools import store as store_module
-from voice.tools.ringer import Ringer, announcement, timer_name
+from voice.tools.builtin import timers as timers_module
+from voice.tools.builtin.timers import Ringer, announcement, timer_name
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
 
@@ -161,7 +161,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
-    monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
+    monkeypatch.setattr(timers_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
     with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
         ringer = Ringer(store, clock)
@@ -182,7 +182,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
             told = await asyncio.gather(*heard)
         assert told == ["Your one timer is done.", "Your two timer is done."]
         assert [record.message for record in caplog.records] == [
-            "timers and reminders are not told until this is over: database is locked"
+            "timers and reminders wait until the store answers: database is locked"
         ]
         assert threading.get_ident() not in store.threads
 

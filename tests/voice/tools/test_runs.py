@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.support.virtual_time import now, run
-from voice.tools.runs import Cancelled, Runs
+from voice.tools.execution import Cancelled, Runs
 from voice.types import ToolResult
 
 KEY = ("session", "key")
@@ -68,8 +68,8 @@ def test_a_caller_that_leaves_does_not_stop_it() -> None:
 def test_reading_ends_with_its_caller_and_its_time() -> None:
     async def main() -> None:
         runs, work = Runs(1), Work(2)
-        assert await runs.reading(KEY, work) is None
-        caller = asyncio.create_task(runs.reading(KEY, work))
+        assert await runs.read_only(KEY, work) is None
+        caller = asyncio.create_task(runs.read_only(KEY, work))
         await asyncio.sleep(0.5)
         caller.cancel()
         await asyncio.sleep(9)
@@ -78,7 +78,7 @@ def test_reading_ends_with_its_caller_and_its_time() -> None:
     run(main())
 
 
-@pytest.mark.parametrize("kind", ["once", "reading"])
+@pytest.mark.parametrize("kind", ["once", "read_only"])
 def test_cancelling_says_so_to_who_waits(kind: str) -> None:
     async def main() -> None:
         runs, work = Runs(5), Work(2)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.support.patience import PATIENCE_S
-from voice.tools.threads import Threads, Uncarried
+from voice.tools.execution import NotCarried, Threads
 
 
 async def test_it_runs_beside_the_loop_and_brings_what_comes_of_it() -> None:
@@ -32,7 +32,7 @@ async def test_what_a_loop_does_not_carry_is_wrapped(failure: BaseException) -> 
         raise failure
 
     async with asyncio.timeout(PATIENCE_S):
-        with pytest.raises(Uncarried) as told:
+        with pytest.raises(NotCarried) as told:
             await Threads(1).run("fail", fail)
     assert told.value.__cause__ is failure
 
@@ -73,7 +73,7 @@ async def test_what_never_ends_is_left_and_named(caplog: pytest.LogCaptureFixtur
         await threads.close()
         await threads.close()
     assert caplog.messages == ["left behind unfinished: tool spin"]
-    with pytest.raises(Uncarried) as told:
+    with pytest.raises(NotCarried) as told:
         await spinning
     assert isinstance(told.value.__cause__, SystemExit)
 
@@ -85,7 +85,7 @@ async def test_what_never_ends_is_left_and_named(caplog: pytest.LogCaptureFixtur
 def test_a_program_ends_whatever_a_thread_does(work: str) -> None:
     program = f"""
 import asyncio, threading, time
-from voice.tools.threads import Threads
+from voice.tools.execution import Threads
 
 begun = threading.Event()
 

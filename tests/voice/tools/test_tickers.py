@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.tools.tickers import ticker_of
+from voice.tools.builtin.money import ticker_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.voice.tools.services import NOW, Clock, closed_url, config_at
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
 from voice.tools import Progress, SessionScope, Toolbox, tool
-from voice.tools.house import MemoryHouse
+from voice.tools.builtin.house import MemoryHouse
 from voice.tools.registry import ToolError
 from voice.types import ToolCall
 

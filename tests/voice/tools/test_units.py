@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from voice.tools.builtin.units import convert_units
 from voice.tools.registry import ToolError
-from voice.tools.units import convert_units
 
 
 @pytest.mark.parametrize(

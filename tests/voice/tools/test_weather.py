@@ -7,9 +7,9 @@ from starlette.routing import Route
 
 from tests.voice.tools.services import closed_url, config_at, connections, served
 from voice.config import ToolsConfig
+from voice.tools.builtin.weather import get_weather
 from voice.tools.registry import ToolError
 from voice.tools.scope import SessionScope
-from voice.tools.weather import get_weather
 
 PARIS = {"name": "Paris", "latitude": 48.85, "longitude": 2.35, "timezone": "Europe/Paris"}
 

@@ -1,16 +1,16 @@
 """The weather by Open-Meteo: a forecast of up to 16 days for any place that it can find.
 
-Source: https://open-meteo.com/en/docs and https://open-meteo.com/en/docs/geocoding-api
+Source: https://open-meteo.com/en/docs
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from voice.config import ToolsConfig
 from voice.tools import dates, phrasing
-from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.places import find_place
+from voice.tools.registry import ToolError, tool
 from voice.tools.scope import SessionScope
 from voice.tools.web import Query, Unreachable, Web, json_of
 
@@ -26,48 +26,6 @@ _CODES = {
     96: "thunderstorms with hail", 99: "thunderstorms with heavy hail",
 }  # fmt: skip
 """WMO code → words; the service sends no others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place that was found, in degrees north and east; ``timezone`` is an IANA name."""
-
-    name: str
-    latitude: float
-    longitude: float
-    timezone: str
-
-
-async def find_place(
-    place: str, web: Web, config: ToolsConfig, service: str = "place service"
-) -> Place:
-    """Where a place is.
-
-    Args:
-        place: Its name as said.
-        web: Connections.
-        config: For the service's address.
-        service: What the service is called if it cannot be reached.
-
-    Raises:
-        Unreadable: There is no such place.
-        ToolError: The service cannot be reached.
-    """
-    query: Query = {"name": place, "count": 1, "language": "en", "format": "json"}
-    answer = json_of(service, await web.get(service, config.geocoding_url, query))
-    try:
-        results = answer.get("results") or []
-        if not results:
-            raise Unreadable("place", place)
-        first = results[0]
-        return Place(
-            str(first["name"]),
-            float(first["latitude"]),
-            float(first["longitude"]),
-            str(first.get("timezone", "")),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Unreachable(service) from error
 
 
 @tool(read_only=True)

@@ -7,10 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from voice.config import ToolsConfig
 from voice.tools import dates, phrasing
 from voice.tools.parsing import digits
-from voice.tools.places import zone_of
+from voice.tools.places import find_place, zone_of
 from voice.tools.registry import Unreadable, tool
 from voice.tools.scope import SessionScope
-from voice.tools.weather import find_place
 from voice.tools.web import Web
 
 

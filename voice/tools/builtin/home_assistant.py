@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from voice.errors import ConfigError
-from voice.tools.house import Device
+from voice.tools.builtin.house import Device
 from voice.tools.registry import ToolError
 from voice.tools.web import Unreachable, Web, json_of
 
@@ -45,7 +45,7 @@ _OFF_STATES = {"docked": "off", "returning": "off", "cleaning": "on", "playing":
 
 
 class HomeAssistant:
-    """See `voice.tools.house.House`.
+    """See `voice.tools.builtin.house.House`.
 
     Args:
         url: The instance, such as http://homeassistant.local:8123.

@@ -1,0 +1,1 @@
+"""The tools that every agent may be given; each module defines one group of them."""

@@ -1,0 +1,222 @@
+"""How a tool's function is run: once for each key, and in a thread where it blocks.
+
+`Runs` begins a call with side effects once, finishes it, and remembers its result. A key is a
+session's id and the name of the call in it. A client that connects anew has a new session: calls
+of the old one are finished, and none of them begins again. `Threads` runs functions that block in
+a few daemon threads: for any other thread the interpreter waits at its end, however long it hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future
+from typing import Any, ParamSpec, TypeVar
+
+from voice.types import ToolResult
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Key = tuple[str, str]
+Work = Callable[[], Coroutine[Any, Any, ToolResult]]
+
+logger = logging.getLogger(__name__)
+
+_KEPT_RUNS = 1024
+_INTERRUPT_WAIT_S = 0.5
+"""Time for interrupted threads to end."""
+_POLL_S = 0.01
+
+
+class Cancelled(Exception):
+    """The run was cancelled by `Runs.cancel`."""
+
+
+class NotCarried(Exception):
+    """A function raised what an event loop does not carry, such as SystemExit; it is the cause."""
+
+
+class Runs:
+    """The runs of all sessions.
+
+    Args:
+        timeout_s: Longest wait for a result.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        # Beyond the limit the oldest finished run is dropped.
+        self._runs: OrderedDict[Key, asyncio.Task[ToolResult]] = OrderedDict()
+        self._read_only: set[tuple[Key, asyncio.Task[ToolResult]]] = set()
+
+    async def once(self, key: Key, work: Work) -> ToolResult | None:
+        """The result of a key's only run, which begins with the first call.
+
+        Returns:
+            None when it takes too long; the run goes on.
+
+        Raises:
+            Cancelled: It was cancelled by `cancel`, now or before.
+        """
+        run = self._runs.get(key)
+        if run is None:
+            # Not in the caller's task group: it has to be finished when the caller is cancelled.
+            run = self._runs[key] = asyncio.create_task(work())
+            self._drop_oldest()
+        await asyncio.wait({run}, timeout=self._timeout_s)
+        return _result(run) if run.done() else None
+
+    async def read_only(self, key: Key, work: Work) -> ToolResult | None:
+        """The result of a run without side effects, which ends with its caller.
+
+        Returns:
+            None when it took too long; the run is cancelled.
+
+        Raises:
+            Cancelled: It was cancelled by `cancel`.
+        """
+        run = asyncio.create_task(work())
+        self._read_only.add((key, run))
+        try:
+            await asyncio.wait({run}, timeout=self._timeout_s)
+            return _result(run) if run.done() else None
+        finally:
+            run.cancel()
+            self._read_only.discard((key, run))
+
+    async def outcome(self, key: Key) -> ToolResult:
+        """The result of a run of `once`, however long it takes.
+
+        Raises:
+            KeyError: There is no such run.
+            Cancelled: It was cancelled by `cancel`.
+        """
+        run = self._runs[key]
+        await asyncio.wait({run})
+        return _result(run)
+
+    def cancel(self, key: Key) -> None:
+        """Cancel the runs of a key; no effect on finished ones."""
+        for run in [run for other, run in self._read_only if other == key]:
+            run.cancel()
+        if key in self._runs:
+            self._runs[key].cancel()
+
+    async def drain(self) -> None:
+        """Wait until every run of `once` is finished."""
+        running = [run for run in self._runs.values() if not run.done()]
+        if running:
+            await asyncio.wait(running)
+
+    def _drop_oldest(self) -> None:
+        if len(self._runs) > _KEPT_RUNS:
+            oldest = next((key for key, run in self._runs.items() if run.done()), None)
+            if oldest is not None:
+                del self._runs[oldest]
+
+
+def _result(run: asyncio.Task[ToolResult]) -> ToolResult:
+    if run.cancelled():
+        raise Cancelled
+    return run.result()
+
+
+class Threads(Executor):
+    """Runs functions in daemon threads.
+
+    Args:
+        limit: How many run at a time; further ones wait for one of them to end.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._started = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._running: dict[threading.Thread, str] = {}
+
+    async def run(self, name: str, function: Callable[[], T]) -> T:
+        """The return value of a function; if the caller is cancelled, a begun function goes on.
+
+        Args:
+            name: The function's name in the log.
+            function: Called in a thread.
+
+        Raises:
+            Exception: The function raised it.
+            NotCarried: The function raised StopIteration, or something that is no `Exception`.
+        """
+
+        def work() -> T:
+            thread = threading.current_thread()
+            self._running[thread] = name
+            try:
+                return function()
+            except BaseException as failure:
+                if isinstance(failure, Exception) and not isinstance(failure, StopIteration):
+                    raise
+                raise NotCarried from failure
+            finally:
+                del self._running[thread]
+
+        return await asyncio.get_running_loop().run_in_executor(self, work)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """See `Executor.submit`."""
+        answer: Future[T] = Future()
+
+        def work() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as failure:
+                answer.set_exception(failure)
+            else:
+                answer.set_result(result)
+
+        with self._lock:
+            if self._started < self._limit:
+                threading.Thread(target=self._work, name="tool", daemon=True).start()
+                self._started += 1
+            self._waiting.append(work)
+        return answer
+
+    async def close(self) -> None:
+        """Interrupt the functions that still run, and name them in the log; may be called again."""
+        with self._lock:
+            self._waiting.clear()
+        left = dict(self._running)
+        if not left:
+            return
+        logger.warning("left behind unfinished: tool %s", ", ".join(sorted(left.values())))
+        for thread in left:
+            _interrupt(thread)
+        for _ in range(round(_INTERRUPT_WAIT_S / _POLL_S)):
+            if self._running:
+                await asyncio.sleep(_POLL_S)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._started -= 1
+                    return
+                work = self._waiting.popleft()
+            work()
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raise SystemExit in a thread as soon as it runs Python code.
+
+    A thread that is busy in C++ (torch, say) when the interpreter ends would abort the process: the
+    interpreter then unwinds its stack. One that waits in C for ever does no harm.
+    """
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+        )
