@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 AUDIO = ROOT.parent / "shared" / "audio"
+CORPORA = ROOT.parent / "shared" / "data" / "text"
 
 if not Path("/dev/nvidiactl").exists():
     os.environ["TRITON_INTERPRET"] = "1"
@@ -64,6 +65,21 @@ def tiny_whisper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         return make_tiny_whisper(tmp_path_factory.mktemp("whisper"))
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """Directory of the text corpora, which lie beside the checkout; skips where they do not."""
+    if not (CORPORA / "slot_values.jsonl.xz").exists():
+        pytest.skip("no text corpora at ../shared/data/text")
+    return CORPORA
+
+
+@pytest.fixture
+def fake_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doors open the sessions that a `tests.support.fakes.FakeParts` gives out."""
+    for module in ("voice.server.app", "voice.telephony.routing"):
+        monkeypatch.setattr(f"{module}.Session", lambda parts, options: parts.session(options))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,6 +25,7 @@ from voice.server.app import build_app
 __all__ = ["client_home"]
 
 pytestmark = [
+    pytest.mark.usefixtures("fake_sessions"),
     pytest.mark.e2e,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
 ]

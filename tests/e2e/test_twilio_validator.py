@@ -18,7 +18,7 @@ from tests.voice.telephony.test_telephone import says_goodbye
 from voice.config import Config, ServerConfig, TelephonyConfig
 from voice.server.app import build_app
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("fake_sessions")]
 
 REQUIREMENT = "twilio"
 TOKEN, SHARED, PUBLIC = "auth-token", "shared-secret", "voice.example.com"

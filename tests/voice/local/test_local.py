@@ -261,7 +261,7 @@ def test_a_canceller_is_used_where_it_can_be(monkeypatch):
     card = card_of()
     assert canceller_of("headset", card) is None
     assert canceller_of("half_duplex", card) is None
-    monkeypatch.setattr("voice.local.can_cancel", lambda: False)
+    monkeypatch.setattr("voice.local.__main__.can_cancel", lambda: False)
     assert canceller_of("auto", card) is None
     with pytest.raises(DeviceError, match=r"quicksilver-voice\[local\]"):
         canceller_of("cancel", card)

@@ -18,6 +18,8 @@ from voice.config import Config, ServerConfig
 from voice.events import FinalTranscript, ReplyStarted, TurnMeasured
 from voice.server.app import build_app
 
+pytestmark = pytest.mark.usefixtures("fake_sessions")
+
 KEY = "the-key-of-this-server"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 

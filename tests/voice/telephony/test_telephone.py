@@ -32,6 +32,8 @@ from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
 from voice.serve import listen_for_audiosocket
 from voice.server.app import build_app
 
+pytestmark = pytest.mark.usefixtures("fake_sessions")
+
 TOKEN, AUTH = "line-token", "twilio-auth-token"
 PUBLIC = "voice.example.com"
 TWILIO = {"doors": ("twilio",), "public_url": f"https://{PUBLIC}"}
