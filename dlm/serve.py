@@ -23,13 +23,10 @@ from starlette.applications import Starlette
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.loading.placement import Kernels
 from dlm.server.access import KeyGate, keys_of
-from dlm.server.api import Limits
-from dlm.server.app import build_app
-from dlm.server.models import ModelCard
+from dlm.server.api import Limits, build_app
+from dlm.server.description import ModelCard
 
 DRAIN_S = 30
-
-
 DTYPES = ("float32", "bfloat16", "float16", "int8")
 
 
@@ -90,7 +87,7 @@ def _number(text: str, least: int) -> int:
 
 
 def load(given: argparse.Namespace) -> Engine:
-    """The engine that a command line asks for.
+    """The engine for a command line.
 
     Raises:
         OSError: A file of the checkpoint is missing.
@@ -105,15 +102,15 @@ def load(given: argparse.Namespace) -> Engine:
 
 
 def name_of(checkpoint: str) -> str:
-    """What a checkpoint is called: a directory's name, or the hub's."""
+    """A checkpoint's name: its directory's, or the hub's."""
     return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
 
 
 def application(given: argparse.Namespace, engine: Engine) -> Starlette:
-    """The application that a command line asks for.
+    """The application for a command line.
 
     Raises:
-        ValueError: There is no key, and others than this machine could reach it.
+        ValueError: There is no key, and other machines could reach the server.
     """
     gate = KeyGate(keys_of(os.environ), given.host, given.allowed_host)
     context = engine.model.config.max_position_embeddings
@@ -124,7 +121,7 @@ def application(given: argparse.Namespace, engine: Engine) -> Starlette:
 
 
 def serve(given: argparse.Namespace) -> None:
-    """Load and serve until SIGINT or SIGTERM; answers under way have `DRAIN_S` to finish.
+    """Load and serve until SIGINT or SIGTERM; running answers have `DRAIN_S` to finish.
 
     Raises:
         OSError: A file is missing, or the port is taken.
@@ -145,7 +142,7 @@ def serve(given: argparse.Namespace) -> None:
             timeout_graceful_shutdown=DRAIN_S,
         )
         with config.bind_socket() as listener:
-            # Before the address is told: from now on clients wait, rather than being refused.
+            # Before the address is printed: from now on clients wait instead of being refused.
             listener.listen()
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host

@@ -18,30 +18,30 @@ KEY_VARIABLES = ("QUICKSILVER_API_KEY", "QUICKSILVER_API_KEYS")
 
 
 class Gate(Protocol):
-    """Decides on requests."""
+    """Decides which requests are admitted."""
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Let a request in.
+        """Admit a request.
 
         Args:
             headers: Lower-case names.
 
         Raises:
-            ApiError: It may not come in.
+            ApiError: It is not admitted.
         """
         ...
 
 
 class KeyGate:
-    """Asks for one of some keys; without any, lets this machine's own programs in.
+    """Demands one of several keys; without keys, admits this machine's own programs.
 
     Args:
-        keys: What clients may show.
-        host: Address that is listened on.
-        allowed_hosts: Further names under which clients may reach it.
+        keys: Accepted keys.
+        host: Address that the server listens on.
+        allowed_hosts: Further names of the server.
 
     Raises:
-        ValueError: There are no keys, and others than this machine could reach it.
+        ValueError: There are no keys, and the server can be reached from other machines.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class KeyGate:
         """See `Gate.check`."""
         host = headers.get("host", "")
         name = _name(f"//{host}")
-        # Someone else's DNS may point any name at this server.
+        # DNS rebinding: anybody may point a name of theirs at this server.
         if not (is_loopback(name) or _is_address(name) or name in self._hosts):
             raise ApiError(403, "host not allowed; see --allowed-host", "host_not_allowed")
         origin = headers.get("origin")
@@ -79,7 +79,7 @@ class KeyGate:
 
 
 def keys_of(environment: Mapping[str, str]) -> list[str]:
-    """The keys that an environment holds, separated by commas."""
+    """The keys in an environment's variables, where commas separate them."""
     texts = ",".join(environment.get(name, "") for name in KEY_VARIABLES)
     return [key.strip() for key in texts.split(",") if key.strip()]
 

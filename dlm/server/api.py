@@ -1,6 +1,6 @@
-"""The endpoints: a request is let in, read, run and answered.
+"""The endpoints: a request is admitted, read, run and answered; and the application around them.
 
-It knows the engine by `RequestEngine` alone, so that the voice server can mount it over its own.
+`Api` knows the engine by `RequestEngine` alone, so that the voice server can mount it over its own.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from importlib.metadata import version
+from typing import TYPE_CHECKING, TypeVar
 
+from prometheus_client import CollectorRegistry
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
@@ -20,37 +25,40 @@ from starlette.routing import Route
 
 from dlm.effort import REASONING
 from dlm.engine.request import Request
-from dlm.server import replies
 from dlm.server.access import Gate
-from dlm.server.answering import Answering
-from dlm.server.body import Body, read
-from dlm.server.errors import ApiError, from_engine, invalid
-from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
-from dlm.server.models import ModelCard
-from dlm.server.reading import (
+from dlm.server.bodies import (
+    Body,
+    ChatRequest,
+    CompletionRequest,
+    FimRequest,
+    Generation,
+    RewriteRequest,
+    parsed,
+)
+from dlm.server.conversion import (
     characters,
     chat_requests,
     completion_requests,
     fim_requests,
     rewrite_requests,
 )
-from dlm.server.requests import (
-    ChatRequest,
-    CompletionRequest,
-    FimRequest,
-    Generation,
-    RewriteRequest,
-)
-from dlm.server.responses import CLIENT_LEFT, error_response
-from dlm.server.running import RequestEngine
-from dlm.server.streams import ChatStream, StreamPlan, TextStream
+from dlm.server.description import ModelCard, openapi
+from dlm.server.errors import ApiError, error_response, from_engine, invalid
+from dlm.server.execution import Executor, RequestEngine
+from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
+from dlm.server.responses import ChatReply, ReasoningSummary, Reply, ReplyOptions, TextReply
+
+if TYPE_CHECKING:
+    from dlm.engine.engine import Engine
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
-Read = TypeVar("Read", bound=Body)
+Checked = TypeVar("Checked", bound=Body)
 
 CHARS_PER_TOKEN = 16
-"""More than any text has. What is longer is refused uncounted: counting megabytes takes seconds, in
-which nothing else of the process runs, in whatever thread it is done."""
+"""More than any text has. A longer prompt is refused before its tokens are counted: megabytes take
+seconds, and the tokenizer holds the interpreter's lock meanwhile."""
+CLIENT_LEFT = 499
+"""nginx's status for a client that left; nobody receives it."""
 
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}")
 
@@ -65,8 +73,8 @@ class Limits:
         body_bytes: Longest body.
         body_s: Longest time that a body may take to arrive.
         answer_tokens: Longest answer.
-        usual_tokens: Longest answer where a client names none.
-        keep_alive_s: A stream that has been silent for so long tells that it lives.
+        usual_tokens: Longest answer where the client sets no limit.
+        keep_alive_s: A stream that sent nothing for so long gets a comment line.
     """
 
     body_bytes: int = 8 * 1024 * 1024
@@ -81,8 +89,8 @@ class Api:
 
     Args:
         engine: Where requests run.
-        card: What the model is called.
-        gate: Who may come in.
+        card: Describes the model.
+        gate: Decides who may come in.
         metrics: What is counted.
         limits: What one request may take.
     """
@@ -100,7 +108,7 @@ class Api:
         self._gate = gate
         self._metrics = metrics
         self._limits = limits
-        self._answering = Answering(engine, metrics, limits.keep_alive_s)
+        self._executor = Executor(engine, metrics, limits.keep_alive_s)
 
     def routes(self) -> list[Route]:
         """Routes under ``/v1``."""
@@ -156,113 +164,80 @@ class Api:
         """``GET /metrics``."""
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)
 
-    async def chat(self, request: HttpRequest) -> Response:
+    async def chat(self, http: HttpRequest) -> Response:
         """``POST /v1/chat/completions``."""
-        body = await self._read(request, ChatRequest)
-        wanted = await self._fitted(chat_requests(body), "messages", body)
-        plan = StreamPlan(
-            choices=len(wanted),
-            each=len(wanted),
+        body = await self._read(http, ChatRequest)
+        requests = chat_requests(body)
+        options = ReplyOptions(
+            choices=len(requests),
+            per_prompt=len(requests),
             usage=_wants_usage(body),
             diffusing=body.diffusing is True,
             predicted=body.prediction is not None,
-            summary=_summary(body, wanted[0]),
+            summary=_summary_without_reasoning(body, requests[0]),
         )
-        head = replies.Head("chatcmpl", body.model)
-        if body.stream:
-            return await self._answering.stream(request, wanted, ChatStream(head, plan))
-        return await self._whole(request, wanted, (head, "chat.completion"), plan, body)
+        return await self._reply(http, body, "messages", requests, ChatReply(body.model, options))
 
-    async def edit(self, request: HttpRequest) -> Response:
+    async def edit(self, http: HttpRequest) -> Response:
         """``POST /v1/edit/completions``."""
-        return await self._rewrite(request, "edit", "code_to_edit", ())
+        return await self._rewrite(http, "edit", "code_to_edit", ())
 
-    async def apply(self, request: HttpRequest) -> Response:
+    async def apply(self, http: HttpRequest) -> Response:
         """``POST /v1/apply/completions``."""
-        return await self._rewrite(request, "apply", "original_code", ("update_snippet",))
+        return await self._rewrite(http, "apply", "original_code", ("update_snippet",))
 
-    async def complete(self, request: HttpRequest) -> Response:
+    async def complete(self, http: HttpRequest) -> Response:
         """``POST /v1/completions``."""
-        body = await self._read(request, CompletionRequest)
-        return await self._text(request, body, completion_requests(body))
+        body = await self._read(http, CompletionRequest)
+        return await self._text(http, body, completion_requests(body))
 
-    async def fim(self, request: HttpRequest) -> Response:
+    async def fim(self, http: HttpRequest) -> Response:
         """``POST /v1/fim/completions``."""
-        body = await self._read(request, FimRequest)
-        return await self._text(request, body, fim_requests(body))
+        body = await self._read(http, FimRequest)
+        return await self._text(http, body, fim_requests(body))
 
     async def _rewrite(
-        self, request: HttpRequest, kind: str, section: str, needed: Sequence[str]
+        self, http: HttpRequest, kind: str, section: str, needed: Sequence[str]
     ) -> Response:
-        body = await self._read(request, RewriteRequest)
-        wanted = await self._fitted(rewrite_requests(body, section, needed), "messages", body)
-        plan = StreamPlan(len(wanted), len(wanted), _wants_usage(body), predicted=True)
-        head = replies.Head(kind, body.model)
-        if body.stream:
-            return await self._answering.stream(request, wanted, ChatStream(head, plan))
-        return await self._whole(request, wanted, (head, f"{kind}.completion"), plan, body)
-
-    async def _whole(
-        self,
-        request: HttpRequest,
-        wanted: Sequence[Request],
-        kind: tuple[replies.Head, str],
-        plan: StreamPlan,
-        body: Body,
-    ) -> Response:
-        finished = await self._answering.whole(request, wanted)
-        costs = [one.usage for one in finished]
-        head, name = kind
-        reply: replies.Completion = {
-            "id": head.id,
-            "object": name,
-            "created": head.created,
-            "model": head.model,
-            "choices": [replies.choice_of(i, one) for i, one in enumerate(finished)],
-            "usage": replies.usage_body(costs, plan.each, plan.predicted),
-        }
-        if plan.summary is not None:
-            thought = finished[0].answer.reasoning
-            reply["reasoning_summary"] = replies.summary_of(thought) if thought else plan.summary
-        if warning := body.warning():
-            reply["warning"] = warning
-        return JSONResponse(reply)
+        body = await self._read(http, RewriteRequest)
+        requests = rewrite_requests(body, section, needed)
+        options = ReplyOptions(len(requests), len(requests), _wants_usage(body), predicted=True)
+        reply = ChatReply(body.model, options, kind, f"{kind}.completion")
+        return await self._reply(http, body, "messages", requests, reply)
 
     async def _text(
-        self, request: HttpRequest, body: Generation, wanted: Sequence[Request]
+        self, http: HttpRequest, body: Generation, requests: Sequence[Request]
     ) -> Response:
-        each = body.n or 1
-        wanted = await self._fitted(wanted, "prompt", body)
-        head = replies.Head("cmpl", body.model)
-        if body.stream:
-            plan = StreamPlan(len(wanted), each, _wants_usage(body))
-            return await self._answering.stream(request, wanted, TextStream(head, plan))
-        finished = await self._answering.whole(request, wanted)
-        reply: replies.TextCompletion = {
-            "id": head.id,
-            "object": "text_completion",
-            "created": head.created,
-            "model": head.model,
-            "choices": [
-                replies.text_choice(i, one.answer.content, replies.finish_reason(one))
-                for i, one in enumerate(finished)
-            ],
-            "usage": replies.usage_body([one.usage for one in finished], each),
-        }
-        if warning := body.warning():
-            reply["warning"] = warning
-        return JSONResponse(reply)
+        options = ReplyOptions(len(requests), body.n or 1, _wants_usage(body))
+        return await self._reply(http, body, "prompt", requests, TextReply(body.model, options))
 
-    async def _read(self, request: HttpRequest, kind: type[Read]) -> Read:
+    async def _reply(
+        self,
+        http: HttpRequest,
+        body: Generation,
+        field: str,
+        requests: Sequence[Request],
+        reply: Reply,
+    ) -> Response:
+        """Run requests, whose prompts are made of a field of the body, and answer."""
+        fitted = await self._fitted(requests, field, body)
+        if body.stream:
+            return await self._executor.stream(http, fitted, reply)
+        whole = reply.whole(await self._executor.whole(http, fitted))
+        if warning := body.warning():
+            whole["warning"] = warning
+        return JSONResponse(whole)
+
+    async def _read(self, request: HttpRequest, kind: type[Checked]) -> Checked:
         """The body, checked; its model is one of ours."""
         try:
             async with asyncio.timeout(self._limits.body_s):
                 body = await self._body(request)
         except TimeoutError as error:
-            told = f"the body took longer than {self._limits.body_s:g} s"
-            raise ApiError(408, told, "body_too_slow") from error
+            message = f"the body took longer than {self._limits.body_s:g} s"
+            raise ApiError(408, message, "body_too_slow") from error
         # Off the event loop: a large body must not delay the others' streams.
-        checked = await asyncio.to_thread(read, kind, body)
+        checked = await asyncio.to_thread(parsed, kind, body)
         if isinstance(checked, Generation):
             self._check_model(checked.model)
         return checked
@@ -278,40 +253,80 @@ class Api:
 
     def _check_model(self, name: str) -> None:
         if name not in self._card.names:
-            told = f"the model {name!r} does not exist; there is {self._card.names[0]!r}"
-            raise ApiError(404, told, "model_not_found", "model")
+            message = f"the model {name!r} does not exist; there is {self._card.names[0]!r}"
+            raise ApiError(404, message, "model_not_found", "model")
 
     async def _fitted(
-        self, wanted: Sequence[Request], field: str, body: Generation
+        self, requests: Sequence[Request], field: str, body: Generation
     ) -> list[Request]:
-        """The requests, their answers as long as limits and context allow."""
+        """The requests with answers as long as limits and context allow."""
         most_live = self._engine.max_live
-        if len(wanted) > max(1, most_live):
+        if len(requests) > max(1, most_live):
             # They run together or not at all: to come back later would never help.
-            told = f"got {len(wanted)} answers in all, expected at most {most_live}"
-            raise invalid(field if (body.n or 1) == 1 else "n", f"{told}, which is --max-live")
-        out = []
+            message = f"got {len(requests)} answers in all, expected at most {most_live}"
+            raise invalid(field if (body.n or 1) == 1 else "n", f"{message}, which is --max-live")
         most_chars = CHARS_PER_TOKEN * self._card.context_length
-        for request in wanted:
+        out = []
+        for request in requests:
             if (got := characters(request)) > most_chars:
-                told = f"got {got} characters, expected at most {most_chars}"
-                raise ApiError(400, f"{field}: {told}", "context_length_exceeded", field)
+                raise _too_long(field, f"got {got} characters, expected at most {most_chars}")
             room = await asyncio.to_thread(self._engine.room, request)
             if room < 1:
-                told = f"{1 - room} tokens too long for a context of {self._card.context_length}"
-                raise ApiError(400, f"{field}: {told}", "context_length_exceeded", field)
-            most = min(self._limits.answer_tokens, room)
-            wished = request.max_tokens or self._limits.usual_tokens
-            out.append(replace(request, max_tokens=min(wished, most)))
+                context = self._card.context_length
+                raise _too_long(field, f"{1 - room} tokens too long for a context of {context}")
+            longest = min(self._limits.answer_tokens, room)
+            asked = request.max_tokens or self._limits.usual_tokens
+            out.append(replace(request, max_tokens=min(asked, longest)))
         return out
+
+
+def _too_long(field: str, message: str) -> ApiError:
+    return ApiError(400, f"{field}: {message}", "context_length_exceeded", field)
 
 
 def _wants_usage(body: Generation) -> bool:
     return body.stream_options is not None and body.stream_options.include_usage is True
 
 
-def _summary(body: ChatRequest, request: Request) -> replies.ReasoningSummary | None:
+def _summary_without_reasoning(body: ChatRequest, request: Request) -> ReasoningSummary | None:
     if not body.reasoning_summary:
         return None
     skipped = REASONING[request.effort] is None
     return {"content": None, "status": "skipped" if skipped else "unavailable"}
+
+
+def build_app(engine: Engine, card: ModelCard, gate: Gate, limits: Limits) -> Starlette:
+    """The application around an engine, which is closed when the application shuts down."""
+    metrics = ApiMetrics(CollectorRegistry(), lambda: engine.prefixes.nbytes)
+    api = Api(engine, card, gate, metrics, limits)
+    described = openapi(version("quicksilver-voice"), card.names)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(engine.close)
+
+    async def health(request: HttpRequest) -> Response:
+        return JSONResponse({"status": "ok", "model": card.names[0]})
+
+    async def describe(request: HttpRequest) -> Response:
+        return JSONResponse(described)
+
+    return Starlette(
+        routes=[
+            *api.routes(),
+            Route("/metrics", api.guarded("metrics", api.scrape)),
+            Route("/healthz", health),
+            Route("/openapi.json", describe),
+        ],
+        exception_handlers={HTTPException: _not_routed},
+        lifespan=lifespan,
+    )
+
+
+async def _not_routed(request: HttpRequest, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = f"{request.method} {request.url.path}: {error.detail.lower()}"
+    response = error_response(ApiError(error.status_code, message, "not_routed"))
+    response.headers.update(error.headers or {})
+    return response

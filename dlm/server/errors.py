@@ -1,10 +1,11 @@
-"""What is told to a client whose request fails: a status, and OpenAI's error object."""
+"""What a client gets when its request fails: a status and OpenAI's error object."""
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Sequence
 
+from starlette.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from dlm.grammar.formats import FormatError
@@ -65,6 +66,11 @@ class ApiError(Exception):
         if self.status == 401:
             return {"www-authenticate": "Bearer"}
         return {"retry-after": str(RETRY_AFTER_S)} if self.status in (429, 503) else {}
+
+
+def error_response(error: ApiError) -> JSONResponse:
+    """An error object with its status and headers."""
+    return JSONResponse(error.body(), error.status, error.headers())
 
 
 def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:

@@ -1,4 +1,4 @@
-"""What the API's work is measured by, as Prometheus series; no label is a client's choice."""
+"""Prometheus series of the API; no label's value comes from a client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ApiMetrics:
 
     Args:
         registry: Where they are kept.
-        cached_bytes: Tells how much memory the prompts that are kept take.
+        cached_bytes: Returns the memory of kept prompts.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class ApiMetrics:
         self._requests.labels(endpoint, str(status)).inc()
 
     def began(self, seconds: float) -> None:
-        """Enter how long the first of an answer took."""
+        """Enter the time to the first event of an answer."""
         self._first.observe(seconds)
 
     def finished(self, cost: Usage) -> None:
-        """Enter what a choice cost."""
+        """Enter the usage of a choice."""
         self._tokens.labels("prompt").inc(cost.prompt_tokens)
         self._tokens.labels("cached").inc(cost.cached_tokens)
         self._tokens.labels("answer").inc(cost.answer_tokens)
@@ -82,7 +82,7 @@ class ApiMetrics:
         self._forwards.inc(cost.forwards)
 
     def ended(self, seconds: float) -> None:
-        """Enter how long a whole answer took."""
+        """Enter the time of a whole answer."""
         self._whole.observe(seconds)
 
     def render(self) -> bytes:

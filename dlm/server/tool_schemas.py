@@ -1,6 +1,6 @@
-"""Whether a tool's parameters have the form of a JSON schema, as far as this package reads them.
+"""Whether a tool's parameters are a JSON schema, as far as this package reads them.
 
-What is inside a parameter's schema beyond that is the grammar's to judge.
+Keywords inside a parameter's schema are checked by the grammar.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from typing import Any
 from dlm.language.references import MOST_LEVELS, levels, pointed
 from dlm.server.errors import invalid
 
-# What may stand beside a tool's properties without restricting them together.
-_BESIDE = {
+# Keywords of a tool's parameters that do not restrict several properties together.
+_TOP_KEYWORDS = {
     *("type", "properties", "required", "additionalProperties", "$defs", "definitions"),
     *("$schema", "$id", "$comment", "title", "description", "default", "examples", "strict"),
 }
-
-
 _KINDS = {"string", "integer", "number", "boolean", "array", "object", "null"}
 _DEEPEST = 32
 # Where a schema holds others: one, several in a list, several by name.
@@ -39,15 +37,15 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
     """
     check_form(parameters, where)
     if (deep := levels(parameters)) > MOST_LEVELS:
-        told = f"got {deep} levels of schemas, expected at most {MOST_LEVELS}"
-        raise invalid(where, told, "unsupported_schema")
-    for key in sorted(parameters.keys() - _BESIDE):
+        got = f"got {deep} levels of schemas, expected at most {MOST_LEVELS}"
+        raise invalid(where, got, "unsupported_schema")
+    for key in sorted(parameters.keys() - _TOP_KEYWORDS):
         if not key.startswith("x-"):
             raise invalid(f"{where}.{key}", "is not supported here", "unsupported_schema")
 
 
 def check_form(parameters: Mapping[str, Any], where: str) -> None:
-    """Check that a tool's parameters are a JSON schema of type object, whoever is to read it.
+    """Check that a tool's parameters are a JSON schema of type object, for any model.
 
     Args:
         parameters: As the client sent them.

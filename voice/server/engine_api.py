@@ -55,8 +55,8 @@ def api_routes(
     if not isinstance(model, EmbeddedModel):
         return []
     from dlm.server.api import Api, Limits
+    from dlm.server.description import ModelCard
     from dlm.server.metrics import ApiMetrics
-    from dlm.server.models import ModelCard
 
     limits = Limits(body_bytes=config.max_message_bytes)
     shape = model.engine.model.config

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from dlm.datagen.examples import ExampleError, read, row_of
-from dlm.server.body import read as read_body
-from dlm.server.reading import chat_requests
-from dlm.server.requests import ChatRequest
+from dlm.server.bodies import ChatRequest, parsed
+from dlm.server.conversion import chat_requests
 from dlm.train.batches import encode_row
 from tests.dlm.tiny import template
 
@@ -114,7 +113,7 @@ def test_parts_of_a_text_are_joined_as_a_server_joins_them() -> None:
     parts = [{"type": "text", "text": "two seats"}, {"type": "text", "text": "for hamlet"}]
     made = edited(lambda m: m["messages"][1].update(content=parts))
     body = json.dumps({"model": "m", "messages": made["messages"]}).encode()
-    (request,) = chat_requests(read_body(ChatRequest, body))
+    (request,) = chat_requests(parsed(ChatRequest, body))
     assert row_of(made)["messages"][0]["content"] == request.turns[1].content
 
 

@@ -16,10 +16,9 @@ from starlette.applications import Starlette
 
 from dlm.server.access import Gate, KeyGate
 from dlm.server.api import Api, Limits
+from dlm.server.description import ModelCard, openapi
+from dlm.server.execution import RequestEngine
 from dlm.server.metrics import ApiMetrics
-from dlm.server.models import ModelCard
-from dlm.server.openapi import description
-from dlm.server.running import RequestEngine
 from tests.dlm.tiny import TOOLS
 
 CARD = ModelCard(("tiny", "mercury-2"), context_length=512, max_output_length=256)
@@ -77,7 +76,7 @@ async def serving(app: Starlette) -> AsyncGenerator[str, None]:
 
 def schema(name: str) -> Draft202012Validator:
     """What the description says of an object."""
-    described = description("0", ["tiny"])
+    described = openapi("0", ["tiny"])
     return Draft202012Validator({**described, "$ref": f"#/components/schemas/{name}"})
 
 

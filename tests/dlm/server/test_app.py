@@ -5,7 +5,7 @@ import pytest
 from dlm.engine.engine import Engine
 from dlm.engine.request import Request
 from dlm.server.access import KeyGate
-from dlm.server.app import build_app
+from dlm.server.api import build_app
 from tests.dlm.server.asking import CARD, HELLO, LIMITS, OPEN, asking
 from tests.dlm.tiny import model, tokenizer
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlm.server.body import read
+from dlm.server.bodies import ChatRequest, parsed
 from dlm.server.errors import ApiError
-from dlm.server.requests import ChatRequest
 
 HELLO = {"role": "user", "content": "hello"}
 
@@ -18,7 +17,7 @@ def body(**fields: Any) -> bytes:
 
 def refused(raw: bytes) -> ApiError:
     with pytest.raises(ApiError) as raised:
-        read(ChatRequest, raw)
+        parsed(ChatRequest, raw)
     assert raised.value.status == 400
     return raised.value
 
@@ -93,8 +92,8 @@ def test_the_field_that_is_wrong_is_named(fields: dict[str, Any], param: str) ->
 
 def test_texts_that_end_an_answer_may_be_long_and_not_many() -> None:
     long = "and so they all lived happily"
-    assert read(ChatRequest, body(stop=long)).stop == long
-    assert read(ChatRequest, body(stop=[long])).stop == [long]
+    assert parsed(ChatRequest, body(stop=long)).stop == long
+    assert parsed(ChatRequest, body(stop=[long])).stop == [long]
     assert "at most 16 items" in str(refused(body(stop=["a"] * 17)))
 
 
@@ -104,7 +103,7 @@ def test_a_missing_field_is_told_from_a_wrong_one() -> None:
 
 
 def test_what_clients_always_send_does_no_harm() -> None:
-    checked = read(
+    checked = parsed(
         ChatRequest,
         body(
             user="me",
@@ -121,7 +120,7 @@ def test_what_clients_always_send_does_no_harm() -> None:
 
 
 def test_what_is_unknown_is_left_out_and_named() -> None:
-    assert read(ChatRequest, body(logit_bias={"1": 2}, verbosity="low")).warning() == (
+    assert parsed(ChatRequest, body(logit_bias={"1": 2}, verbosity="low")).warning() == (
         "ignored: logit_bias, verbosity"
     )
 
@@ -145,6 +144,6 @@ def test_any_value_in_any_field_is_taken_or_refused(value: Any, field: str) -> N
     except (UnicodeEncodeError, ValueError):
         return
     try:
-        read(ChatRequest, raw)
+        parsed(ChatRequest, raw)
     except ApiError as error:
         assert error.status == 400

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from dlm.server.models import ModelCard, ModelList
+from dlm.server.description import ModelCard, ModelList
 
 
 def test_a_model_is_listed_under_each_of_its_names() -> None:

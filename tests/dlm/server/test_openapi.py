@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dlm.server.openapi import description
+from dlm.server.description import openapi
 
 
 def references(node: Any) -> set[str]:
@@ -14,7 +14,7 @@ def references(node: Any) -> set[str]:
 
 
 def test_every_reference_leads_somewhere() -> None:
-    described = description("1.2.3", ["m"])
+    described = openapi("1.2.3", ["m"])
     found = references(described)
     assert "#/components/schemas/ChatRequest" in found
     for reference in found:
@@ -26,7 +26,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_every_endpoint_is_described() -> None:
-    paths = description("0", ["m"])["paths"]
+    paths = openapi("0", ["m"])["paths"]
     assert sorted(paths) == [
         "/v1/apply/completions",
         "/v1/chat/completions",
@@ -42,11 +42,11 @@ def test_every_endpoint_is_described() -> None:
 
 
 def test_the_schema_of_a_schema_has_its_own_name() -> None:
-    named = description("0", ["m"])["components"]["schemas"]["NamedSchema"]
+    named = openapi("0", ["m"])["components"]["schemas"]["NamedSchema"]
     assert "schema" in named["properties"]
 
 
 def test_the_models_are_named() -> None:
-    schemas = description("0", ["m", "n"])["components"]["schemas"]
+    schemas = openapi("0", ["m", "n"])["components"]["schemas"]
     for name in ("ChatRequest", "CompletionRequest", "FimRequest", "RewriteRequest"):
         assert schemas[name]["properties"]["model"]["enum"] == ["m", "n"]

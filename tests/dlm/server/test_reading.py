@@ -9,16 +9,15 @@ from dlm.effort import Effort
 from dlm.engine.request import Request
 from dlm.grammar.formats import JsonSchema, Lark, Regex
 from dlm.language.messages import Call, Tool, Turn
-from dlm.server.body import read
-from dlm.server.errors import ApiError
-from dlm.server.reading import (
+from dlm.server.bodies import ChatRequest, CompletionRequest, FimRequest, RewriteRequest, parsed
+from dlm.server.conversion import (
     FIM_TOKENS,
     chat_requests,
     completion_requests,
     fim_requests,
     rewrite_requests,
 )
-from dlm.server.requests import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
+from dlm.server.errors import ApiError
 
 HELLO = {"role": "user", "content": "hello"}
 SIZES = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
@@ -27,7 +26,7 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "para
 
 def chat(**fields: Any) -> list[Request]:
     raw = json.dumps({"model": "m", "messages": [HELLO], **fields}).encode()
-    return chat_requests(read(ChatRequest, raw))
+    return chat_requests(parsed(ChatRequest, raw))
 
 
 def refused(**fields: Any) -> str | None:
@@ -198,7 +197,7 @@ def test_what_stands_beside_properties_in_pydantics_schemas() -> None:
 
 def complete(**fields: Any) -> list[Request]:
     return completion_requests(
-        read(CompletionRequest, json.dumps({"model": "m", **fields}).encode())
+        parsed(CompletionRequest, json.dumps({"model": "m", **fields}).encode())
     )
 
 
@@ -220,7 +219,7 @@ def test_so_many_texts_and_no_more(fields: dict[str, Any]) -> None:
 
 def test_between_two_texts() -> None:
     raw = {"model": "m", "prompt": "def f():", "suffix": "return x"}
-    (request,) = fim_requests(read(FimRequest, json.dumps(raw).encode()))
+    (request,) = fim_requests(parsed(FimRequest, json.dumps(raw).encode()))
     assert request.prefix == "def f():"
     assert request.turns[0].content.endswith("\nreturn x")
     assert request.max_tokens == FIM_TOKENS
@@ -228,7 +227,7 @@ def test_between_two_texts() -> None:
 
 def rewrite(content: str, section: str, *needed: str) -> Request:
     raw = {"model": "m", "messages": [{"role": "user", "content": content}]}
-    body = read(RewriteRequest, json.dumps(raw).encode())
+    body = parsed(RewriteRequest, json.dumps(raw).encode())
     return rewrite_requests(body, section, needed)[0]
 
 

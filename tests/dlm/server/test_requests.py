@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from dlm.server.requests import (
+from dlm.server.bodies import (
     MAX_PARTS,
     ChatRequest,
     CompletionRequest,

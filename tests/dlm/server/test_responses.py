@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 
 from starlette.types import Message
 
-from dlm.server.errors import ApiError
-from dlm.server.responses import EventStream, error_response
+from dlm.server.errors import ApiError, error_response
+from dlm.server.execution import EventStream
 
 SCOPE = {"type": "http", "method": "POST", "headers": []}
 

@@ -10,20 +10,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from dlm.engine.engine import Engine
-from dlm.engine.request import Event, Failed, Finished, Request, TextDelta
+from dlm.engine.request import Event, Failed, Finished, Request, Snapshot, TextDelta
 from dlm.language.messages import Turn
-from dlm.server.running import run, while_connected
+from dlm.server.execution import run, while_connected
 from tests.dlm.tiny import DIALOGUES, TOOLS
 
 BABBLE = Request((Turn("user", "hello"),), max_tokens=300, tool_choice="none")
 
 
-def never_due() -> None:
-    """Nobody waits for a sign of life."""
-
-
 async def told(engine: Engine, *requests: Request) -> list[tuple[int, Event] | None]:
-    return [one async for one in run(engine, requests, never_due)]
+    return [one async for one in run(engine, requests)]
 
 
 async def unfinished(engine: Engine, count: int) -> None:
@@ -49,7 +45,7 @@ async def test_each_choice_is_told_by_its_index(taught_engine: Engine) -> None:
 
 
 async def test_leaving_cancels_all(babbler: Engine) -> None:
-    async with aclosing(run(babbler, [BABBLE, BABBLE], never_due)) as events:
+    async with aclosing(run(babbler, [BABBLE, BABBLE])) as events:
         await anext(events)
     await unfinished(babbler, 0)
 
@@ -83,17 +79,15 @@ class Silent:
         return 1
 
 
-async def test_silence_is_told_too() -> None:
+async def test_a_stream_without_visible_events_is_kept_alive() -> None:
     engine = Silent()
-    loop = asyncio.get_running_loop()
-    due = loop.time() + 0.001
-    async with aclosing(run(engine, [BABBLE], lambda: due)) as events:
+    hidden = Snapshot("x", 1)
+    shows = lambda event: event is not hidden  # noqa: E731
+    async with aclosing(run(engine, [BABBLE], 0.05, shows)) as events:
         assert await anext(events) is None
-        # Whatever else there is to tell, until it is put off.
-        engine.emit(TextDelta("x"))
+        engine.emit(hidden)
+        assert await anext(events) == (0, hidden)
         assert await anext(events) is None
-        due = loop.time() + 60
-        assert await anext(events) == (0, TextDelta("x"))
         engine.emit(Failed(RuntimeError("over")))
         with pytest.raises(RuntimeError, match="over"):
             await anext(events)

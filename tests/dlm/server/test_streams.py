@@ -5,8 +5,7 @@ from typing import Any
 
 from dlm.engine.request import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
 from dlm.language.messages import Answer, Call
-from dlm.server.replies import Head, ReasoningSummary
-from dlm.server.streams import ChatStream, StreamPlan, TextStream, sse
+from dlm.server.responses import ChatReply, ReasoningSummary, Reply, ReplyOptions, TextReply, sse
 
 COST = Usage(10, 0, 6, 3, steps=2)
 NONE: ReasoningSummary = {"content": None, "status": "skipped"}
@@ -19,15 +18,15 @@ ANSWER: list[Event] = [
 CALLS = (Call("f", {"a": "é"}), Call("g", {}))
 
 
-def streamed(stream: ChatStream | TextStream, *events: Event) -> list[dict[str, Any]]:
+def streamed(stream: Reply, *events: Event) -> list[dict[str, Any]]:
     chunks = stream.begin()
     for event in events:
-        chunks += stream.take(0, event)
+        chunks += stream.chunks(0, event)
     return [*chunks, *stream.end()]
 
 
 def chat(*events: Event, **plan: Any) -> list[dict[str, Any]]:
-    return streamed(ChatStream(Head("chatcmpl", "m"), StreamPlan(1, 1, **plan)), *events)
+    return streamed(ChatReply("m", ReplyOptions(1, 1, **plan)), *events)
 
 
 def test_an_event_is_one_line_of_json() -> None:
@@ -97,9 +96,9 @@ def test_a_thought_is_told_of_before_the_answer_and_at_its_end() -> None:
 
 
 def test_a_text_in_pieces() -> None:
-    chunks = streamed(TextStream(Head("cmpl", "m"), StreamPlan(1, 1, usage=True)), *ANSWER)
+    chunks = streamed(TextReply("m", ReplyOptions(1, 1, usage=True)), *ANSWER)
     assert [chunk["choices"][0]["text"] for chunk in chunks[:-1]] == ["Hel", "lo", ""]
     assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
     assert chunks[-1]["usage"]["prompt_tokens"] == 10
     assert {chunk["object"] for chunk in chunks} == {"text_completion"}
-    assert "usage" not in streamed(TextStream(Head("cmpl", "m"), StreamPlan(1, 1)), *ANSWER)[0]
+    assert "usage" not in streamed(TextReply("m", ReplyOptions(1, 1)), *ANSWER)[0]

@@ -1,16 +1,20 @@
-"""The API's description in OpenAPI 3.1, from the models that requests are checked with."""
+"""What the server says of itself: the list of models, and its OpenAPI 3.1 description.
+
+The OpenAPI schemas are derived from the types that requests are checked with and answers made of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
+from typing_extensions import TypedDict
 
+from dlm.server.bodies import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
 from dlm.server.errors import ErrorBody
-from dlm.server.models import ModelBody, ModelList
-from dlm.server.replies import Completion, TextCompletion
-from dlm.server.requests import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
+from dlm.server.responses import Completion, TextCompletion
 
 _TEMPLATE = "#/components/schemas/{model}"
 _POSTS: tuple[tuple[str, str, type[BaseModel], Any], ...] = (
@@ -33,8 +37,89 @@ _FAILURES = {
 }
 
 
-def description(version: str, models: Sequence[str]) -> dict[str, Any]:
-    """The whole description.
+class Pricing(TypedDict):
+    """Price of a token."""
+
+    prompt: str
+    completion: str
+
+
+class ModelBody(TypedDict):
+    """An entry of the list of models."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    name: str
+    description: str
+    context_length: int
+    max_output_length: int
+    input_modalities: list[str]
+    output_modalities: list[str]
+    supported_endpoints: list[str]
+    supported_features: list[str]
+    supported_sampling_parameters: list[str]
+    pricing: Pricing
+
+
+class ModelList(TypedDict):
+    """The list of models."""
+
+    object: Literal["list"]
+    data: list[ModelBody]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """The model that is served.
+
+    Attributes:
+        names: Names that clients may use; the first is its id.
+        context_length: Tokens of prompt and answer together.
+        max_output_length: Longest answer, in tokens.
+        created: When it was made, in seconds since the epoch.
+        reasons: Whether it reasons before it answers, at medium and high effort.
+    """
+
+    names: tuple[str, ...]
+    context_length: int
+    max_output_length: int
+    created: int = 0
+    reasons: bool = False
+
+    def listed(self) -> ModelList:
+        """The list of models."""
+        return {"object": "list", "data": [self.body(name) for name in self.names]}
+
+    def body(self, name: str) -> ModelBody:
+        """The model under one of its names."""
+        return {
+            "id": name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "quicksilver",
+            "name": name,
+            "description": "A diffusion language model",
+            "context_length": self.context_length,
+            "max_output_length": min(self.max_output_length, self.context_length),
+            "input_modalities": ["text"],
+            "output_modalities": ["text"],
+            "supported_endpoints": [
+                *("chat.completions", "completions"),
+                *("fim.completions", "edit.completions", "apply.completions"),
+            ],
+            "supported_features": [
+                *("tools", "json_mode", "structured_outputs", "streaming"),
+                *(("reasoning",) if self.reasons else ()),
+            ],
+            "supported_sampling_parameters": ["temperature", "top_p", "seed", "stop", "max_tokens"],
+            "pricing": {"prompt": "0", "completion": "0"},
+        }
+
+
+def openapi(version: str, models: Sequence[str]) -> dict[str, Any]:
+    """The OpenAPI description.
 
     Args:
         version: Of the package.
@@ -68,9 +153,9 @@ def _post(
 ) -> dict[str, Any]:
     content = {"application/json": {"schema": _schema(request, schemas)}}
     operation = _operation(summary, reply, schemas)
-    told = operation["responses"]["200"]["content"]
+    answers = operation["responses"]["200"]["content"]
     # Sent where the request says `stream: true`; its events are chunks, the last is "[DONE]".
-    told["text/event-stream"] = {}
+    answers["text/event-stream"] = {}
     return {**operation, "requestBody": {"required": True, "content": content}}
 
 

@@ -1,12 +1,47 @@
-"""What the endpoints take, as pydantic models; rules across fields are in `dlm.server.reading`."""
+"""Request bodies as pydantic models, and how bytes become one of them or an error.
+
+Unknown fields are ignored, and named in the answer's ``warning``. Rules across fields are in
+`dlm.server.conversion`.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+import pydantic_core
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from dlm.server.body import Body, Part
+from dlm.server.errors import ApiError, invalid
+
+# Accepted because clients always send them; they have no effect.
+WITHOUT_EFFECT = {
+    "metadata",
+    "prompt_cache_key",
+    "realtime",
+    "reasoning_summary_wait",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+}
+# Not supported, with the values that ask for nothing.
+NOT_SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "audio": (None,),
+    "best_of": (None, 1),
+    "echo": (None, False),
+    "frequency_penalty": (None, 0),
+    "function_call": (None,),
+    "functions": (None, []),
+    "logprobs": (None, False),
+    "modalities": (None, ["text"]),
+    "presence_penalty": (None, 0),
+    "repetition_penalty": (None, 1),
+    "top_k": (None, -1, 0),
+    "top_logprobs": (None, 0),
+    "web_search_options": (None,),
+}
+
 
 MAX_CHOICES = 4
 MAX_MESSAGES = 2048
@@ -24,6 +59,23 @@ Parts = Annotated[Listed[Item], Field(max_length=MAX_PARTS)]
 EffortName = Literal["instant", "low", "medium", "high", "none", "minimal", "xhigh"]
 
 
+class Body(BaseModel):
+    """A request's body."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+    def warning(self) -> str | None:
+        """Names the fields that have no effect; None where there are none."""
+        ignored = sorted((self.model_extra or {}).keys() - WITHOUT_EFFECT - NOT_SUPPORTED.keys())
+        return f"ignored: {', '.join(ignored)}" if ignored else None
+
+
+class Part(BaseModel):
+    """An object inside a body."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+
 class TextPart(Part):
     """Text inside a message."""
 
@@ -32,7 +84,7 @@ class TextPart(Part):
 
 
 class RefusalPart(Part):
-    """A refusal that an earlier answer held."""
+    """A refusal in an earlier answer."""
 
     type: Literal["refusal"]
     refusal: str
@@ -50,14 +102,14 @@ class SystemMessage(Part):
 
 
 class UserMessage(Part):
-    """What the user said."""
+    """A user's message."""
 
     role: Literal["user"]
     content: Text
 
 
 class CalledFunction(Part):
-    """What was called, its arguments as JSON text."""
+    """The function of a call, its arguments as JSON text."""
 
     name: str = Field(min_length=1)
     arguments: str
@@ -80,7 +132,7 @@ class AssistantMessage(Part):
 
 
 class ToolMessage(Part):
-    """What a tool returned."""
+    """A tool's result."""
 
     role: Literal["tool"]
     content: Text
@@ -170,7 +222,7 @@ ResponseFormat = Annotated[
 
 
 class StreamOptions(Part):
-    """What a stream holds besides the answer."""
+    """What a stream holds beside the answer."""
 
     include_usage: bool | None = None
 
@@ -183,7 +235,7 @@ class Prediction(Part):
 
 
 class Generation(Body):
-    """What every endpoint that generates takes."""
+    """The fields of every endpoint that generates."""
 
     model: str
     max_tokens: int | None = Field(default=None, ge=1)
@@ -230,3 +282,61 @@ class RewriteRequest(Generation):
 
     messages: Listed[UserMessage] = Field(min_length=1, max_length=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
+
+
+Checked = TypeVar("Checked", bound=Body)
+
+
+def parsed(kind: type[Checked], body: bytes) -> Checked:
+    """A body as a model.
+
+    Raises:
+        ApiError: It is not JSON, or not what the endpoint takes.
+    """
+    try:
+        raw = pydantic_core.from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise ApiError(400, f"the body is not JSON: {error}", "invalid_json") from error
+    if not isinstance(raw, dict):
+        raise ApiError(400, "the body is not a JSON object", "invalid_json")
+    try:
+        checked = kind.model_validate(raw)
+    except ValidationError as error:
+        raise _deepest(error, raw) from error
+    for name, neutral in NOT_SUPPORTED.items():
+        value = (checked.model_extra or {}).get(name)
+        # In Python True equals 1, and False 0; but 0 as ``logprobs`` asks for the chosen tokens'.
+        if not any(
+            value == one and isinstance(value, bool) == isinstance(one, bool) for one in neutral
+        ):
+            raise invalid(name, "is not supported", "unsupported_parameter")
+    return checked
+
+
+def _deepest(error: ValidationError, raw: dict[str, Any]) -> ApiError:
+    """The error that lies deepest: of a union's branches, the one that fits best."""
+    located = [(_path(one, raw), one) for one in error.errors(include_url=False)]
+    path, found = max(located, key=lambda one: len(one[0]))
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+    param = "".join(steps).removeprefix(".")
+    missing = found["type"] == "missing"
+    code = "missing_required_parameter" if missing else "invalid_value"
+    return invalid(param, found["msg"].lower() if missing else found["msg"], code)
+
+
+def _path(error: ErrorDetails, raw: Any) -> list[str | int]:
+    """Where in the body an error lies, without the names of a union's branches."""
+    path: list[str | int] = []
+    here = raw
+    loc = error["loc"]
+    for step in loc:
+        if isinstance(step, int) and isinstance(here, list) and step < len(here):  # noqa: SIM114
+            here = here[step]
+        elif isinstance(here, dict) and step in here:
+            here = here[step]
+        elif step != loc[-1] or not isinstance(here, dict) or error["type"] != "missing":
+            continue
+        else:
+            here = None
+        path.append(step)
+    return path

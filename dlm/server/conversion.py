@@ -1,7 +1,7 @@
-"""From a checked body to requests of the engine.
+"""From request bodies to the engine's requests.
 
-Rules that concern more than one field are here: a tool's result answers a call, a named tool is
-declared, a schema has the form of a tool's.
+Rules across fields are checked here: a tool's result answers a call, a named tool is declared, a
+tool's parameters are a JSON schema.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from dlm.effort import Effort
 from dlm.engine.request import Request
 from dlm.grammar.formats import AnswerFormat, JsonSchema, Lark, Regex
 from dlm.language.messages import Call, Tool, Turn
-from dlm.server.errors import invalid
-from dlm.server.requests import (
+from dlm.server.bodies import (
     AssistantMessage,
     ChatRequest,
     CompletionRequest,
@@ -38,6 +37,7 @@ from dlm.server.requests import (
     TextPart,
     ToolMessage,
 )
+from dlm.server.errors import invalid
 from dlm.server.tool_schemas import check_parameters
 
 FIM_TOKENS = 512
@@ -87,11 +87,11 @@ def fim_requests(body: FimRequest) -> list[Request]:
 
 
 def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) -> list[Request]:
-    """A request for each choice; what is to be rewritten is the draft that the answer revises.
+    """A request for each choice; the section to rewrite is the draft that the answer revises.
 
     Args:
         body: Its message holds sections, ``<|name|> … <|/name|>``.
-        section: The one that is to be rewritten.
+        section: The one to rewrite.
         needed: Others that must be there.
 
     Raises:
@@ -106,21 +106,21 @@ def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) 
     draft = found[1].replace("<|cursor|>", "").strip() if found else ""
     longest = body.max_completion_tokens or body.max_tokens or 0
     asked = turns(body.messages)
-    # What is to be rewritten is read, not thought about: the answer is little else than a copy.
+    # No reasoning: the answer is little else than a copy of the draft.
     request = Request(asked, draft=draft or None, max_tokens=longest, reasoning=False)
     return _choices(body, request)
 
 
 def characters(request: Request) -> int:
-    """How long the texts are that a prompt is made of, schemas and arguments as JSON."""
-    said = sum(
-        len(turn.content) + sum(len(call.name) + _written(call.arguments) for call in turn.calls)
+    """Length of the texts that a prompt is made of, schemas and arguments as JSON."""
+    spoken = sum(
+        len(turn.content) + sum(len(call.name) + _length(call.arguments) for call in turn.calls)
         for turn in request.turns
     )
     declared = sum(
-        len(tool.name) + len(tool.description) + _written(tool.parameters) for tool in request.tools
+        len(tool.name) + len(tool.description) + _length(tool.parameters) for tool in request.tools
     )
-    return said + declared + len(request.prefix)
+    return spoken + declared + len(request.prefix)
 
 
 def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
@@ -136,8 +136,8 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
         where = f"messages[{index}]"
         if isinstance(message, ToolMessage):
             if message.tool_call_id not in open_calls:
-                given = f"got {message.tool_call_id!r}, which is the id of no call before it"
-                raise invalid(f"{where}.tool_call_id", given)
+                got = f"got {message.tool_call_id!r}, which is the id of no call before it"
+                raise invalid(f"{where}.tool_call_id", got)
             order = open_calls.pop(message.tool_call_id)
             results.append((order, Turn("tool", _text(message.content))))
             continue
@@ -154,7 +154,7 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     return (*out, *(turn for _, turn in sorted(results, key=lambda result: result[0])))
 
 
-def _written(value: Mapping[str, Any]) -> int:
+def _length(value: Mapping[str, Any]) -> int:
     # Names of arguments become tokens as well, and options may stand anywhere in a schema.
     return len(json.dumps(value, ensure_ascii=False))
 
@@ -167,7 +167,7 @@ def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:
                 call.function.arguments or "{}", allow_inf_nan=False
             )
         except ValueError:
-            # It is also half of a pair of surrogates, of which no tokenizer makes anything.
+            # Half of a surrogate pair is no JSON either; no tokenizer accepts it.
             arguments = None
         if not isinstance(arguments, dict):
             field = f"{where}.tool_calls[{index}].function.arguments"
@@ -190,16 +190,16 @@ def _tool(tool: FunctionTool, index: int) -> Tool:
     return Tool(function.name, function.description or "", parameters)
 
 
-def _format(wanted: ResponseFormat | None) -> AnswerFormat | None:
-    match wanted:
+def _format(response_format: ResponseFormat | None) -> AnswerFormat | None:
+    match response_format:
         case JsonObjectFormat():
             return JsonSchema({"type": "object"})
         case JsonSchemaFormat():
-            return JsonSchema(wanted.json_schema.schema_)
+            return JsonSchema(response_format.json_schema.schema_)
         case RegexFormat():
-            return Regex(wanted.pattern)
+            return Regex(response_format.pattern)
         case LarkFormat():
-            return Lark(wanted.grammar)
+            return Lark(response_format.grammar)
         case _:
             return None
 

@@ -1,0 +1,257 @@
+"""Runs a client's requests on the engine: whole answers, or a stream of server-sent events.
+
+All of a client's requests are accepted or none, and all are cancelled when the client leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing, suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from dlm.engine.request import Event, Failed, Finished, Request, Snapshot, TextDelta
+from dlm.server.errors import ApiError, from_engine
+from dlm.server.metrics import ApiMetrics
+from dlm.server.responses import DONE, KEEP_ALIVE, Reply, sse
+
+Result = TypeVar("Result")
+IndexedEvent = tuple[int, Event]
+"""An event, and the index of the request that it belongs to."""
+
+
+class RequestEngine(Protocol):
+    """What the server needs of an engine.
+
+    Attributes:
+        max_live: Requests that it accepts at a time.
+    """
+
+    max_live: int
+
+    def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
+        """See `dlm.engine.engine.Engine.submit`."""
+        ...
+
+    def room(self, request: Request) -> int:
+        """See `dlm.engine.engine.Engine.room`."""
+        ...
+
+
+class Executor:
+    """Runs clients' requests and measures them.
+
+    Args:
+        engine: Where they run.
+        metrics: What is counted.
+        keep_alive_s: A stream that sent nothing for so long gets a comment line.
+    """
+
+    def __init__(self, engine: RequestEngine, metrics: ApiMetrics, keep_alive_s: float) -> None:
+        self._engine = engine
+        self._metrics = metrics
+        self._keep_alive_s = keep_alive_s
+
+    async def whole(self, http: HttpRequest, requests: Sequence[Request]) -> list[Finished]:
+        """Run requests to their ends.
+
+        Raises:
+            ApiError: One failed, or the engine accepts no more.
+            ClientDisconnect: The client left.
+        """
+        return await while_connected(self._finished(requests), http.receive)
+
+    async def _finished(self, requests: Sequence[Request]) -> list[Finished]:
+        finished: dict[int, Finished] = {}
+        async with aclosing(self._measured(requests)) as events:
+            async for indexed in events:
+                if indexed is not None and isinstance(indexed[1], Finished):
+                    finished[indexed[0]] = indexed[1]
+        return [finished[index] for index in sorted(finished)]
+
+    async def stream(
+        self, http: HttpRequest, requests: Sequence[Request], reply: Reply
+    ) -> Response:
+        """Stream answers; the response begins with the first event, so that failures have a status.
+
+        Raises:
+            ApiError: One failed before its first event, or the engine accepts no more.
+            ClientDisconnect: The client left.
+        """
+        events = self._measured(requests, self._keep_alive_s, reply.shows)
+        first = await while_connected(_next(events), http.receive)
+        return EventStream(_lines(first, events, reply), events)
+
+    async def _measured(
+        self,
+        requests: Sequence[Request],
+        keep_alive_s: float | None = None,
+        shows: Callable[[Event], bool] = lambda event: True,
+    ) -> AsyncGenerator[IndexedEvent | None, None]:
+        """Events of requests as `run` gives them, with metrics; failures become `ApiError`s."""
+        started = time.monotonic()
+        begun = False
+        tools = [tool.name for tool in requests[0].tools]
+        with self._metrics.live():
+            try:
+                async with aclosing(run(self._engine, requests, keep_alive_s, shows)) as events:
+                    async for indexed in events:
+                        event = indexed[1] if indexed else None
+                        if not begun and isinstance(event, TextDelta | Snapshot):
+                            begun = True
+                            self._metrics.began(time.monotonic() - started)
+                        if isinstance(event, Finished):
+                            self._metrics.finished(event.usage)
+                        yield indexed
+            except Exception as error:
+                raise from_engine(error, tools) from error
+            self._metrics.ended(time.monotonic() - started)
+
+
+async def run(
+    engine: RequestEngine,
+    requests: Sequence[Request],
+    keep_alive_s: float | None = None,
+    shows: Callable[[Event], bool] = lambda event: True,
+) -> AsyncGenerator[IndexedEvent | None, None]:
+    """Events of several requests as they come; closing the generator cancels all requests.
+
+    Args:
+        engine: Where they run.
+        requests: At least one.
+        keep_alive_s: A None comes when nothing that the client sees came for so long; None for
+            never.
+        shows: Whether the client sees an event.
+
+    Raises:
+        Exception: What `Engine.submit` raises, or what a request failed with.
+    """
+    loop = asyncio.get_running_loop()
+    # Bounded by the answers' lengths: two events at most for each forward.
+    events: asyncio.Queue[IndexedEvent] = asyncio.Queue()
+
+    def emit(index: int, event: Event) -> None:
+        # The loop may be closed while the last step of a cancelled request runs.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(events.put_nowait, (index, event))
+
+    def deadline() -> float | None:
+        return None if keep_alive_s is None else loop.time() + keep_alive_s
+
+    cancels: list[Callable[[], None]] = []
+    try:
+        for index, request in enumerate(requests):
+            cancels.append(engine.submit(request, partial(emit, index)))
+        left = len(requests)
+        due = deadline()
+        while left:
+            try:
+                async with asyncio.timeout_at(due):
+                    index, event = await events.get()
+            except TimeoutError:
+                due = deadline()
+                yield None
+                continue
+            if isinstance(event, Failed):
+                raise event.error
+            left -= isinstance(event, Finished)
+            if shows(event):
+                due = deadline()
+            yield index, event
+    finally:
+        for cancel in cancels:
+            cancel()
+
+
+async def _next(events: AsyncGenerator[IndexedEvent | None, None]) -> IndexedEvent | None:
+    return await anext(events)
+
+
+async def _lines(
+    first: IndexedEvent | None, events: AsyncGenerator[IndexedEvent | None, None], reply: Reply
+) -> AsyncGenerator[bytes, None]:
+    """The body of a stream."""
+    async with aclosing(events):
+        for chunk in reply.begin():
+            yield sse(chunk)
+        indexed = first
+        try:
+            while True:
+                for line in map(sse, reply.chunks(*indexed)) if indexed else (KEEP_ALIVE,):
+                    yield line
+                indexed = await anext(events)
+        except StopAsyncIteration:
+            for chunk in reply.end():
+                yield sse(chunk)
+            yield DONE
+        except ApiError as error:
+            yield sse(error.body())
+
+
+class EventStream(Response):
+    """Server-sent events, which end when their client leaves.
+
+    Args:
+        lines: What is sent.
+        source: What the lines are made from; closed at the end in any case.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, lines: AsyncGenerator[bytes, None], source: AsyncGenerator[Any, None]
+    ) -> None:
+        super().__init__(headers={"cache-control": "no-cache", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._lines = lines
+        self._source = source
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        async with aclosing(self._source):
+            # A client that left needs no answer.
+            with suppress(ClientDisconnect, OSError):
+                await while_connected(self._send(send), receive)
+
+    async def _send(self, send: Send) -> None:
+        async with aclosing(self._lines) as lines:
+            start = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **start})
+            async for line in lines:
+                await send({"type": "http.response.body", "body": line, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+async def while_connected(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
+    """Do something for a client, unless it leaves.
+
+    Args:
+        work: Cancelled when the client leaves.
+        receive: Of a request whose body has been read.
+
+    Raises:
+        ClientDisconnect: The client left.
+    """
+    task = asyncio.create_task(work)
+    watcher = asyncio.create_task(_disconnected(receive))
+    try:
+        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientDisconnect
+    finally:
+        task.cancel()
+        watcher.cancel()
+        await asyncio.gather(task, watcher, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
