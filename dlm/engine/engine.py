@@ -101,6 +101,7 @@ class Engine:
         device: str | None = None,
         threads: int = 0,
         kernels: str = "auto",
+        prefix_bytes: int = DEFAULT_BYTES,
     ) -> Engine:
         """Load a checkpoint; arguments and errors are those of `load_checkpoint`.
 
@@ -111,12 +112,13 @@ class Engine:
             threads: That torch takes for everything in this process; 0 takes what is fast.
             kernels: ``auto`` runs the project's kernels on CUDA where they can, ``fused`` insists
                 on them, ``eager`` does without.
+            prefix_bytes: Memory for keys and values of finished requests.
         """
         wanted = Kernels(kernels)
         loaded = load_checkpoint(checkpoint, dtype, device)
         torch.set_num_threads(threads or best_threads(loaded.model.config))
         runner = runner_for(loaded.model, wanted, MAX_LIVE)
-        return cls(loaded.model, loaded.dialect, runner=runner)
+        return cls(loaded.model, loaded.dialect, prefix_bytes=prefix_bytes, runner=runner)
 
     @property
     def placement(self) -> str:

@@ -1,4 +1,4 @@
-"""The language model behind one Protocol: `embedded` here, `openai_client` elsewhere.
+"""The interface of a language model: `embedded` runs in this process, `openai_client` on a server.
 
 A prompt goes in; pieces of final text, views of the draft and at last the calls come out. Closing
 the iteration cancels the request.
@@ -25,12 +25,12 @@ class Prompt:
 
     Attributes:
         messages: The dialogue, a system message first.
-        tools: What may be called.
+        tools: The tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         effort: instant, low, medium or high.
-        max_tokens: Longest answer; one here is as long as its context has room for.
-        draft: An earlier answer that is likely to hold under this prompt as well: it makes the
-            answer cheaper, not another one.
+        max_tokens: Longest answer; a model with less room in its context answers with fewer.
+        draft: An earlier answer that is likely to hold for this prompt as well: it makes the answer
+            cheaper, and does not change it.
         priority: Higher first when not all can be answered at once.
     """
 
@@ -45,7 +45,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Final text that the answer goes on with."""
+    """The next piece of the answer's final text."""
 
     text: str
 
@@ -65,8 +65,8 @@ class AnswerDone:
     Attributes:
         calls: In the order in which they are to run.
         cut: Whether it ended for being too long.
-        forwards: What it cost, in forwards of the model; 0 where the model does not tell.
-        kept: Tokens of the prompt's draft that stand.
+        forwards: Forwards of the model that it took; 0 if unknown.
+        kept: Tokens taken over from the prompt's draft.
     """
 
     calls: tuple[ToolCall, ...]
@@ -89,41 +89,41 @@ class ReplyModel(Protocol):
         """Events of an answer, the last an `AnswerDone`.
 
         Raises:
-            MalformedAnswer: What the model wrote is no answer; trying again may help.
+            MalformedAnswer: The output is no answer; another try may help.
             ModelError: The model failed or cannot be reached.
         """
         ...
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
-        """Probability that the prompt's last message ends where it does, rather than going on.
+        """Probability that the prompt's last message is complete.
 
-        None where the model cannot tell, or is too busy to.
+        None if the model cannot tell, or is too busy.
         """
         ...
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
-        """Refuse tools of a client that this model could never call, where it can tell.
+        """Refuse a client's tools that this model could never call, as far as it can tell.
 
         Args:
-            tools: Their schemas are well-formed.
-            path: Where they stand in the client's event.
+            tools: With well-formed schemas.
+            path: Of the tools in the client's event.
 
         Raises:
-            ProtocolError: One cannot be called; ``param`` names the parameter at fault.
+            ProtocolError: A tool cannot be called; ``param`` is the path of the fault.
         """
         ...
 
     def warm_up(self, prompt: Prompt) -> None:
-        """Make the first answer as quick as the others, if that takes something; blocks.
+        """Do the slow work of a first answer now; blocks.
 
         Raises:
-            ConfigError: Nothing can be answered with these tools.
+            ConfigError: The tools cannot be called.
             ModelError: Instructions and tools leave no room for a dialogue.
         """
         ...
 
     async def close(self) -> None:
-        """Release what the model holds."""
+        """Release the model's threads and connections."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""A prompt that fits a model's context, with room for its answer.
+"""Fits a prompt into a model's context, with room for its answer.
 
-A tool's result that takes too much is cut, then the oldest messages go; the newest of the user's
-stays, cut at worst. Cuts are shown as "…". It knows the model by a `Ruler` alone.
+Long tool results are cut first, then the oldest messages are dropped; the user's newest message
+stays, cut if need be. A cut is marked with "…". The model is known only as a `ContextWindow`.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 CHARS_PER_TOKEN = 8
-"""More than any prose has. A text of so much for each position of the context is cut uncounted:
-counting megabytes takes seconds, in which nobody else is served."""
+"""More than any prose has. Text beyond this many characters for each position of the context is cut
+without counting its tokens: counting megabytes takes seconds, in which nobody else is served."""
 
 _SHARE = 4
-"""One tool's result may take such a part of a full context, and dialogues leave it to answers."""
+"""In a full context a tool's result may take a quarter, and a quarter is kept for the answer."""
 
 _SHORTEST = 64
-"""Tokens to which a text is cut at most: less says nothing."""
+"""Tokens that a cut leaves at least."""
 
 _ELLIPSIS = 16
-"""Tokens that a cut may bring back: its mark, and words that are spelled otherwise at an edge."""
+"""Tokens that a cut may add: its mark, and other tokens for the words at the edges."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
-    """How a model counts.
+class ContextWindow:
+    """A model's context and tokenizer.
 
     Attributes:
-        room: Longest answer, in tokens, that the context leaves to a prompt; below 1 for none.
-        ids: Token ids of a text.
-        text: Text of token ids.
-        positions: Of the context.
+        room: Prompt → the longest answer, in tokens, that the context has room for; below 1: none.
+        ids: Text → token ids.
+        text: Token ids → text.
+        positions: Length of the context in tokens.
     """
 
     room: Callable[[Prompt], int]
@@ -46,33 +46,33 @@ class Ruler:
 
     @property
     def most_chars(self) -> int:
-        """Characters beyond which nothing is counted."""
+        """Longest text, in characters, of which tokens are counted."""
         return CHARS_PER_TOKEN * self.positions
 
 
-def fitted(prompt: Prompt, ruler: Ruler) -> Prompt:
-    """The prompt as far as there is room for it, its answer as long as is left.
+def fitted(prompt: Prompt, window: ContextWindow) -> Prompt:
+    """The prompt, cut to fit, with ``max_tokens`` lowered to the room that is left.
 
     Args:
         prompt: A leading system message and the tools are never cut.
-        ruler: Of the model.
+        window: Of the model.
 
     Raises:
         ModelError: Instructions and tools leave no room.
-        ValueError: As `Ruler.room`.
+        ValueError: As `ContextWindow.room`.
     """
     led = bool(prompt.messages) and prompt.messages[0].role is Role.SYSTEM
     head, rest = prompt.messages[:led], list(prompt.messages[led:])
-    given = sum(len(message.content) for message in head) + declared(prompt.tools)
-    if given > ruler.most_chars:
+    given = sum(len(message.content) for message in head) + declaration_chars(prompt.tools)
+    if given > window.most_chars:
         raise ModelError(
-            f"instructions and tools: got {given} characters, expected at most {ruler.most_chars}"
+            f"instructions and tools: got {given} characters, expected at most {window.most_chars}"
         )
-    return _Fitting(prompt, head, rest, ruler).made()
+    return _Fitting(prompt, head, rest, window).run()
 
 
-def declared(tools: Sequence[ToolSpec]) -> int:
-    """Characters of what a prompt tells of tools."""
+def declaration_chars(tools: Sequence[ToolSpec]) -> int:
+    """Characters of the declarations of tools in a prompt."""
     return sum(
         len(tool.name)
         + len(tool.description)
@@ -82,44 +82,51 @@ def declared(tools: Sequence[ToolSpec]) -> int:
 
 
 class _Fitting:
+    """The messages of one prompt while they are cut."""
+
     def __init__(
-        self, prompt: Prompt, head: tuple[Message, ...], messages: list[Message], ruler: Ruler
+        self,
+        prompt: Prompt,
+        head: tuple[Message, ...],
+        messages: list[Message],
+        window: ContextWindow,
     ) -> None:
         self._prompt = prompt
         self._head = head
         self._messages = messages
-        self._ruler = ruler
-        self._wanted = min(prompt.max_tokens, ruler.positions // _SHARE)
+        self._window = window
+        self._wanted = min(prompt.max_tokens, window.positions // _SHARE)
 
-    def made(self) -> Prompt:
+    def run(self) -> Prompt:
         self._cut_uncounted()
         room = self._room()
         if room < self._wanted:
-            self._cut_results(self._ruler.positions // _SHARE)
+            self._cut_results(self._window.positions // _SHARE)
             room = self._room()
         while room < self._wanted:
-            if not (self._forget() or self._cut_longest(self._wanted - room) or self._give_up()):
+            excess = self._wanted - room
+            if not (self._drop_oldest() or self._cut_longest(excess) or self._drop_first_call()):
                 break
             room = self._room()
         if room < 1:
-            used = self._ruler.positions - room
+            used = self._window.positions - room
             raise ModelError(
                 f"instructions and tools: got {used} positions with the shortest dialogue and "
-                f"answer, expected fewer than {self._ruler.positions}"
+                f"answer, expected fewer than {self._window.positions}"
             )
         most = min(self._prompt.max_tokens, room)
-        return replace(self._prompt, messages=self._seen, max_tokens=most)
+        return replace(self._prompt, messages=self._current, max_tokens=most)
 
     @property
-    def _seen(self) -> tuple[Message, ...]:
+    def _current(self) -> tuple[Message, ...]:
         return (*self._head, *self._messages)
 
     def _room(self) -> int:
-        return self._ruler.room(replace(self._prompt, messages=self._seen))
+        return self._window.room(replace(self._prompt, messages=self._current))
 
     def _cut_uncounted(self) -> None:
-        """Take away what can never fit, by its length alone."""
-        most = self._ruler.most_chars
+        """Cut and drop messages that cannot fit, by their characters."""
+        most = self._window.most_chars
         if sum(map(_size, self._messages)) <= most:
             return
         called = [call for message in self._messages for call in message.tool_calls]
@@ -130,7 +137,7 @@ class _Fitting:
             if message.call_id not in gone
             and gone.isdisjoint(call.call_id for call in message.tool_calls)
         ]
-        while sum(map(_size, self._messages)) > most and self._forget():
+        while sum(map(_size, self._messages)) > most and self._drop_oldest():
             pass
 
     def _cut_results(self, most: int) -> None:
@@ -138,8 +145,8 @@ class _Fitting:
             if message.role is Role.TOOL:
                 self._cut(index, most)
 
-    def _forget(self) -> bool:
-        """Drop the oldest message, and what hangs on it; False where none may go."""
+    def _drop_oldest(self) -> bool:
+        """Drop the oldest message with its results; False if only the user's newest is left."""
         users = [i for i, message in enumerate(self._messages) if message.role is Role.USER]
         newest = users[-1] if users else len(self._messages) - 1
         if newest < 1:
@@ -149,8 +156,8 @@ class _Fitting:
         return True
 
     def _cut_longest(self, excess: int) -> bool:
-        """Cut the longest of the results, or where those are short of all; False where all are."""
-        counts = [len(self._ruler.ids(message.content)) for message in self._messages]
+        """Cut the longest result, or else the longest message; False if all are short."""
+        counts = [len(self._window.ids(message.content)) for message in self._messages]
         long = [index for index, count in enumerate(counts) if count > 2 * _SHORTEST]
         results = [index for index in long if self._messages[index].role is Role.TOOL]
         if not long:
@@ -161,8 +168,8 @@ class _Fitting:
         self._cut(index, max(count - excess - _ELLIPSIS, count * 3 // 4, _SHORTEST))
         return True
 
-    def _give_up(self) -> bool:
-        """Drop the first call behind the user's newest message, with its results."""
+    def _drop_first_call(self) -> bool:
+        """Drop the first call after the user's newest message, with its results."""
         if len(self._messages) < 2:
             return False
         del self._messages[1]
@@ -170,18 +177,18 @@ class _Fitting:
         return True
 
     def _drop_results(self, index: int) -> None:
-        """Drop results from here on whose calls went before; one message always stays."""
+        """Drop results at an index whose calls were dropped; one message always stays."""
         while len(self._messages) > max(index, 1) and self._messages[index].role is Role.TOOL:
             del self._messages[index]
 
     def _cut(self, index: int, most: int) -> None:
         message = self._messages[index]
-        ids = self._ruler.ids(message.content)
+        ids = self._window.ids(message.content)
         if len(ids) <= most:
             return
-        # What the user wants may stand at either end; of other texts the beginning tells most.
+        # A user's request may stand at either end; other texts begin with what matters most.
         first = most // 2 if message.role is Role.USER else most
-        parts = self._ruler.text(ids[:first]), self._ruler.text(ids[len(ids) - most + first :])
+        parts = self._window.text(ids[:first]), self._window.text(ids[len(ids) - most + first :])
         self._messages[index] = replace(message, content=_joined(*parts))
 
 

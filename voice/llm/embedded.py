@@ -22,7 +22,7 @@ from voice.llm.base import (
     TextPiece,
     new_call_id,
 )
-from voice.llm.context_window import Ruler, declared, fitted
+from voice.llm.context_window import ContextWindow, declaration_chars, fitted
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dlm.language.messages import Answer, Tool, Turn
 
 
-# Long prompts take a while, for which short ones need not wait.
 _THREADS = 2
+"""A short prompt need not wait while a long one is fitted to the context."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,19 +41,19 @@ class EmbeddedModel:
 
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
-        self._ruler = Ruler(
+        self._window = ContextWindow(
             self._room,
             engine.dialect.text,
             engine.dialect.decode,
             engine.model.config.max_position_embeddings,
         )
-        # Their own, as the loop's may all wait for the engine.
+        # The loop's own threads may all wait for the engine.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitting")
         self.name = name
 
     @property
     def engine(self) -> Engine:
-        """The engine, which others may ask as well."""
+        """The engine, for requests from elsewhere in the process."""
         return self._engine
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
@@ -66,8 +66,7 @@ class EmbeddedModel:
         try:
             loop = asyncio.get_running_loop()
             request = await loop.run_in_executor(self._threads, self._fitted, prompt)
-            # Closed at once when the caller leaves: a cancelled request must not wait for garbage
-            # collection.
+            # Closing cancels the request, which must not wait for garbage collection.
             async with aclosing(self._engine.stream(request)) as events:
                 async for event in events:
                     match event:
@@ -91,7 +90,7 @@ class EmbeddedModel:
         try:
             return await asyncio.to_thread(self._end_of_message, prompt)
         except (queue.Full, ModelError, ValueError, RuntimeError) as error:
-            _log.debug("no opinion on the end of a message: %s", type(error).__name__)
+            _log.debug("no probability for the end of a message: %s", type(error).__name__)
             return None
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
@@ -101,8 +100,8 @@ class EmbeddedModel:
         from dlm.server.errors import ApiError
         from dlm.server.tool_schemas import check_parameters
 
-        most = self._ruler.most_chars
-        if (given := declared(tools)) > most:
+        most = self._window.most_chars
+        if (given := declaration_chars(tools)) > most:
             raise ProtocolError(
                 f"{path}: got {given} characters; expected at most {most}", param=path
             )
@@ -127,26 +126,26 @@ class EmbeddedModel:
         from dlm.language.messages import AnswerError
 
         try:
-            # What the answer is does not matter, nor whether it is one.
+            # The answer does not matter, nor whether it is well-formed.
             with contextlib.suppress(AnswerError):
                 self._engine.answer(self._fitted(prompt))
         except ValueError as error:
             raise ConfigError(f"the model cannot answer with the agent's tools: {error}") from error
 
     async def close(self) -> None:
-        """Stop the engine's thread, and those beside it."""
+        """Stop the engine's thread and this model's own."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._engine.close()
 
     def _end_of_message(self, prompt: Prompt) -> float | None:
-        seen = fitted(prompt, self._ruler)
+        seen = fitted(prompt, self._window)
         if seen.messages[-1:] != prompt.messages[-1:]:
             return None
         request = _request(seen)
         return self._engine.end_of_message(request.turns, request.tools, request.priority)
 
     def _fitted(self, prompt: Prompt) -> Request:
-        return _request(fitted(prompt, self._ruler))
+        return _request(fitted(prompt, self._window))
 
     def _room(self, prompt: Prompt) -> int:
         from dlm.engine.engine import Request
@@ -159,7 +158,7 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
     """Load a checkpoint; slow.
 
     Returns:
-        The model, and a line that says which and where it runs.
+        The model, and a line on which it is and where it runs.
 
     Raises:
         ConfigError: The device cannot be used.
@@ -174,10 +173,16 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
     device = None if config.device == "auto" else _usable(config.device)
     dtype = None if config.dtype == "auto" else getattr(torch, config.dtype)
     try:
-        engine = Engine.load(checkpoint, dtype, device, config.threads, config.kernels)
+        engine = Engine.load(
+            checkpoint,
+            dtype,
+            device,
+            config.threads,
+            config.kernels,
+            config.prompt_cache_mib * 2**20,
+        )
     except (OSError, ValueError) as error:
         raise ModelError(f"llm.checkpoint: {error}") from error
-    engine.prefixes.limit_bytes = config.prompt_cache_mib * 2**20
     line = f"language model: {name} on {engine.placement} (llm.engine = embedded)"
     return EmbeddedModel(engine, name), line
 
@@ -192,11 +197,12 @@ def _usable(device: str) -> str:
 
     try:
         torch.zeros(1, device=device).item()
-    # Each kind of device fails in its own way; a build without CUDA by an assertion.
+    # Each kind of device fails in its own way; a build without CUDA with an assertion.
     except (RuntimeError, AssertionError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ConfigError(
-            f"llm.device: got {device!r}, which cannot be used: {why}; expected auto, cpu or cuda"
+            f"llm.device: got {device!r}, which cannot be used: {reason}; expected"
+            " auto, cpu or cuda"
         ) from error
     return device
 
@@ -216,7 +222,7 @@ def _request(prompt: Prompt) -> Request:
         max_tokens=prompt.max_tokens,
         draft=_answer(prompt.draft) if prompt.draft else None,
         priority=prompt.priority,
-        # Whoever listens would wait for it.
+        # A listener would wait for it.
         reasoning=False,
     )
 

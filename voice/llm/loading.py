@@ -1,4 +1,4 @@
-"""Loads the model that the configuration names."""
+"""The language model that the configuration names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
     """Load the model that the configuration names; slow, and to be run in a thread.
 
     Returns:
-        The model, and a line that says which and why.
+        The model, and a line on which it is and which option chose it.
 
     Raises:
         ConfigError: A remote model's key is missing, or the device cannot be used.

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible API: Mercury 2, vLLM, or this project's own."""
+"""A language model on an OpenAI-compatible server: Mercury 2, vLLM, or this project's own."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Any
 from voice.config import LlmConfig, secret
 from voice.errors import ConfigError, ModelError
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, TextPiece
-from voice.llm.openai_calls import Calls
-from voice.llm.openai_text import AnswerText, without_surrogates
+from voice.llm.openai_stream import AnswerCalls, AnswerText, without_surrogates
 from voice.types import Message, Role, ToolSpec
 
 _SHORTEST_KEY = 8
-"""Characters; what is shorter ("none", for a server that wants no key) is no secret."""
+"""Characters; a shorter key ("none", for a server that needs none) is no secret."""
 _LONGEST_REASON = 300
-_PASSING = (408, 409, 429)
-_PAUSE_S = 0.5
-"""Before a request is made once more, where the server does not say how long."""
+_RETRIED_STATUS = (408, 409, 429)
+_RETRY_PAUSE_S = 0.5
+"""Pause before the second try, where the server names none."""
 _NEWER_LIMIT = "max_completion_tokens"
-"""What newer models of OpenAI's call ``max_tokens``, which they refuse."""
+"""The newer name of ``max_tokens``, which newer models of OpenAI refuse."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ class RemoteModel:
     """An OpenAI-compatible server: Mercury 2, vLLM, or this project's own.
 
     Raises:
-        ConfigError: The key is missing or cannot be sent, or the address is none.
+        ConfigError: The key is missing or cannot be sent, or the address is no URL.
     """
 
     def __init__(self, config: LlmConfig) -> None:
@@ -52,14 +51,14 @@ class RemoteModel:
             self._client = AsyncOpenAI(
                 base_url=remote.base_url, api_key=self._key, timeout=remote.timeout_s, max_retries=0
             )
-        except Exception as error:  # of the HTTP library, which looks for proxies here as well
+        except Exception as error:  # of the HTTP library, which looks up proxies here as well
             raise ConfigError(
                 f"llm.remote: no connection to {remote.base_url} can be made: {error}"
             ) from error
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """See `ReplyModel.answer`."""
-        calls, text = Calls(), AnswerText()
+        calls, text = AnswerCalls(), AnswerText()
         finish, usage = None, (0, 0)
         async with aclosing(self._chunks(prompt)) as chunks:
             async for chunk in chunks:
@@ -80,10 +79,10 @@ class RemoteModel:
             raise self._failed("the server's filter ended the answer")
         if not text.any and not calls:
             if finish is None:
-                raise self._failed("the answer is no stream of events, or broke off")
+                raise self._failed("the answer is no event stream, or broke off")
             if finish == "length":
                 raise self._failed(f"{prompt.max_tokens} tokens were over before the first word")
-        yield AnswerDone(calls.made(prompt.tools, finish is not None), finish == "length", *usage)
+        yield AnswerDone(calls.finish(prompt.tools, finish is not None), finish == "length", *usage)
 
     async def _chunks(self, prompt: Prompt) -> AsyncGenerator[Any, None]:
         """The answer's chunks as the server sends them; closing this ends the request.
@@ -93,53 +92,53 @@ class RemoteModel:
         """
         import openai
 
-        now, longest_s = asyncio.get_running_loop().time, self._config.remote.timeout_s
-        # The client's own time limit begins anew with each retry and each keep-alive line.
-        until = now() + longest_s
+        now, timeout_s = asyncio.get_running_loop().time, self._config.remote.timeout_s
+        # The client's own timeout begins anew with each retry and each keep-alive line.
+        deadline = now() + timeout_s
         try:
-            async with asyncio.timeout_at(until):
-                stream = await self._asked(prompt, until)
+            async with asyncio.timeout_at(deadline):
+                stream = await self._request(prompt, deadline)
             async with aclosing(stream):
                 while True:
-                    async with asyncio.timeout_at(until):
+                    async with asyncio.timeout_at(deadline):
                         chunk = await anext(stream, None)
                     if chunk is None:
                         return
                     yield chunk
-                    until = now() + longest_s
+                    deadline = now() + timeout_s
         except TimeoutError as error:
-            raise self._failed(f"nothing came within {longest_s:g} s") from error
+            raise self._failed(f"nothing came within {timeout_s:g} s") from error
         except openai.OpenAIError as error:
             raise self._failed(f"{type(error).__name__}: {_reason(error)}") from error
         except ValueError as error:
             raise self._failed(f"a chunk of the answer cannot be read: {error}") from error
 
-    async def _asked(self, prompt: Prompt, until: float) -> Any:
-        """Ask, and once more where a server that is busy or gone may be back in time.
+    async def _request(self, prompt: Prompt, deadline: float) -> Any:
+        """The stream of an answer; a server that is busy or unreachable is asked a second time.
 
-        What the server refuses to be told is left out, and from now on.
+        A field that the server refuses is left out of this request and all later ones.
         """
         import openai
 
-        tried = False
+        retried = False
         while True:
             fields = self._fields(prompt)
             try:
                 return await self._client.chat.completions.create(**fields)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refused = self._refused_in(error.response.text, fields)
+                refused = self._refused_field(error.response.text, fields)
                 if refused is None:
                     raise
                 if refused not in self._refused:
-                    told = " ".join(refused).strip()
-                    _log.warning("%s refuses %s: it is sent no more", self.name, told)
+                    field = " ".join(refused).strip()
+                    _log.warning("%s refuses %s: it is sent no more", self.name, field)
                 self._refused.add(refused)
             except openai.APIError as error:
-                wait_s = _again_after_s(error)
-                left_s = until - asyncio.get_running_loop().time()
-                if tried or wait_s is None or wait_s >= left_s:
+                wait_s = _retry_after_s(error)
+                left_s = deadline - asyncio.get_running_loop().time()
+                if retried or wait_s is None or wait_s >= left_s:
                     raise
-                tried = True
+                retried = True
                 await asyncio.sleep(wait_s)
 
     def _fields(self, prompt: Prompt) -> dict[str, Any]:
@@ -160,35 +159,35 @@ class RemoteModel:
             fields["tool_choice"] = _chat_choice(prompt.tool_choice)
         return fields
 
-    def _refused_in(self, told: str, fields: dict[str, Any]) -> tuple[str, str] | None:
-        """Which field a server complains of, and its value where others may do.
+    def _refused_field(self, message: str, fields: dict[str, Any]) -> tuple[str, str] | None:
+        """The field that a server's error names, and its value where only that is refused.
 
         vLLM and OpenAI's models know no effort "instant", others none at all; Ollama calls it
         "reasoning value".
         """
         sent, theirs = fields["extra_body"], self._config.remote.extra_body
-        if _NEWER_LIMIT in told and "max_tokens" in sent.keys() - theirs.keys():
+        if _NEWER_LIMIT in message and "max_tokens" in sent.keys() - theirs.keys():
             return "max_tokens", ""
-        if "reasoning" in told and "reasoning_effort" in sent.keys() - theirs.keys():
+        if "reasoning" in message and "reasoning_effort" in sent.keys() - theirs.keys():
             return "reasoning_effort", sent["reasoning_effort"]
         return None
 
     def _failed(self, reason: str) -> ModelError:
-        """What went wrong, without the key, which some servers repeat, and not at any length."""
+        """An error of limited length, without the key, which some servers repeat."""
         if len(self._key) >= _SHORTEST_KEY:
             reason = reason.replace(self._key, "[key]")
         return ModelError(f"{self.name} failed: {reason[:_LONGEST_REASON]}")
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
-        """None: the API does not tell."""
+        """None: the API has no such request."""
         del prompt
         return None
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
-        """Nothing: the API does not tell what it takes before it is asked."""
+        """No check: the API has no such request."""
 
     def warm_up(self, prompt: Prompt) -> None:
-        """Nothing: a remote model has its own warmth, and every request costs."""
+        """No request: the server warms itself up, and every request costs."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -196,10 +195,10 @@ class RemoteModel:
 
 
 def _key(config: LlmConfig) -> str:
-    """The key, without the line's end that a file leaves behind it.
+    """The key, without the line break that a file may end in.
 
     Raises:
-        ConfigError: There is none, or it cannot stand in a header.
+        ConfigError: There is none, or a header cannot hold it.
     """
     remote = config.remote
     key = (secret(remote.api_key_env) or "").strip()
@@ -210,19 +209,19 @@ def _key(config: LlmConfig) -> str:
         )
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(
-            f"llm.remote.api_key_env: got {remote.api_key_env}, which holds what no header can;"
+            f"llm.remote.api_key_env: got {remote.api_key_env}, which a header cannot hold;"
             " expected printable ASCII"
         )
     return key
 
 
 def _reason(error: Exception) -> str:
-    """What an error of the client's says, and what is behind one that says nothing."""
+    """An error's text, with the server's message and the first cause where it lacks them."""
     body = getattr(error, "body", None)
-    told = body.get("message") or body.get("detail") if isinstance(body, dict) else body
+    message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
     reason = str(error)
-    if isinstance(told, str) and told not in reason and not told.lstrip().startswith("<"):
-        reason = f"{reason} {told}"
+    if isinstance(message, str) and message not in reason and not message.lstrip().startswith("<"):
+        reason = f"{reason} {message}"
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
@@ -230,30 +229,30 @@ def _reason(error: Exception) -> str:
 
 
 def _count(tokens: Any) -> int:
-    """How many tokens a server says; 0 where it does not."""
+    """A server's count of tokens; 0 where it sends none."""
     return tokens if isinstance(tokens, int) else 0
 
 
-def _again_after_s(error: Exception) -> float | None:
-    """How long to wait before asking again; None where that would not help."""
+def _retry_after_s(error: Exception) -> float | None:
+    """Pause before the second try; None where a second try would not help."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
         return None
     if isinstance(error, openai.APIConnectionError):
-        return _PAUSE_S
+        return _RETRY_PAUSE_S
     if not isinstance(error, openai.APIStatusError):
         return None
-    if error.status_code not in _PASSING and error.status_code < 500:
+    if error.status_code not in _RETRIED_STATUS and error.status_code < 500:
         return None
     try:
-        return max(0.0, float(error.response.headers.get("retry-after", _PAUSE_S)))
+        return max(0.0, float(error.response.headers.get("retry-after", _RETRY_PAUSE_S)))
     except ValueError:
-        return _PAUSE_S
+        return _RETRY_PAUSE_S
 
 
 def _chat_message(message: Message) -> dict[str, Any]:
-    # What a client typed may hold one, and nothing can be sent that does.
+    # A message that a client typed may hold a lone surrogate, which cannot be encoded.
     content = without_surrogates(message.content)
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.call_id, "content": content}

@@ -12,7 +12,7 @@ from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 from voice.errors import ModelError
 from voice.llm.base import Prompt
-from voice.llm.context_window import CHARS_PER_TOKEN, Ruler, fitted
+from voice.llm.context_window import CHARS_PER_TOKEN, ContextWindow, fitted
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 POSITIONS = 800
@@ -38,7 +38,7 @@ def _room(prompt: Prompt) -> int:
     return POSITIONS - len(TEMPLATE.prompt(turns, tools))
 
 
-RULER = Ruler(_room, TEMPLATE.text, TEMPLATE.decode, POSITIONS)
+WINDOW = ContextWindow(_room, TEMPLATE.text, TEMPLATE.decode, POSITIONS)
 
 
 def _user(text: str) -> Message:
@@ -65,13 +65,13 @@ def _prompt(*messages: Message, max_tokens: int = 96) -> Prompt:
 
 def test_what_fits_stays_as_it_is() -> None:
     prompt = _prompt(_user("hello"), _agent("Hi."), _user("search"), *_called(1, "Penguins swim."))
-    assert fitted(prompt, RULER) == prompt
+    assert fitted(prompt, WINDOW) == prompt
 
 
 @pytest.mark.parametrize("wanted", [POSITIONS, 50_000])
 def test_an_answer_is_as_long_as_there_is_room_for(wanted: int) -> None:
     prompt = _prompt(_user("hello"), max_tokens=wanted)
-    made = fitted(prompt, RULER)
+    made = fitted(prompt, WINDOW)
     assert made == replace(prompt, max_tokens=_room(prompt))
 
 
@@ -82,7 +82,7 @@ def test_the_oldest_messages_go_first() -> None:
         for message in (_user(f"question {number}"), _agent(f"{number} {_penguins(12)}."))
     ]
     prompt = _prompt(*talk, _user("and now"))
-    made = fitted(prompt, RULER)
+    made = fitted(prompt, WINDOW)
     assert _room(made) >= 96
     kept = made.messages[1:]
     assert kept == prompt.messages[-len(kept) :]
@@ -95,7 +95,7 @@ def test_the_oldest_messages_go_first() -> None:
 def test_a_long_result_is_cut_for_all_to_see_and_what_was_said_before_stays() -> None:
     asked = (_user("my name is Ada"), _agent("Hello, Ada."), _user("search for penguins"))
     prompt = _prompt(*asked, *_called(1, _penguins(300)))
-    made = fitted(prompt, RULER)
+    made = fitted(prompt, WINDOW)
     assert made.messages[:-1] == prompt.messages[:-1]
     result = made.messages[-1]
     assert result.content.endswith("…")
@@ -106,14 +106,14 @@ def test_a_long_result_is_cut_for_all_to_see_and_what_was_said_before_stays() ->
 
 def test_results_share_the_room_there_is() -> None:
     results = [message for number in range(4) for message in _called(number, _penguins(90))]
-    made = fitted(_prompt(_user("search"), *results), RULER)
+    made = fitted(_prompt(_user("search"), *results), WINDOW)
     assert len(made.messages) == 2 + len(results)
     assert all(len(message.content) > 200 for message in made.messages[3::2])
     assert _room(made) >= 96
 
 
 def test_of_a_long_message_both_ends_are_seen() -> None:
-    made = fitted(_prompt(_agent("Hi."), _user(f"Sum this up: {_penguins(400)}. Thanks!")), RULER)
+    made = fitted(_prompt(_agent("Hi."), _user(f"Sum this up: {_penguins(400)}. Thanks!")), WINDOW)
     [_, message] = made.messages
     assert message.content.startswith("Sum this up: Penguin 0 is")
     assert message.content.endswith("is at home. Thanks!")
@@ -140,7 +140,7 @@ def test_what_never_fits_is_not_counted() -> None:
         (_user("hello"), called, result, _user("bye")),
         (*_called(3, long), *_called(4, long)),
     ):
-        made = fitted(_prompt(*messages), replace(RULER, ids=ids, room=room))
+        made = fitted(_prompt(*messages), replace(WINDOW, ids=ids, room=room))
         assert _room(made) >= 96
         assert made.messages[-1].content[-3:] in ("bye", "rd…", "llo")
     assert max(counted) <= CHARS_PER_TOKEN * POSITIONS + 2
@@ -160,7 +160,7 @@ def test_what_never_fits_is_not_counted() -> None:
 )
 def test_instructions_and_tools_are_never_cut(change: Callable[[Prompt], Prompt]) -> None:
     with pytest.raises(ModelError, match="instructions and tools: got"):
-        fitted(change(_prompt(_user("hello"))), RULER)
+        fitted(change(_prompt(_user("hello"))), WINDOW)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -176,7 +176,7 @@ def test_any_dialogue_fits(seed: int) -> None:
             else:
                 messages.append(_user(text) if one == "user" else _agent(text))
         prompt = _prompt(*messages, max_tokens=chance.choice((1, 96, 4096)))
-        made = fitted(prompt, RULER)
+        made = fitted(prompt, WINDOW)
         assert _room(made) >= made.max_tokens >= min(prompt.max_tokens, POSITIONS // 4)
         users = [sum(m.role is Role.USER for m in p.messages) for p in (prompt, made)]
         assert bool(users[0]) == bool(users[1])

@@ -8,7 +8,7 @@ import pytest
 from openai.types.chat import ChatCompletionChunk
 
 from voice.llm.base import MalformedAnswer
-from voice.llm.openai_calls import Calls
+from voice.llm.openai_stream import AnswerCalls
 from voice.types import ToolCall, ToolSpec
 
 TIMER = ToolSpec("set_timer", "Start a timer.", {"type": "object"})
@@ -28,13 +28,13 @@ def _made(*fragments: dict[str, Any], whole: bool = True) -> list[tuple[str, dic
 
 
 def _calls(*fragments: dict[str, Any], whole: bool = True) -> tuple[ToolCall, ...]:
-    calls = Calls()
+    calls = AnswerCalls()
     for fragment in fragments:
         delta = {"tool_calls": [fragment]}
         chunk = ChatCompletionChunk.construct(choices=[{"index": 0, "delta": delta}])
         for one in chunk.choices[0].delta.tool_calls or ():
             calls.add(one)
-    return calls.made((TIMER, CLOCK), whole)
+    return calls.finish((TIMER, CLOCK), whole)
 
 
 def test_interleaved_fragments_find_their_calls() -> None:

@@ -177,8 +177,8 @@ async def test_half_a_character_can_be_spoken_and_sent_again(
 
 
 BROKEN = {
-    "an error as JSON": (_refusal("200 OK", {"error": {"message": "no"}}), "no stream of events"),
-    "a page": (_refusal("200 OK", "<html>hello</html>"), "no stream of events"),
+    "an error as JSON": (_refusal("200 OK", {"error": {"message": "no"}}), "no event stream"),
+    "a page": (_refusal("200 OK", "<html>hello</html>"), "no event stream"),
     "nothing": (_stream(), "broke off"),
     "an error in the stream": (_stream('data: {"error": {"message": "too busy"}}\n\n'), "too busy"),
     "an error of one word": (_stream('data: {"error": "too busy"}\n\n'), "too busy"),

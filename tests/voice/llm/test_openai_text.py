@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from voice.llm.openai_text import AnswerText, without_surrogates
+from voice.llm.openai_stream import AnswerText, without_surrogates
 
 
 def _words(*contents: Any) -> str:
