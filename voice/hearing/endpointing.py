@@ -12,7 +12,6 @@ from collections import deque
 from enum import Enum, auto
 
 from voice.config import EndpointingConfig
-from voice.hearing.completeness import Completeness, reads_complete
 from voice.hearing.end_of_turn import Cues, Profile, needed_silence_ms
 from voice.types import (
     FRAME_MS,
@@ -165,15 +164,7 @@ class Endpointer:
     def _needed_silence_ms(self, cues: Cues) -> float:
         if self.silence_ms is not None:
             return self.silence_ms
-        if not cues.text:
-            fixed = self._config.no_transcript_silence_ms
-        else:
-            fixed = {
-                Completeness.COMPLETE: self._config.complete_silence_ms,
-                Completeness.NEUTRAL: self._config.silence_ms,
-                Completeness.INCOMPLETE: self._config.incomplete_silence_ms,
-            }[reads_complete(cues.text)]
-        return fixed or max(self._config.pause_ms, needed_silence_ms(cues, self.profile))
+        return max(self._config.pause_ms, needed_silence_ms(cues, self.profile))
 
     def _begin(self, start_sample: int) -> SpeechStarted:
         self._turn_id += 1

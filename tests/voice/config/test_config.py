@@ -73,13 +73,14 @@ def test_a_start_window_too_short_for_its_speech_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "shortest",
+    "name",
     ["complete_silence_ms", "silence_ms", "incomplete_silence_ms", "no_transcript_silence_ms"],
 )
-def test_a_pause_longer_than_the_end_of_a_turn_is_refused(shortest: str) -> None:
-    with pytest.raises(ConfigError, match=r"endpointing: got pause_ms 60; expected .* \(40\)"):
-        load_config(overrides=[f"endpointing.{shortest}=40"])
-    load_config(overrides=[f"endpointing.{shortest}=60"])
+def test_a_removed_option_is_read_with_a_warning(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert load_config(overrides=[f"endpointing.{name}=40"]) == load_config()
+    assert caplog.messages == [f"{name} is no option any more: endpointing.profile decides"]
 
 
 def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

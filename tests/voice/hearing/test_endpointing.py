@@ -118,17 +118,6 @@ def test_enough_speech_is_told_once_a_turn_pauses_left_out() -> None:
     assert player.lasted == [SpeechLasted(1), SpeechLasted(2)]
 
 
-def test_each_silence_can_be_fixed() -> None:
-    config = EndpointingConfig(
-        complete_silence_ms=300,
-        silence_ms=500,
-        incomplete_silence_ms=1000,
-        no_transcript_silence_ms=800,
-    )
-    for text, ms in (("what time is it", 300), ("a latte", 500), ("add milk and", 1000), ("", 800)):
-        assert decided_after_ms(text, Endpointer(config)) == ms
-
-
 def test_a_profile_is_chosen() -> None:
     waits = [
         decided_after_ms("a large latte", Endpointer(EndpointingConfig(profile=profile)))
