@@ -17,7 +17,7 @@ from contextlib import ExitStack
 import uvicorn
 from starlette.types import ASGIApp
 
-from voice.access.security import check_exposure
+from voice.access.keys import check_exposure
 from voice.config import Config, load_config, secret
 from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig

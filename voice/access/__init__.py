@@ -1,1 +1,4 @@
-"""Who may come in, and how much of everything a caller may use."""
+"""Who may connect, and how much each client may use.
+
+Decided from a request's headers, before anything is allocated for it.
+"""

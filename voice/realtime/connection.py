@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from voice.access.security import Intake
+from voice.access.rate_limits import ClientLimits
 from voice.errors import origins
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
 from voice.realtime.outbox import Outbox, SlowClient
@@ -47,7 +47,7 @@ class RealtimeConnection:
         protocol: Of this session.
         observe: Is shown every session event.
         send_timeout_s: Longest wait for a client that does not read.
-        intake: What it may send; None is no limit.
+        limits: What it may send; None is no limit.
         idle_s: Longest that it may send nothing; None is for ever.
     """
 
@@ -58,7 +58,7 @@ class RealtimeConnection:
         protocol: RealtimeProtocol,
         observe: Callable[[SessionEvent], None],
         send_timeout_s: float,
-        intake: Intake | None = None,
+        limits: ClientLimits | None = None,
         idle_s: float | None = None,
     ) -> None:
         self._socket = socket
@@ -66,7 +66,7 @@ class RealtimeConnection:
         self._protocol = protocol
         self._observe = observe
         self._send_timeout_s = send_timeout_s
-        self._intake = intake
+        self._limits = limits
         self._idle_s = idle_s
         self._outbox = Outbox()
 
@@ -131,7 +131,7 @@ class RealtimeConnection:
             text = message.get("text")
             if text is None:
                 raise _Closing(UNSUPPORTED_DATA, "expected text messages")
-            if self._intake is not None and (excess := self._intake.excess(len(text))):
+            if self._limits is not None and (excess := self._limits.excess(len(text))):
                 raise _Closing(POLICY, excess)
             # What happened before is told as things stood then: a reply keeps its form.
             for event in self._session.pending():

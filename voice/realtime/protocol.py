@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voice.access.security import Meter
+from voice.access.rate_limits import TokenBucket
 from voice.errors import ProtocolError
 from voice.events import ReplyStarted, SessionEvent
 from voice.inputs import SessionOptions
@@ -74,7 +74,7 @@ class RealtimeProtocol:
         session: Session,
         names: LocalNames,
         new_id: NewId = new_id,
-        allowance: Meter | None = None,
+        allowance: TokenBucket | None = None,
         idle_s: float = 0.0,
     ) -> None:
         self._session = session
@@ -317,7 +317,7 @@ class RealtimeProtocol:
         return [{"event_id": self._new_id("event"), **event} for event in events]
 
 
-def _rate_limits(allowance: Meter) -> ServerEvent:
+def _rate_limits(allowance: TokenBucket) -> ServerEvent:
     limit = {
         "name": "requests",
         "limit": round(allowance.burst),

@@ -25,15 +25,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from voice.access.security import (
-    AccessDenied,
-    AccessPolicy,
-    Allowances,
-    Grant,
-    Intake,
-    SessionSlots,
-    chosen_subprotocol,
-)
+from voice.access.keys import AccessPolicy, Grant, chosen_subprotocol
+from voice.access.origins import AccessDenied
+from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
 from voice.errors import ProtocolError
 from voice.metrics import CONTENT_TYPE, Metrics
@@ -139,7 +133,7 @@ class Routes:
         self._config = config
         self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
         self._slots = SessionSlots(config.server.max_sessions)
-        self._allowances = Allowances(config.server.max_responses_per_min)
+        self._allowances = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
@@ -216,7 +210,7 @@ class Routes:
                     protocol,
                     measured.observe,
                     self._config.server.send_timeout_s,
-                    Intake(self._config.server),
+                    ClientLimits(self._config.server),
                     self._config.server.idle_session_s,
                 )
             )
@@ -276,7 +270,7 @@ class _Threshold:
 
         app = self._app
         try:
-            self._policy.check_host(Request(scope).headers)
+            self._policy.origins.check_host(Request(scope).headers)
         except AccessDenied as denied:
             app = _refusal(denied)
         try:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from voice.access.security import AccessDenied, AccessPolicy
+from voice.access.keys import AccessPolicy
+from voice.access.origins import AccessDenied
 from voice.config.server import ServerConfig
 from voice.llm.embedded import EmbeddedModel
 from voice.metrics import Metrics

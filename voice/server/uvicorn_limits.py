@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from voice.access.security import Meter
+from voice.access.rate_limits import TokenBucket
 from voice.config.server import ServerConfig
 
 RETRY_AFTER_S = 5
@@ -248,14 +248,14 @@ class GuardedWebSocket(AwaitsReader, WebSocketsSansIOProtocol):
     guard: Connections
     messages_per_s: float
     _heard = False
-    _frames: Meter
+    _frames: TokenBucket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection over from HTTP."""
         super().connection_made(transport)
         self.watch_reader()
         frames_per_s = FRAMES_PER_MESSAGE * self.messages_per_s
-        self._frames = Meter(frames_per_s, 10 * frames_per_s)
+        self._frames = TokenBucket(frames_per_s, 10 * frames_per_s)
 
     def data_received(self, data: bytes) -> None:
         """Go on with what the far side sends."""

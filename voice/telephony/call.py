@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from voice.access.security import Meter
+from voice.access.rate_limits import TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
 from voice.telephony.call_bridge import CallBridge
@@ -148,8 +148,8 @@ class Call:
         self._codec = codec
         self._connect = connect
         self._limits = limits
-        self._messages = Meter(limits.messages_per_s, 10 * limits.messages_per_s)
-        self._audio_s = Meter(limits.audio_speed, 10 * limits.audio_speed)
+        self._messages = TokenBucket(limits.messages_per_s, 10 * limits.messages_per_s)
+        self._audio_s = TokenBucket(limits.audio_speed, 10 * limits.audio_speed)
         self._out: deque[Wire] = deque()
         self._changed = asyncio.Event()
         self._silent = asyncio.Event()

@@ -19,14 +19,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from voice.access.security import (
-    AccessDenied,
-    AccessPolicy,
-    SessionSlots,
-    is_loopback,
-    presented_key,
-    same_secret,
-)
+from voice.access.keys import AccessPolicy, presented_key, same_secret
+from voice.access.origins import AccessDenied, is_loopback
+from voice.access.rate_limits import SessionSlots
 from voice.config import Config, secret
 from voice.errors import ConfigError, ProtocolError
 from voice.metrics import Metrics
@@ -201,7 +196,7 @@ class Telephone:
         """``/twilio/stream``."""
         assert self._signatures is not None
         try:
-            self._policy.check_host(socket.headers)
+            self._policy.origins.check_host(socket.headers)
             self._signatures.check("wss", _target(socket.scope), socket.headers)
         except AccessDenied as denied:
             await socket.send_denial_response(self._refuse(denied))
@@ -211,7 +206,7 @@ class Telephone:
     async def line(self, socket: WebSocket) -> None:
         """``/telephone/<door>``, with or without a token behind it."""
         try:
-            self._policy.check_host(socket.headers)
+            self._policy.origins.check_host(socket.headers)
             self._check_token(socket.headers, socket.path_params.get("token"))
         except AccessDenied as denied:
             await socket.send_denial_response(self._refuse(denied))
@@ -273,7 +268,7 @@ class Telephone:
 
     def _check_token(self, headers: Mapping[str, str], in_path: str | None) -> None:
         if self._token is None:
-            self._policy.check_origin(headers)
+            self._policy.origins.check_origin(headers)
             return
         given = in_path or presented_key(headers)
         if given is None:

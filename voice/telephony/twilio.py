@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape, quoteattr
 
-from voice.access.security import AccessDenied
+from voice.access.origins import AccessDenied
 from voice.errors import ConfigError, ProtocolError
 
 SIGNATURE = "x-twilio-signature"

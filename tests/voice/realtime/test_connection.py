@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.support.fakes import FakeSession
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, receive_until, send, serving
-from voice.access.security import Intake
+from voice.access.rate_limits import ClientLimits
 from voice.config import ServerConfig
 from voice.events import (
     ReplyAudio,
@@ -55,7 +55,7 @@ class Line:
 async def line(
     prepare: Callable[[FakeSession], None] = lambda session: None,
     send_timeout_s: float = 5.0,
-    intake: Intake | None = None,
+    limits: ClientLimits | None = None,
 ) -> AsyncGenerator[Line, None]:
     session = FakeSession()
     prepare(session)
@@ -71,7 +71,7 @@ async def line(
             protocol,
             observed.append,
             send_timeout_s,
-            intake,
+            limits,
         ).run()
         ended.set()
 
@@ -222,7 +222,7 @@ async def test_what_waits_for_a_client_is_bounded() -> None:
 
 
 async def test_a_client_that_floods_is_sent_away() -> None:
-    async with line(intake=Intake(ServerConfig(max_messages_per_s=1))) as talk:
+    async with line(limits=ClientLimits(ServerConfig(max_messages_per_s=1))) as talk:
         await receive(talk.socket)
         for _ in range(11):
             await send(talk.socket, "input_audio_buffer.clear")

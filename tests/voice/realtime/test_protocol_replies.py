@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.fakes import FakeSession, counting_ids, refusal
 from tests.voice.realtime.wire import NAMES, TYPED, Wire
-from voice.access.security import Meter
+from voice.access.rate_limits import TokenBucket
 from voice.events import (
     ReplyAudio,
     ReplyStarted,
@@ -54,7 +54,7 @@ def test_a_wrong_reply_is_refused(wire: Wire, response: dict[str, Any], param: s
 
 
 def test_a_reply_that_is_refused_costs_nothing() -> None:
-    session, allowance = FakeSession(), Meter(1e-6, 1)
+    session, allowance = FakeSession(), TokenBucket(1e-6, 1)
     protocol = RealtimeProtocol(session, NAMES, counting_ids(), allowance)  # type: ignore[arg-type]
 
     def codes(**response: Any) -> list[str]:

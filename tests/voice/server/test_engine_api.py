@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 
 from dlm.engine.engine import Engine
 from tests.dlm.tiny import model, tokenizer
-from voice.access.security import AccessPolicy
+from voice.access.keys import AccessPolicy
 from voice.config import MetricsConfig, ServerConfig
 from voice.llm.embedded import EmbeddedModel
 from voice.metrics import Metrics

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from voice.access.security import AccessDenied
+from voice.access.origins import AccessDenied
 from voice.errors import ConfigError, ProtocolError
 from voice.telephony.twilio import (
     MAX_CALLS,

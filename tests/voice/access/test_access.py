@@ -2,19 +2,20 @@ import base64
 
 import pytest
 
-from voice.access.security import (
-    AUDIO_BYTES_PER_S,
+from voice.access.keys import (
     MAX_EPHEMERAL_KEYS,
-    AccessDenied,
     AccessPolicy,
-    Allowances,
     EphemeralKeys,
-    Intake,
-    Meter,
-    SessionSlots,
     chosen_subprotocol,
-    is_loopback,
     same_secret,
+)
+from voice.access.origins import AccessDenied, is_loopback
+from voice.access.rate_limits import (
+    AUDIO_BYTES_PER_S,
+    ClientLimits,
+    ReplyLimits,
+    SessionSlots,
+    TokenBucket,
 )
 from voice.config import ServerConfig
 from voice.errors import ConfigError
@@ -103,7 +104,7 @@ def test_a_rebound_name_is_refused(host: str) -> None:
     "host", ["localhost", "127.0.0.1", "127.8.8.8:1", "[::1]:7860", "192.168.1.5:80", "voice.lan"]
 )
 def test_addresses_and_allowed_names_are_hosts(host: str) -> None:
-    AccessPolicy(ServerConfig(allowed_hosts=("Voice.lan",)), None).check_host(headers(host))
+    AccessPolicy(ServerConfig(allowed_hosts=("Voice.lan",)), None).origins.check_host(headers(host))
 
 
 @pytest.mark.parametrize("offered", ["", "wrong", KEY + "x", KEY[:-1], "ek_wrong", "schlüssel"])
@@ -168,7 +169,7 @@ def test_the_subprotocol_with_the_key_is_never_selected() -> None:
 
 
 def test_a_key_has_one_allowance_however_many_other_keys_there_are() -> None:
-    allowances = Allowances(60.0, lambda: 0.0)
+    allowances = ReplyLimits(60.0, lambda: 0.0)
     held, spent = allowances.of("held"), allowances.of("spent")
     assert spent.take()
     del spent
@@ -205,7 +206,7 @@ def test_secrets_are_the_same_or_not() -> None:
 
 def test_a_meter_allows_a_burst_and_then_its_rate() -> None:
     now = [0.0]
-    meter = Meter(2, 4, clock=lambda: now[0])
+    meter = TokenBucket(2, 4, clock=lambda: now[0])
     assert [meter.take() for _ in range(5)] == [True] * 4 + [False]
     now[0] = 0.5
     assert [meter.take(), meter.take()] == [True, False]
@@ -216,7 +217,7 @@ def test_a_meter_allows_a_burst_and_then_its_rate() -> None:
 def test_a_client_may_send_a_minute_of_audio_at_once_and_then_in_time() -> None:
     now = [0.0]
     config = ServerConfig(max_audio_speed=2, max_messages_per_s=1000)
-    intake = Intake(config, clock=lambda: now[0])
+    intake = ClientLimits(config, clock=lambda: now[0])
     assert intake.excess(60 * AUDIO_BYTES_PER_S) is None
     assert intake.excess(1) == "audio comes faster than it can be spoken"
     for _ in range(10):
@@ -225,5 +226,5 @@ def test_a_client_may_send_a_minute_of_audio_at_once_and_then_in_time() -> None:
 
 
 def test_a_client_may_send_so_many_messages() -> None:
-    intake = Intake(ServerConfig(max_messages_per_s=1), clock=lambda: 0.0)
+    intake = ClientLimits(ServerConfig(max_messages_per_s=1), clock=lambda: 0.0)
     assert [intake.excess(1) for _ in range(11)] == [None] * 10 + ["too many messages"]

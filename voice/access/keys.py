@@ -1,0 +1,187 @@
+"""The keys that clients present: the server's own, and ephemeral ones for browsers.
+
+Keys are kept as digests; nothing here logs one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from voice.access.origins import AccessDenied, AllowedOrigins, is_loopback
+from voice.config.server import ServerConfig
+from voice.errors import ConfigError
+
+KEY_SUBPROTOCOL = "openai-insecure-api-key."
+REALTIME_SUBPROTOCOL = "realtime"
+EPHEMERAL_PREFIX = "ek_"
+MAX_EPHEMERAL_KEYS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """An accepted request.
+
+    Attributes:
+        main_key: Whether the server's own key was presented, or none is needed.
+        account: Names the key that was presented, without revealing it.
+        session: Session fields that the conversation begins with, from an ephemeral key.
+    """
+
+    main_key: bool
+    session: Mapping[str, Any] | None = None
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EphemeralKey:
+    """A key that was just made. Its value is not kept anywhere."""
+
+    value: str
+    expires_at: int
+
+
+class EphemeralKeys:
+    """Short-lived keys, kept as digests.
+
+    Args:
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._keys: dict[bytes, tuple[float, Mapping[str, Any]]] = {}
+
+    def mint(self, lifetime_s: int, session: Mapping[str, Any]) -> EphemeralKey:
+        """Make a key; when there are too many, those that expire first are dropped.
+
+        Args:
+            lifetime_s: How long it is valid.
+            session: Session fields that a conversation opened with it begins with.
+        """
+        self._drop_expired()
+        while len(self._keys) >= MAX_EPHEMERAL_KEYS:
+            del self._keys[min(self._keys, key=lambda digest: self._keys[digest][0])]
+        value = EPHEMERAL_PREFIX + secrets.token_urlsafe(32)
+        expires_at = int(self._clock()) + lifetime_s
+        self._keys[_digest(value)] = (expires_at, session)
+        return EphemeralKey(value, expires_at)
+
+    def session_of(self, key: str) -> Mapping[str, Any] | None:
+        """The session fields of a key; None when it is unknown or has expired."""
+        self._drop_expired()
+        # A lookup by digest does not reveal how much of a key was right.
+        entry = self._keys.get(_digest(key))
+        return entry[1] if entry else None
+
+    def _drop_expired(self) -> None:
+        now = self._clock()
+        self._keys = {digest: entry for digest, entry in self._keys.items() if entry[0] > now}
+
+
+class AccessPolicy:
+    """Accepts or refuses requests of the API by host, origin and key.
+
+    Args:
+        config: Address, origins and hosts.
+        api_key: The key that clients must present; None leaves a loopback server open.
+        clock: Seconds since the epoch, for ephemeral keys.
+
+    Raises:
+        ConfigError: As `check_exposure`.
+    """
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        api_key: str | None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        check_exposure(config, api_key)
+        self.origins = AllowedOrigins(config)
+        self.ephemeral = EphemeralKeys(clock)
+        self._key_digest = _digest(api_key) if api_key is not None else None
+
+    def check(self, headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> Grant:
+        """Accept a request of the API.
+
+        Args:
+            headers: Lower-case names.
+            subprotocols: Those that a WebSocket offers.
+
+        Raises:
+            AccessDenied: Host, origin or key is wrong, or a key is missing.
+        """
+        self.origins.check_host(headers)
+        self.origins.check_origin(headers)
+        key = presented_key(headers, subprotocols)
+        if key is not None and key.startswith(EPHEMERAL_PREFIX):
+            session = self.ephemeral.session_of(key)
+            if session is None:
+                raise _wrong_key()
+            return Grant(main_key=False, session=session, account=_digest(key).hex())
+        if self._key_digest is None:
+            return Grant(main_key=True)
+        if key is None:
+            raise AccessDenied("a key is needed", 401, "missing_api_key")
+        if not hmac.compare_digest(_digest(key), self._key_digest):
+            raise _wrong_key()
+        return Grant(main_key=True)
+
+
+def check_exposure(config: ServerConfig, api_key: str | None) -> None:
+    """Refuse to listen on other than loopback without a key.
+
+    Raises:
+        ConfigError: The server would be reachable from other machines without a key.
+    """
+    if api_key is None and not is_loopback(config.host):
+        raise ConfigError(
+            f"server.host: got {config.host!r} and no key; set the environment variable "
+            f"{config.api_key_env}, or listen on 127.0.0.1"
+        )
+
+
+def chosen_subprotocol(offered: Sequence[str]) -> str | None:
+    """The subprotocol to select: never the one that carries a key."""
+    return REALTIME_SUBPROTOCOL if REALTIME_SUBPROTOCOL in offered else None
+
+
+def presented_key(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> str | None:
+    """The key of a request: as Bearer, as Basic's password, or in a subprotocol."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    if scheme.lower() == "basic":
+        return _basic_password(token.strip())
+    for name in subprotocols:
+        if name.startswith(KEY_SUBPROTOCOL):
+            return name.removeprefix(KEY_SUBPROTOCOL)
+    return None
+
+
+def same_secret(given: str, expected: str) -> bool:
+    """Compare in a time that reveals nothing about either."""
+    return hmac.compare_digest(_digest(given), _digest(expected))
+
+
+def _basic_password(token: str) -> str | None:
+    try:
+        pair = base64.b64decode(token, validate=True).decode()
+    except ValueError:
+        return None
+    return pair.partition(":")[2] or None
+
+
+def _digest(key: str) -> bytes:
+    return sha256(key.encode()).digest()
+
+
+def _wrong_key() -> AccessDenied:
+    return AccessDenied("the key is wrong or has expired", 401, "invalid_api_key")
