@@ -1,4 +1,5 @@
-"""The OpenAI Realtime protocol (GA) without I/O: what clients and the session say, turned around.
+"""OpenAI's Realtime protocol (GA): a codec without I/O, and the connection that runs it.
 
-`protocol.RealtimeProtocol` is the way in; the other modules each know one part of the wire format.
+`protocol.RealtimeProtocol` is the entry point; the other modules each know one part of the wire
+format.
 """

@@ -1,21 +1,35 @@
-"""What a client may send, and reading it from JSON text.
+"""The events that clients send, read from JSON objects.
 
 Each event is a model named after its wire type; the fields are the wire's. An event that cannot be
-read is a ProtocolError, never a dropped message.
+read raises a ProtocolError; none is dropped silently.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from voice.errors import ProtocolError
-from voice.realtime.wire import WireModel, read_json, validated
+from voice.inputs import SessionOptions
+from voice.realtime import items
+from voice.realtime.items import ItemLog
+from voice.realtime.session_object import SessionObject, merged, reply_changes
+from voice.realtime.wire import WireModel, validated
+from voice.types import Message
 
 _EVENT_ID_MAX = 512
 _MAX_AUDIO_MS = 86_400_000
 """A day: longer than anyone speaks, and no number that floats cannot hold."""
+
+_OVERRIDES = frozenset(
+    {"instructions", "tools", "tool_choice", "output_modalities", "audio", "max_output_tokens"}
+    | {"reasoning", "parallel_tool_calls"}
+)
+_Key = Annotated[str, Field(max_length=64)]
+_Value = Annotated[str, Field(max_length=512)]
 
 
 class ClientEvent(WireModel):
@@ -103,22 +117,6 @@ _MODELS: dict[str, type[ClientEvent]] = {
 }
 
 
-def parse_json(text: str) -> dict[str, Any]:
-    """The JSON object in a text message.
-
-    Raises:
-        ProtocolError: It is not JSON, nests too deeply, has a number that is too large, or is not
-            an object.
-    """
-    try:
-        data = read_json(text)
-    except ValueError as error:
-        raise ProtocolError(f"the message is not valid JSON: {error}", "invalid_json") from error
-    if not isinstance(data, dict):
-        raise ProtocolError(f"got a JSON {type(data).__name__}; expected an object", "invalid_json")
-    return data
-
-
 def event_id_of(data: dict[str, Any]) -> str | None:
     """The client's own id of an event, to be returned with an error about it."""
     event_id = data.get("event_id")
@@ -142,3 +140,85 @@ def parse_event(data: dict[str, Any]) -> ClientEvent:
             f"type: got {kind[:80]!r}; expected one of {sorted(_MODELS)}", "unknown_event", "type"
         )
     return validated(model, data)
+
+
+class _ResponseFields(WireModel):
+    """Fields of ``response`` that are not fields of the session."""
+
+    conversation: Literal["auto", "none"] | None = None
+    input: list[dict[str, Any]] | None = Field(default=None, max_length=500)
+    metadata: dict[_Key, _Value] | None = Field(default=None, max_length=16)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRequest:
+    """A response that a client asks for.
+
+    Attributes:
+        session: The session object with the response's overrides.
+        overrides: Fields of `SessionOptions` for this response alone.
+        context: Input of the model in place of the dialogue: messages, and ids of items.
+        out_of_band: Whether the conversation is not to learn of it.
+        metadata: The client's own, echoed.
+    """
+
+    session: SessionObject
+    overrides: Mapping[str, Any]
+    context: tuple[str | Message, ...] | None
+    out_of_band: bool
+    metadata: dict[str, str] | None
+
+
+def read_response_request(
+    response: dict[str, Any], session: SessionObject, base: SessionOptions, log: ItemLog
+) -> ResponseRequest:
+    """Read the ``response`` field of ``response.create`` against the session it overrides.
+
+    Args:
+        response: What the client sent.
+        session: The session object as it is.
+        base: The agent's own options.
+        log: The conversation's items.
+
+    Raises:
+        ProtocolError: A field has a wrong value, or an item is unknown.
+    """
+    extras = validated(_ResponseFields, response, "response")
+    wanted = {key: value for key, value in response.items() if key in _OVERRIDES}
+    changed = merged(session, wanted, "response")
+    with items.located("session", "response"):
+        changes = reply_changes(changed, base)
+    usual = reply_changes(session, base)
+    return ResponseRequest(
+        session=changed,
+        overrides={name: value for name, value in changes.items() if value != usual[name]},
+        context=None if extras.input is None else _context(extras.input, log),
+        out_of_band=extras.conversation == "none",
+        metadata=extras.metadata,
+    )
+
+
+def _context(given: list[dict[str, Any]], log: ItemLog) -> tuple[str | Message, ...]:
+    calls = dict(log.calls)
+    context: list[str | Message] = []
+    for index, data in enumerate(given):
+        path = f"response.input.{index}"
+        if data.get("type") == "item_reference":
+            reference = validated(items.ItemReference, data, path)
+            with items.located("item_id", f"{path}.id"):
+                log.require(reference.id)
+            context.append(reference.id)
+            continue
+        with items.located("item", path):
+            item = items.parse_item(data)
+            context.append(items.message_of(item, calls))
+            if isinstance(item, items.MessageItem) and item.audio is not None:
+                raise ProtocolError(
+                    "item.content: audio needs its transcript here; send it with "
+                    "conversation.item.create and refer to it",
+                    "unsupported_value",
+                    "item.content",
+                )
+        if isinstance(item, items.FunctionCallItem):
+            calls[item.call_id] = item.name
+    return tuple(context)

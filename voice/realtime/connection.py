@@ -7,26 +7,102 @@ close code the connection ends. Keys, origins and limits on their number are che
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from voice.access.rate_limits import ClientLimits
-from voice.errors import origins
+from voice.errors import VoiceError, origins
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
-from voice.realtime.outbox import Outbox, SlowClient
 from voice.realtime.protocol import RealtimeProtocol
+from voice.realtime.wire import ServerEvent
 
 if TYPE_CHECKING:
     from voice.session.session import Session
 
 NORMAL, UNSUPPORTED_DATA, POLICY, INTERNAL, TRY_AGAIN_LATER = 1000, 1003, 1008, 1011, 1013
 
+MAX_BYTES = 16 * 1024 * 1024
+"""About four minutes of speech as 24 kHz PCM in base64."""
+
+AUDIO_DELTA = "response.output_audio.delta"
+
 _CLOSE_TIMEOUT_S = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+class SlowClient(VoiceError):
+    """More is waiting for the client than it may leave unread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    text: str
+    audio_of: str | None
+
+
+class Outbox:
+    """Server events on their way to a client that may be slow; one reader.
+
+    Bounded in bytes. Overflow rule: the client counts as one that does not read, and its connection
+    ends; nothing is dropped silently but audio that an interruption has made stale.
+
+    Args:
+        max_bytes: Most that may wait.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._messages: deque[_Message] = deque()
+        self._bytes = 0
+        self._closed = False
+        self._changed = asyncio.Event()
+
+    def put(self, events: Iterable[ServerEvent]) -> None:
+        """Add events; they are dropped when the outbox is closed.
+
+        Raises:
+            SlowClient: More than the limit is waiting.
+        """
+        if self._closed:
+            return
+        for event in events:
+            audio_of = event["response_id"] if event["type"] == AUDIO_DELTA else None
+            text = _json(event)
+            self._messages.append(_Message(text, audio_of))
+            self._bytes += len(text)
+        if self._bytes > self._max_bytes:
+            raise SlowClient(f"{self._bytes} bytes wait for a client that does not read")
+        self._changed.set()
+
+    def drop_audio(self, stale: Callable[[str], bool]) -> None:
+        """Drop audio that has not left yet, of the replies whose ids are ``stale``."""
+        kept = [m for m in self._messages if m.audio_of is None or not stale(m.audio_of)]
+        self._messages = deque(kept)
+        self._bytes = sum(len(message.text) for message in kept)
+
+    def close(self) -> None:
+        """Take no more; `get` gives what is left and then None. May be called again."""
+        self._closed = True
+        self._changed.set()
+
+    async def get(self) -> str | None:
+        """The next message, or None after the last."""
+        while not self._messages:
+            if self._closed:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        message = self._messages.popleft()
+        self._bytes -= len(message.text)
+        return message.text
 
 
 class _Closing(Exception):
@@ -93,15 +169,15 @@ class RealtimeConnection:
             sending = group.create_task(self._send())
             receiving = group.create_task(self._receive())
             async for event in self._session.events():
-                self._tell(event)
+                self._handle(event)
             self._outbox.close()
             await sending
             receiving.cancel()
 
-    def _tell(self, event: SessionEvent) -> None:
+    def _handle(self, event: SessionEvent) -> None:
         self._observe(event)
         if isinstance(event, UserSpeechStarted) and self._session.options.interrupt_response:
-            self._outbox.drop_audio(lambda reply_id: not self._protocol.is_beside(reply_id))
+            self._outbox.drop_audio(lambda reply_id: not self._protocol.is_out_of_band(reply_id))
         if isinstance(event, ReplyEnded) and event.status is ReplyStatus.CANCELLED:
             self._outbox.drop_audio(event.reply_id.__eq__)
         self._outbox.put(self._protocol.translate(event))
@@ -135,7 +211,7 @@ class RealtimeConnection:
                 raise _Closing(POLICY, excess)
             # What happened before is told as things stood then: a reply keeps its form.
             for event in self._session.pending():
-                self._tell(event)
+                self._handle(event)
             self._outbox.put(self._protocol.receive(text))
 
     async def close(self, code: int, reason: str) -> None:
@@ -157,3 +233,24 @@ def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
         error = error.exceptions[0]
     assert isinstance(error, _Closing)
     return error
+
+
+def _json(event: ServerEvent) -> str:
+    # ASCII: the length in characters is the length in bytes, and no lone surrogate in a model's
+    # output can make a message that cannot be sent.
+    try:
+        return json.dumps(event, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(event), separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for what JSON has no number for, as JavaScript writes it.
+
+    A remote model's arguments may be infinite.
+    """
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,11 +1,11 @@
-"""Events beyond the protocol, for clients that ask for them: see docs/protocol.md.
+"""Events beyond OpenAI's protocol, for clients that ask for them: see docs/protocol.md.
 
-Some clients stop at an event type that they do not know, so nothing is sent unasked.
+Some clients fail at an event of an unknown type, so none is sent to a client that has not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -29,7 +29,6 @@ from voice.events import (
     UserSpeechStarted,
     UserSpeechStopped,
 )
-from voice.realtime.replies import Reply
 from voice.realtime.session_object import Extension
 from voice.realtime.wire import ServerEvent
 
@@ -53,7 +52,7 @@ def checked_names(names: Iterable[str]) -> list[str]:
 
 @dataclass(slots=True)
 class StateTracker:
-    """What the conversation is doing as a whole, from the events that pass by."""
+    """The state of the conversation as a whole, followed from the session's events."""
 
     state: str = "listening"
     _replying: bool = field(default=False, init=False)
@@ -61,13 +60,13 @@ class StateTracker:
     _turn_id: int = field(default=0, init=False)
 
     def observe(self, event: SessionEvent) -> bool:
-        """Take an event; say whether the state has changed."""
+        """Take an event; returns whether the state has changed."""
         before = self.state
         self.state = self._after(event)
         return self.state != before
 
-    def hush(self) -> bool:
-        """What is being heard is dropped or known; say whether the state has changed."""
+    def drop_turn(self) -> bool:
+        """The user's turn is over without a reply; returns whether the state has changed."""
         if self._hearing:
             self._hearing = False
             self.state = "thinking" if self._replying else "listening"
@@ -94,29 +93,27 @@ class StateTracker:
                 self._hearing and turn_id == self._turn_id
             ):
                 # The client has committed it while it went on, or the recogniser failed.
-                self.hush()
+                self.drop_turn()
             case FinalTranscript(text="") | TranscriptFailed():
                 return self.state if self._hearing or self._replying else "listening"
         return self.state
 
 
-def translate(
-    event: SessionEvent, enabled: frozenset[str], replies: Mapping[str, Reply]
+def extension_events(
+    event: SessionEvent, enabled: frozenset[str], message_id: str | None
 ) -> list[ServerEvent]:
-    """The extension events that a session event gives rise to, `StateTracker`'s aside.
+    """The extension events of a session event, those of `StateTracker` aside.
 
     Args:
-        event: What happened.
+        event: Of the session.
         enabled: Names that the client asked for.
-        replies: Reply id → reply, for the ids of messages.
+        message_id: Item of the reply that the event is about, if it is about a recent one.
     """
-    name, fields = _extension_of(event, replies)
+    name, fields = _extension_of(event, message_id)
     return [fields] if name in enabled else []
 
 
-def _extension_of(
-    event: SessionEvent, replies: Mapping[str, Reply]
-) -> tuple[str | None, ServerEvent]:
+def _extension_of(event: SessionEvent, message_id: str | None) -> tuple[str | None, ServerEvent]:
     match event:
         case InterimTranscript(item_id=item_id, text=text):
             return "transcript", _transcript(item_id, text, final=False)
@@ -138,11 +135,11 @@ def _extension_of(
             }
         case ReplyToolCall(client_side=False) | ReplyToolResult():
             return "tools", _tool(event)
-        case ReplyHeard(reply_id=reply_id, chars=chars) if reply_id in replies:
+        case ReplyHeard(reply_id=reply_id, chars=chars) if message_id is not None:
             return "heard", {
                 "type": "quicksilver.heard",
                 "response_id": reply_id,
-                "item_id": replies[reply_id].item_id,
+                "item_id": message_id,
                 "chars": chars,
             }
         case ReplyHeld(reply_id) | ReplyReleased(reply_id):

@@ -1,8 +1,8 @@
 """The Realtime protocol of one conversation, without I/O.
 
-Client text goes in at `RealtimeProtocol.receive` and becomes calls of the session's methods;
-session events go in at `RealtimeProtocol.translate`. Both give the server events to be sent, in
-order. It knows nothing of sockets, keys or queues.
+`RealtimeProtocol.receive` turns a client's text into calls of the session's methods,
+`RealtimeProtocol.translate` the session's events into server events. Both return the server events
+to be sent, in order. It knows nothing of sockets, keys or queues.
 """
 
 from __future__ import annotations
@@ -16,13 +16,19 @@ from voice.errors import ProtocolError
 from voice.events import ReplyStarted, SessionEvent
 from voice.inputs import SessionOptions
 from voice.realtime import client_events as client
-from voice.realtime import extensions, items, options, wire_audio
+from voice.realtime import items
+from voice.realtime.client_events import read_response_request
+from voice.realtime.extensions import checked_names
 from voice.realtime.items import ROOT
-from voice.realtime.outgoing import Outgoing, error_event
-from voice.realtime.replies import ReplyForm
-from voice.realtime.responses import asked
-from voice.realtime.session_object import SessionObject, echo, merged
-from voice.realtime.wire import NewId, ServerEvent, new_id
+from voice.realtime.server_events import ResponseFormat, ServerEvents, error_event
+from voice.realtime.session_object import (
+    SessionObject,
+    echo,
+    initial_object,
+    merged,
+    option_changes,
+)
+from voice.realtime.wire import NewId, ServerEvent, decode_audio, new_id, parse_json, rate_hz
 
 if TYPE_CHECKING:
     from voice.llm.base import ReplyModel
@@ -51,8 +57,8 @@ def preview(
     Raises:
         ProtocolError: A field has a wrong value, or the model could not call a tool.
     """
-    changed = merged(options.initial_object(base), changes)
-    wanted = options.option_changes(changed, base)
+    changed = merged(initial_object(base), changes)
+    wanted = option_changes(changed, base)
     model.check_tools(wanted["client_tools"], "session.tools")
     return echo(changed, new_id("sess"), names.model, names.voice)
 
@@ -65,8 +71,8 @@ class RealtimeProtocol:
         names: Shown in the session object.
         new_id: Makes ids of events and items.
         allowance: Replies that may be asked for; None is no limit.
-        idle_s: Silence after which the agent asks, by its own wish, a client that speaks of
-            ``quicksilver``; others, made for OpenAI's API, do not expect that unless they set it.
+        idle_s: The agent's idle timeout, for a client that sends ``quicksilver``; others, made for
+            OpenAI's API, expect one only if they set it.
     """
 
     def __init__(
@@ -83,9 +89,9 @@ class RealtimeProtocol:
         self._allowance = allowance
         self._idle_s = idle_s
         self._base = session.options
-        self._greeted = self._speaks = False
-        self._object = options.initial_object(self._base)
-        self._out = Outgoing(new_id("conv"), self._form(self._object))
+        self._greeted = self._extended = False
+        self._object = initial_object(self._base)
+        self._events = ServerEvents(new_id("conv"), self._form(self._object))
 
     @property
     def session_id(self) -> str:
@@ -99,7 +105,7 @@ class RealtimeProtocol:
 
     @property
     def _input_rate_hz(self) -> int:
-        return options.rate_hz(self._object.audio.input.format)
+        return rate_hz(self._object.audio.input.format)
 
     def opening(self) -> list[ServerEvent]:
         """What the server sends first."""
@@ -108,13 +114,13 @@ class RealtimeProtocol:
     def configure(self, changes: dict[str, Any]) -> None:
         """Change the session as ``session.update`` does, without an answer.
 
-        The agent greets a client that speaks of ``quicksilver``; others, made for OpenAI's API, do
-        not expect it to begin.
+        The agent greets a client that sends ``quicksilver``; others, made for OpenAI's API, do not
+        expect it to speak first.
 
         Raises:
             ProtocolError: A field has a wrong value; nothing has been changed.
         """
-        self._configure(changes, self._speaks or changes.get("quicksilver") is not None)
+        self._configure(changes, self._extended or changes.get("quicksilver") is not None)
 
     def enable_extensions(self, names: Iterable[str]) -> None:
         """Send these extension events from now on; asking for events alone brings no greeting.
@@ -122,34 +128,31 @@ class RealtimeProtocol:
         Raises:
             ProtocolError: A name is unknown.
         """
-        events = extensions.checked_names(names)
-        self._configure({"quicksilver": {"events": events}}, self._speaks)
+        events = checked_names(names)
+        self._configure({"quicksilver": {"events": events}}, self._extended)
 
-    def _configure(self, changes: dict[str, Any], speaks: bool) -> None:
-        """Change the session of a client that has spoken of ``quicksilver``, or has not."""
+    def _configure(self, changes: dict[str, Any], extended: bool) -> None:
+        """Change the session; ``extended`` is whether the client has sent ``quicksilver``."""
         changed = merged(self._object, changes)
         self._check_voice(changed, "session")
-        wanted = options.option_changes(changed, self._base)
-        speaks_here = speaks and not changed.transcribes
-        if speaks_here:
+        wanted = option_changes(changed, self._base)
+        greets = extended and not changed.transcribes
+        if greets:
             wanted["idle_timeout_s"] = wanted["idle_timeout_s"] or self._idle_s
         self._session.update(**wanted)
-        self._object, self._speaks = changed, speaks
-        self._out.form = self._form(changed)
-        self._out.transcription = (
-            changed.transcribes or changed.audio.input.transcription is not None
-        )
-        if changed.quicksilver is not None:
-            self._out.extensions = frozenset(changed.quicksilver.events)
-            if speaks_here and changed.quicksilver.greet and not self._greeted:
-                self._greeted = True
-                self._session.greet()
+        self._object, self._extended = changed, extended
+        own = changed.quicksilver
+        transcription = changed.transcribes or changed.audio.input.transcription is not None
+        self._events.configure(self._form(changed), transcription, own.events if own else None)
+        if greets and own is not None and own.greet and not self._greeted:
+            self._greeted = True
+            self._session.greet()
 
     def receive(self, text: str) -> list[ServerEvent]:
         """Take a text message of the client; a bad one is answered with an ``error`` event."""
         event_id = None
         try:
-            data = client.parse_json(text)
+            data = parse_json(text)
             event_id = client.event_id_of(data)
             return self._stamped(self._apply(client.parse_event(data)))
         except ProtocolError as error:
@@ -157,34 +160,34 @@ class RealtimeProtocol:
             return self._stamped([failed])
 
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
-        """Take what the session tells."""
+        """The server events of a session event."""
         limits: list[ServerEvent] = []
         if isinstance(event, ReplyStarted) and self._allowance is not None:
-            if not self._out.is_wanted(event.reply_id):
+            if not self._events.expects(event.reply_id):
                 # What the user's speech brings is bounded by speech; it is counted all the same.
                 self._allowance.take()
             limits = [_rate_limits(self._allowance)]
-        return self._stamped(self._out.translate(event) + limits)
+        return self._stamped(self._events.translate(event) + limits)
 
     def _apply(self, event: client.ClientEvent) -> list[ServerEvent]:
         match event:
             case client.AudioAppend(audio=audio):
                 audio_format = self._object.audio.input.format
-                samples = wire_audio.decode(audio, audio_format)
+                samples = decode_audio(audio, audio_format)
                 self._session.append_audio(samples, self._input_rate_hz)
             case client.AudioCommit():
                 self._session.commit_audio()
             case client.AudioClear():
                 self._session.clear_audio()
-                return [{"type": "input_audio_buffer.cleared"}, *self._out.hushed()]
+                return [{"type": "input_audio_buffer.cleared"}, *self._events.turn_dropped()]
             case client.Played(item_id=item_id, audio_end_ms=played_ms):
                 self._played(item_id, played_ms)
             case client.SessionUpdate(session=changes):
                 detected = self._session.options.turn_detection
                 self.configure(changes)
-                dropped = self._session.options.turn_detection != detected
-                hushed = self._out.hushed() if dropped else []
-                return [self._session_event("session.updated"), *hushed]
+                changed = self._session.options.turn_detection != detected
+                dropped = self._events.turn_dropped() if changed else []
+                return [self._session_event("session.updated"), *dropped]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})
             case client.ResponseCancel(response_id=response_id):
@@ -200,9 +203,9 @@ class RealtimeProtocol:
             case client.ItemRetrieve(item_id=item_id):
                 return [{"type": "conversation.item.retrieved", "item": self._item(item_id)}]
             case client.ItemDelete(item_id=item_id):
-                self._out.log.require(item_id)
+                self._events.items.require(item_id)
                 self._session.delete_item(item_id)
-                self._out.log.remove(item_id)
+                self._events.items.remove(item_id)
                 return [{"type": "conversation.item.deleted", "item_id": item_id}]
             case client.ItemTruncate():
                 return self._truncate(event)
@@ -210,7 +213,7 @@ class RealtimeProtocol:
 
     def _create_item(self, event: client.ItemCreate) -> list[ServerEvent]:
         parsed = items.parse_item(event.item)
-        log = self._out.log
+        log = self._events.items
         item_id = parsed.id or self._new_id("item")
         if item_id in log:
             raise ProtocolError(
@@ -227,7 +230,7 @@ class RealtimeProtocol:
             )
         spoken = (isinstance(parsed, items.MessageItem) and parsed.audio) or ""
         with items.located("audio", "item.content"):
-            samples = wire_audio.decode(spoken, self._object.audio.input.format)
+            samples = decode_audio(spoken, self._object.audio.input.format)
         self._session.add_item(item_id, message, event.previous_item_id)
         if len(samples):
             self._session.hear_item(item_id, samples, self._input_rate_hz)
@@ -239,7 +242,7 @@ class RealtimeProtocol:
         ]
 
     def _truncate(self, event: client.ItemTruncate) -> list[ServerEvent]:
-        item = self._out.log.require(event.item_id)
+        item = self._events.items.require(event.item_id)
         if item.get("role") != "assistant":
             raise ProtocolError(
                 "item_id: only messages of the assistant can be truncated", param="item_id"
@@ -256,7 +259,7 @@ class RealtimeProtocol:
 
     def _item(self, item_id: str) -> items.Item:
         """The item as it stands; of a reply that was cut short, what was heard."""
-        item = self._out.log.require(item_id)
+        item = self._events.items.require(item_id)
         if item.get("role") == "assistant" and item["status"] != "in_progress":
             speech = item["content"][0]["type"] == "output_audio"
             heard = self._session.item(item_id).content
@@ -264,12 +267,12 @@ class RealtimeProtocol:
         return item
 
     def _played(self, item_id: str, played_ms: float) -> None:
-        reply = self._out.reply_of_item(item_id)
-        if reply is None:
+        response = self._events.response_of_item(item_id)
+        if response is None:
             raise ProtocolError(
                 f"item_id: got {item_id!r}; no recent reply", "item_not_found", "item_id"
             )
-        self._session.played(reply.started.reply_id, played_ms)
+        self._session.played(response.started.reply_id, played_ms)
 
     def _create_response(self, response: dict[str, Any]) -> None:
         if self._object.transcribes:
@@ -280,29 +283,33 @@ class RealtimeProtocol:
                 f"{self._allowance.full_after_s:.0f} s",
                 "rate_limit_exceeded",
             )
-        wanted = asked(response, self._object, self._base, self._out.log)
-        self._check_voice(wanted.session, "response")
-        reply_id = self._session.create_response(wanted.overrides, wanted.context, wanted.beside)
+        request = read_response_request(response, self._object, self._base, self._events.items)
+        self._check_voice(request.session, "response")
+        reply_id = self._session.create_response(
+            request.overrides, request.context, request.out_of_band
+        )
         if self._allowance:
             self._allowance.take()
-        self._out.form_reply(reply_id, self._form(wanted.session, wanted.metadata))
+        self._events.expect(reply_id, self._form(request.session, request.metadata))
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:
-        """A voice that has been heard is not changed any more."""
+        """Refuse another voice once one has been heard."""
         before, after = (o.audio.output.voice_name for o in (self._object, changed))
-        if self._out.spoke and after not in (before, self._names.voice):
+        if self._events.spoke and after not in (before, self._names.voice):
             raise ProtocolError(
                 f"{path}.audio.output.voice: the conversation has audio in another voice already",
                 "cannot_update_voice",
                 f"{path}.audio.output.voice",
             )
 
-    def is_beside(self, reply_id: str) -> bool:
-        """Whether a reply is beside the conversation: interruptions leave it alone."""
-        return self._out.is_beside(reply_id)
+    def is_out_of_band(self, reply_id: str) -> bool:
+        """Whether a reply is out of band: interruptions do not stop it."""
+        return self._events.is_out_of_band(reply_id)
 
-    def _form(self, session: SessionObject, metadata: dict[str, str] | None = None) -> ReplyForm:
-        return ReplyForm(
+    def _form(
+        self, session: SessionObject, metadata: dict[str, str] | None = None
+    ) -> ResponseFormat:
+        return ResponseFormat(
             speech=session.output_modalities == ["audio"],
             audio_format=session.audio.output.format,
             voice=self._names.voice,

@@ -1,20 +1,31 @@
-"""What every part of the wire format shares: strict models, error texts and ids.
+"""The elements of the wire format: strict models, error texts, ids, JSON and audio.
 
 A server event is a plain dict, ready for JSON. Source: the Realtime API of OpenAI, GA version.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 import re
 import secrets
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar
 
 import pydantic_core
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from voice.audio import (
+    alaw_from_samples,
+    mulaw_from_samples,
+    pcm16_from_samples,
+    samples_from_alaw,
+    samples_from_mulaw,
+    samples_from_pcm16,
+)
 from voice.errors import ProtocolError
+from voice.types import Samples
 
 ServerEvent = dict[str, Any]
 
@@ -30,6 +41,20 @@ _CODES = {
     "union_tag_not_found": "missing_required_parameter",
 }
 
+FIRST_CHUNK_MS = 40
+CHUNK_MS = 200
+
+_DECODE = {
+    "audio/pcm": samples_from_pcm16,
+    "audio/pcmu": samples_from_mulaw,
+    "audio/pcma": samples_from_alaw,
+}
+_ENCODE = {
+    "audio/pcm": pcm16_from_samples,
+    "audio/pcmu": mulaw_from_samples,
+    "audio/pcma": alaw_from_samples,
+}
+
 
 class WireModel(BaseModel):
     """Base of what a client sends: exact types, and unknown fields left aside.
@@ -39,6 +64,22 @@ class WireModel(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class PcmFormat(WireModel):
+    """16-bit little-endian PCM, mono."""
+
+    type: Literal["audio/pcm"]
+    rate: Literal[24000] = 24000
+
+
+class G711Format(WireModel):
+    """Telephone coding, 8 kHz."""
+
+    type: Literal["audio/pcmu", "audio/pcma"]
+
+
+AudioFormat = PcmFormat | G711Format
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -89,6 +130,54 @@ def validated(model: type[M], data: Any, path: str = "") -> M:
         got = "" if code != "invalid_value" else f" got {_short(problem['input'])};"
         message = f"{param or 'event'}:{got} {problem['msg']}"
         raise ProtocolError(message, code=code, param=param) from error
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """The JSON object in a text message.
+
+    Raises:
+        ProtocolError: It is not JSON, nests too deeply, has a number that is too large, or is not
+            an object.
+    """
+    try:
+        data = read_json(text)
+    except ValueError as error:
+        raise ProtocolError(f"the message is not valid JSON: {error}", "invalid_json") from error
+    if not isinstance(data, dict):
+        raise ProtocolError(f"got a JSON {type(data).__name__}; expected an object", "invalid_json")
+    return data
+
+
+def rate_hz(audio_format: AudioFormat) -> int:
+    """Samples per second of a format."""
+    return audio_format.rate if isinstance(audio_format, PcmFormat) else 8000
+
+
+def decode_audio(audio: str, audio_format: AudioFormat) -> Samples:
+    """Samples at the format's rate from base64.
+
+    Raises:
+        ProtocolError: It is not base64, or not whole samples.
+    """
+    try:
+        return _DECODE[audio_format.type](base64.b64decode(audio, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise ProtocolError(f"audio: {error}", param="audio") from error
+
+
+def encode_audio(samples: Samples, audio_format: AudioFormat) -> str:
+    """Base64 of samples at the format's rate."""
+    return base64.b64encode(_ENCODE[audio_format.type](samples)).decode("ascii")
+
+
+def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Samples]:
+    """Pieces of `CHUNK_MS`; a reply's first is short, so that it plays while the rest comes."""
+    start = 0
+    size = rate_hz * (FIRST_CHUNK_MS if first else CHUNK_MS) // 1000
+    while start < len(samples):
+        yield samples[start : start + size]
+        start += size
+        size = rate_hz * CHUNK_MS // 1000
 
 
 def _dotted(location: tuple[int | str, ...]) -> str:

@@ -31,15 +31,14 @@ from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
 from voice.errors import ProtocolError
 from voice.metrics import CONTENT_TYPE, Metrics
-from voice.realtime.client_events import parse_json
 from voice.realtime.connection import POLICY, TRY_AGAIN_LATER, RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, preview
-from voice.realtime.wire import WireModel, validated
+from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.engine_api import ApiGate, api_routes
 from voice.session.session import Session
 from voice.telephony.call import close_reason
-from voice.telephony.telephone import Telephone
+from voice.telephony.routes import TelephoneRoutes
 
 if TYPE_CHECKING:
     from socket import socket as Socket
@@ -139,7 +138,7 @@ class Routes:
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
         self.metrics = Metrics(config.metrics, parts.agent.tools)
-        self.telephone = Telephone(parts, config, self.policy, self._slots, self.metrics)
+        self.telephone = TelephoneRoutes(parts, config, self.policy, self._slots, self.metrics)
 
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]

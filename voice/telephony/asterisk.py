@@ -1,29 +1,35 @@
 """Asterisk's chan_websocket: binary media, and control as JSON or as lines of plain text.
 
-Asterisk re-times what it gets, so audio may come early; it cuts messages into frames of its own and
-loses the tail of an odd one unless it is told to buffer. Commands go out in the form in which
-``MEDIA_START`` came in. Source: Asterisk documentation, "WebSocket Channel Driver".
+Asterisk paces the audio itself, so it may be sent early. It cuts messages into frames of its own
+and loses what is left over of a message, unless it is told to buffer. Commands are sent in the form
+in which ``MEDIA_START`` came. Source: Asterisk documentation, "WebSocket Channel Driver".
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from voice.errors import ProtocolError
+from voice.realtime.wire import parse_json
 from voice.telephony.codec import (
+    AudioFormat,
     CallAudio,
+    CallCodec,
     CallEnded,
     CallEvent,
     CallStarted,
+    Encoding,
     FlowChanged,
     KeyPressed,
+    LineMessage,
     MarkPlayed,
     Traits,
-    Wire,
+    as_key,
+    as_number,
+    as_text,
+    compact_json,
+    parameters,
 )
-from voice.telephony.encodings import AudioFormat, Encoding
-from voice.telephony.fields import as_key, as_number, as_text, parameters, parse_json
 from voice.types import Samples
 
 MAX_MEDIA_BYTES = 65_500
@@ -44,32 +50,24 @@ _FORMATS = {
 }
 
 
-class ChanWebSocket:
+class ChanWebSocket(CallCodec):
     """A call from Asterisk's WebSocket channel driver.
 
     Args:
         query: Parameters of the address that was called; ``v(agent=coffee)`` in the dial string
-            puts them there.
+            sets them.
     """
 
     def __init__(self, query: dict[str, str]) -> None:
-        self.traits = Traits()
         self._query = query
         self._json = False
-        self._format: AudioFormat | None = None
         self._frame_bytes = 1
 
-    @property
-    def rate_hz(self) -> int:
-        """Of the audio to be sent."""
-        return self._started().rate_hz
-
-    def receive(self, message: Wire) -> list[CallEvent]:
+    def receive(self, message: LineMessage) -> list[CallEvent]:
         """As `CallCodec.receive`."""
         if isinstance(message, bytes):
-            form = self._started()
-            samples = form.decode(message)
-            return [CallAudio(samples, form.rate_hz)] if len(samples) else []
+            samples = self.audio_format.decode(message)
+            return [CallAudio(samples, self.rate_hz)] if len(samples) else []
         as_json = message.lstrip().startswith("{")
         data = parse_json(message) if as_json else _plain(message)
         match data.get("event"):
@@ -88,30 +86,26 @@ class ChanWebSocket:
                 return [CallEnded()]
         return []
 
-    def answer(self) -> list[Wire]:
+    def answer(self) -> list[LineMessage]:
         """Answer the channel; it is harmless where the dial string had Asterisk do so."""
         return [self._command("ANSWER")]
 
-    def audio(self, samples: Samples) -> list[Wire]:
-        """As `CallCodec.audio`; what is no whole number of Asterisk's frames goes buffered."""
-        data = self._started().encode(samples)
+    def audio(self, samples: Samples) -> list[LineMessage]:
+        """As `CallCodec.audio`; less than whole frames of Asterisk's is sent buffered."""
+        data = self.audio_format.encode(samples)
         if len(data) % self._frame_bytes == 0:
             return [data]
         return [self._command("START_MEDIA_BUFFERING"), data, self._command("STOP_MEDIA_BUFFERING")]
 
-    def mark(self, name: str) -> list[Wire]:
+    def mark(self, name: str) -> list[LineMessage]:
         """As `CallCodec.mark`."""
         return [self._command("MARK_MEDIA", name)]
 
-    def clear(self) -> list[Wire]:
+    def clear(self) -> list[LineMessage]:
         """As `CallCodec.clear`; it also ends a buffering that is under way."""
         return [self._command("FLUSH_MEDIA")]
 
-    def send_digits(self, digits: str) -> list[Wire]:
-        """Nothing: the driver has no such command."""
-        return []
-
-    def hang_up(self) -> list[Wire]:
+    def hang_up(self) -> list[LineMessage]:
         """As `CallCodec.hang_up`."""
         return [self._command("HANGUP")]
 
@@ -131,16 +125,11 @@ class ChanWebSocket:
         call_id = as_text(data.get("channel_id") or data.get("connection_id"), "channel_id")
         return CallStarted(call_id, self._query | parameters(data.get("channel_variables")))
 
-    def _started(self) -> AudioFormat:
-        if self._format is None:
-            raise ProtocolError("got another message before MEDIA_START")
-        return self._format
-
     def _command(self, name: str, correlation_id: str = "") -> str:
         if not self._json:
             return f"{name} {correlation_id}".rstrip()
         ids = {"correlation_id": correlation_id} if correlation_id else {}
-        return json.dumps({"command": name, **ids}, separators=(",", ":"))
+        return compact_json({"command": name, **ids})
 
 
 def _plain(line: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Asterisk's AudioSocket: a TCP stream of kind, length and payload.
 
-Asterisk plays what it gets at once and takes nothing back, so little may be sent ahead; it has no
+Asterisk plays audio as it arrives and cannot drop it, so little may be sent ahead. There are no
 marks. Source: Asterisk documentation, "AudioSocket".
 """
 
@@ -11,16 +11,18 @@ from uuid import UUID
 
 from voice.errors import ProtocolError
 from voice.telephony.codec import (
+    AudioFormat,
     CallAudio,
+    CallCodec,
     CallEnded,
     CallEvent,
     CallStarted,
+    Encoding,
     KeyPressed,
+    LineMessage,
     Traits,
-    Wire,
+    as_key,
 )
-from voice.telephony.encodings import AudioFormat, Encoding, padded
-from voice.telephony.fields import as_key
 from voice.types import Samples
 
 HANGUP, IDENTITY, KEY, FAILED = 0x00, 0x01, 0x03, 0xFF
@@ -39,22 +41,20 @@ RATES_HZ = {
 _HEADER = struct.Struct(">BH")
 
 
-class AudioSocket:
+class AudioSocket(CallCodec):
     """A call over AudioSocket."""
 
+    traits = Traits(ahead_ms=40, marks=False)
+
     def __init__(self) -> None:
-        self.traits = Traits(ahead_ms=40, marks=False)
+        self._format = AudioFormat(Encoding.L16_LITTLE)
+        self._kind = 0x10
+        self._started = False
         self._buffer = b""
         self._call_id = ""
-        self._kind: int | None = None
 
-    @property
-    def rate_hz(self) -> int:
-        """Of the audio to be sent."""
-        return RATES_HZ[self._kind or 0x10]
-
-    def receive(self, message: Wire) -> list[CallEvent]:
-        """As `CallCodec.receive`; stretches of the stream may be cut anywhere."""
+    def receive(self, message: LineMessage) -> list[CallEvent]:
+        """As `CallCodec.receive`; pieces of the stream may be cut anywhere."""
         if isinstance(message, str):
             raise ProtocolError("got text; expected bytes")
         self._buffer += message
@@ -68,29 +68,12 @@ class AudioSocket:
             events += self._packet(kind, payload)
         return events
 
-    def answer(self) -> list[Wire]:
-        """Nothing: the dialplan has answered."""
-        return []
-
-    def audio(self, samples: Samples) -> list[Wire]:
+    def audio(self, samples: Samples) -> list[LineMessage]:
         """As `CallCodec.audio`."""
-        form = AudioFormat(Encoding.L16_LITTLE, self.rate_hz)
-        data = form.encode(padded(samples, self.rate_hz * self.traits.frame_ms // 1000))
-        return [_HEADER.pack(self._kind or 0x10, len(data)) + data]
+        data = self.audio_format.encode(self.frames(samples))
+        return [_HEADER.pack(self._kind, len(data)) + data]
 
-    def mark(self, name: str) -> list[Wire]:
-        """Nothing: there are none."""
-        return []
-
-    def clear(self) -> list[Wire]:
-        """Nothing: what was sent is played."""
-        return []
-
-    def send_digits(self, digits: str) -> list[Wire]:
-        """Nothing: keys come from Asterisk only."""
-        return []
-
-    def hang_up(self) -> list[Wire]:
+    def hang_up(self) -> list[LineMessage]:
         """As `CallCodec.hang_up`."""
         return [_HEADER.pack(HANGUP, 0)]
 
@@ -110,9 +93,10 @@ class AudioSocket:
 
     def _audio(self, kind: int, payload: bytes) -> list[CallEvent]:
         events: list[CallEvent] = []
-        if self._kind is None:
-            # The first audio tells the rate, without which nothing can be sent.
-            self._kind = kind
+        audio_format = AudioFormat(Encoding.L16_LITTLE, RATES_HZ[kind])
+        if not self._started:
+            # The rate to send at is that of the first audio.
+            self._started, self._kind, self._format = True, kind, audio_format
             events.append(CallStarted(self._call_id))
-        samples = AudioFormat(Encoding.L16_LITTLE, RATES_HZ[kind]).decode(payload)
-        return [*events, CallAudio(samples, RATES_HZ[kind])] if payload else events
+        samples = audio_format.decode(payload)
+        return [*events, CallAudio(samples, audio_format.rate_hz)] if payload else events

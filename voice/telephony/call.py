@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
 from voice.access.rate_limits import TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
@@ -26,7 +28,7 @@ from voice.telephony.codec import (
     CallEvent,
     CallStarted,
     KeyPressed,
-    Wire,
+    LineMessage,
 )
 from voice.telephony.keypad import MAX_KEYS
 
@@ -40,6 +42,7 @@ DRAIN_S = 2.0
 
 _CLOSE_TIMEOUT_S = 1.0
 _MAX_REASON_BYTES = 123
+_READ_BYTES = 4096
 
 E = TypeVar("E", bound=Exception)
 
@@ -55,21 +58,87 @@ class TooLarge(ProtocolError):
     """A message is longer than any should be."""
 
 
-class CallWire(Protocol):
+class CallConnection(Protocol):
     """A connection."""
 
-    async def receive(self) -> Wire | None:
+    async def receive(self) -> LineMessage | None:
         """The next message; None when the other side has gone.
 
         Raises:
             TooLarge: It is longer than allowed.
         """
 
-    async def send(self, message: Wire) -> None:
+    async def send(self, message: LineMessage) -> None:
         """Send a message; one to a side that has gone is dropped."""
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection."""
+
+
+class SocketConnection:
+    """A WebSocket as a `CallConnection`.
+
+    Args:
+        socket: Accepted already.
+        max_bytes: Longest message.
+    """
+
+    def __init__(self, socket: WebSocket, max_bytes: int) -> None:
+        self._socket = socket
+        self._max_bytes = max_bytes
+
+    async def receive(self) -> LineMessage | None:
+        """As `CallConnection.receive`."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        data: LineMessage = message["text"] if message.get("text") is not None else message["bytes"]
+        if len(data) > self._max_bytes:
+            raise TooLarge(f"the message is longer than {self._max_bytes} bytes")
+        return data
+
+    async def send(self, message: LineMessage) -> None:
+        """As `CallConnection.send`."""
+        # uvicorn raises RuntimeError once it has closed the connection by itself.
+        with suppress(WebSocketDisconnect, RuntimeError):
+            if isinstance(message, str):
+                await self._socket.send_text(message)
+            else:
+                await self._socket.send_bytes(message)
+
+    async def close(self, code: int, reason: str) -> None:
+        """As `CallConnection.close`."""
+        with suppress(WebSocketDisconnect, RuntimeError):
+            # Starlette raises RuntimeError when the other side has closed it first.
+            await self._socket.close(code, reason)
+
+
+class StreamConnection:
+    """A TCP connection as a `CallConnection`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def receive(self) -> LineMessage | None:
+        """As `CallConnection.receive`."""
+        try:
+            return await self._reader.read(_READ_BYTES) or None
+        except ConnectionError:
+            return None
+
+    async def send(self, message: LineMessage) -> None:
+        """As `CallConnection.send`."""
+        assert isinstance(message, bytes)
+        with suppress(ConnectionError):
+            self._writer.write(message)
+            await self._writer.drain()
+
+    async def close(self, code: int, reason: str) -> None:
+        """As `CallConnection.close`; TCP knows neither codes nor reasons."""
+        self._writer.close()
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +179,7 @@ class Opened:
     hung_up: Callable[[], None] = lambda: None
 
 
-Send = Callable[[list[Wire]], None]
+Send = Callable[[list[LineMessage]], None]
 Connect = Callable[[CallStarted, CallCodec, Send], Opened]
 
 
@@ -131,7 +200,7 @@ class Call:
     """One call.
 
     Args:
-        wire: Accepted already.
+        connection: Accepted already.
         codec: Of its protocol.
         connect: Makes the conversation for a call that has started; a `ProtocolError` refuses it.
         limits: What it may take.
@@ -139,18 +208,18 @@ class Call:
 
     def __init__(
         self,
-        wire: CallWire,
+        connection: CallConnection,
         codec: CallCodec,
         connect: Connect,
         limits: CallLimits,
     ) -> None:
-        self._wire = wire
+        self._connection = connection
         self._codec = codec
         self._connect = connect
         self._limits = limits
         self._messages = TokenBucket(limits.messages_per_s, 10 * limits.messages_per_s)
         self._audio_s = TokenBucket(limits.audio_speed, 10 * limits.audio_speed)
-        self._out: deque[Wire] = deque()
+        self._out: deque[LineMessage] = deque()
         self._changed = asyncio.Event()
         self._silent = asyncio.Event()
         self._gone = False
@@ -173,7 +242,7 @@ class Call:
             closing = _Closing(INTERNAL, "internal error")
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-                await self._wire.close(closing.code, close_reason(closing.reason))
+                await self._connection.close(closing.code, close_reason(closing.reason))
         except TimeoutError:
             _log.debug("the line does not read")
 
@@ -260,8 +329,8 @@ class Call:
         talk.hear(event)
         self._changed.set()
 
-    async def _receive(self) -> Wire | None:
-        message = await self._wire.receive()
+    async def _receive(self) -> LineMessage | None:
+        message = await self._connection.receive()
         if message is not None and not self._messages.take(1):
             raise _Closing(POLICY, "too many messages")
         return message
@@ -279,14 +348,14 @@ class Call:
                 async with asyncio.timeout(wait_s):
                     await self._changed.wait()
 
-    async def _send(self, message: Wire) -> None:
+    async def _send(self, message: LineMessage) -> None:
         try:
             async with asyncio.timeout(self._limits.send_s):
-                await self._wire.send(message)
+                await self._connection.send(message)
         except TimeoutError as error:
             raise _Closing(POLICY, "the line does not read") from error
 
-    def _push(self, messages: list[Wire]) -> None:
+    def _push(self, messages: list[LineMessage]) -> None:
         self._out += messages
         self._changed.set()
 

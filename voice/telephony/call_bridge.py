@@ -27,6 +27,7 @@ from voice.events import (
     UserSpeechStarted,
 )
 from voice.telephony.codec import (
+    KEYS,
     CallAudio,
     CallCodec,
     CallEnded,
@@ -34,10 +35,9 @@ from voice.telephony.codec import (
     CallStarted,
     FlowChanged,
     KeyPressed,
+    LineMessage,
     MarkPlayed,
-    Wire,
 )
-from voice.telephony.fields import KEYS
 from voice.telephony.keypad import Keypad
 from voice.telephony.playback import Frame, Playback, Progress
 from voice.types import Message, Role
@@ -72,7 +72,7 @@ class CallBridge:
         self,
         session: Session,
         codec: CallCodec,
-        out: deque[Wire],
+        out: deque[LineMessage],
         clock: Callable[[], float],
         digits_timeout_s: float,
     ) -> None:

@@ -1,7 +1,7 @@
-"""The seam between telephone protocols and the conversation.
+"""What a telephone protocol's codec is made of: events, audio formats, and checked fields.
 
-A codec turns the messages of one protocol into what happens on a call, and what the agent does into
-messages, without I/O and without a clock; `voice.telephony.call` drives a conversation from any
+A codec turns the messages of one protocol into the events of a call, and what the agent does into
+messages, without I/O and without a clock; `voice.telephony.call` runs a conversation over any
 of them. One codec serves one call.
 
 Shapes: T is a number of samples.
@@ -9,23 +9,42 @@ Shapes: T is a number of samples.
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import StrEnum
+from typing import Any
 
+import numpy as np
+
+from voice.audio import (
+    alaw_from_samples,
+    mulaw_from_samples,
+    samples_from_alaw,
+    samples_from_mulaw,
+)
+from voice.errors import ProtocolError
 from voice.types import Samples
 
-Wire = str | bytes
-"""A message of a WebSocket, text or binary, or a stretch of a byte stream."""
+LineMessage = str | bytes
+"""A message of a WebSocket, text or binary, or a piece of a byte stream."""
+
+KEYS = frozenset("0123456789*#ABCD")
+MAX_PARAMETERS = 64
+MAX_TEXT = 1024
+_LARGEST = 10**18
+
+RATES_HZ = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 96000, 192000)
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """The call is up; nothing else is told before, but keys and the end of the call.
+    """The call is up; only keys and the end of the call may come before.
 
     Attributes:
         call_id: The protocol's own name for it; never logged.
-        parameters: What the caller's side sent along, by name.
+        parameters: Values that the caller's side sent, by name.
     """
 
     call_id: str
@@ -34,7 +53,7 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallAudio:
-    """The caller's audio goes on.
+    """A piece of the caller's audio, which follows the one before without a gap.
 
     Attributes:
         samples: (T,) int16 mono.
@@ -49,7 +68,7 @@ class CallAudio:
 class KeyPressed:
     """The caller pressed a key: one of 0 to 9, ``*``, ``#`` and A to D.
 
-    Any other character is a key that the line's own side made up, which nobody acts on.
+    Any other character stands for an event of the line, such as a flash, which is ignored.
     """
 
     key: str
@@ -79,12 +98,12 @@ CallEvent = CallStarted | CallAudio | KeyPressed | MarkPlayed | FlowChanged | Ca
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a protocol wants its audio, and what it can do.
+    """The pace at which a protocol takes audio, and whether it has marks.
 
     Attributes:
         frame_ms: Length of the pieces in which audio is sent.
-        ahead_ms: How much audio may wait at the far side: little where it cannot be taken back.
-        marks: Whether the far side tells what it has played.
+        ahead_ms: Audio that may wait at the far side: little where it cannot be taken back.
+        marks: Whether the far side reports what it has played.
     """
 
     frame_ms: int = 20
@@ -92,38 +111,203 @@ class Traits:
     marks: bool = True
 
 
-class CallCodec(Protocol):
-    """One telephone protocol, for one call."""
+class Encoding(StrEnum):
+    """How a sample is written."""
+
+    MULAW = "mulaw"
+    ALAW = "alaw"
+    L16_LITTLE = "l16-little"
+    L16_BIG = "l16-big"
+
+
+_BYTE_ORDERS = {Encoding.L16_LITTLE: "<i2", Encoding.L16_BIG: ">i2"}
+
+
+@dataclass(frozen=True, slots=True)
+class AudioFormat:
+    """An encoding at a rate.
+
+    Raises:
+        ProtocolError: The rate is none that telephones use.
+    """
+
+    encoding: Encoding
+    rate_hz: int = 8000
+
+    def __post_init__(self) -> None:
+        if self.rate_hz not in RATES_HZ:
+            raise ProtocolError(f"got the sample rate {self.rate_hz}; expected one of {RATES_HZ}")
+
+    def decode(self, data: bytes) -> Samples:
+        """(T,) int16 samples of encoded audio.
+
+        Raises:
+            ProtocolError: The last sample is incomplete.
+        """
+        if self.encoding is Encoding.MULAW:
+            return samples_from_mulaw(data)
+        if self.encoding is Encoding.ALAW:
+            return samples_from_alaw(data)
+        if len(data) % 2:
+            raise ProtocolError(f"got {len(data)} bytes of 16-bit audio; expected an even number")
+        return np.frombuffer(data, _BYTE_ORDERS[self.encoding]).astype(np.int16)
+
+    def encode(self, samples: Samples) -> bytes:
+        """Encoded audio of (T,) int16 samples."""
+        if self.encoding is Encoding.MULAW:
+            return mulaw_from_samples(samples)
+        if self.encoding is Encoding.ALAW:
+            return alaw_from_samples(samples)
+        return samples.astype(_BYTE_ORDERS[self.encoding]).tobytes()
+
+
+class CallCodec(ABC):
+    """One telephone protocol, for one call.
+
+    A command that the protocol does not have keeps its default, which sends nothing.
+
+    Attributes:
+        traits: Pace of the audio, known once the call has started.
+    """
+
+    traits = Traits()
+    _format: AudioFormat | None = None
 
     @property
-    def traits(self) -> Traits:
-        """What is known once the call has started."""
+    def audio_format(self) -> AudioFormat:
+        """Of the audio in both directions, once the call has started.
+
+        Raises:
+            ProtocolError: It has not.
+        """
+        if self._format is None:
+            raise ProtocolError("got another message before the start of the call")
+        return self._format
 
     @property
     def rate_hz(self) -> int:
         """Rate of the audio to be sent, once the call has started."""
+        return self.audio_format.rate_hz
 
-    def receive(self, message: Wire) -> list[CallEvent]:
-        """What a message tells, in order; unknown kinds of message tell nothing.
+    @abstractmethod
+    def receive(self, message: LineMessage) -> list[CallEvent]:
+        """The events of a message, in order; none for a message of an unknown kind.
 
         Raises:
-            ProtocolError: It breaks the protocol; the call cannot go on.
+            ProtocolError: The message breaks the protocol; the call cannot go on.
         """
 
-    def answer(self) -> list[Wire]:
-        """Take the call."""
-
-    def audio(self, samples: Samples) -> list[Wire]:
+    @abstractmethod
+    def audio(self, samples: Samples) -> list[LineMessage]:
         """Play (T,) int16 samples at ``rate_hz``, of a frame's length or, at an end, less."""
 
-    def mark(self, name: str) -> list[Wire]:
-        """Ask to be told when all audio sent so far has been played."""
+    def answer(self) -> list[LineMessage]:
+        """Take the call."""
+        return []
 
-    def clear(self) -> list[Wire]:
+    def mark(self, name: str) -> list[LineMessage]:
+        """Ask for a `MarkPlayed` once all audio sent so far has been played."""
+        return []
+
+    def clear(self) -> list[LineMessage]:
         """Drop the audio that has not been played."""
+        return []
 
-    def send_digits(self, digits: str) -> list[Wire]:
-        """Press keys on the line; nothing where the protocol cannot."""
+    def send_digits(self, digits: str) -> list[LineMessage]:
+        """Press keys on the line."""
+        return []
 
-    def hang_up(self) -> list[Wire]:
-        """End the call; the connection is closed behind it."""
+    def hang_up(self) -> list[LineMessage]:
+        """End the call; the connection is closed after these messages."""
+        return []
+
+    def frames(self, samples: Samples) -> Samples:
+        """Samples padded with silence to whole frames."""
+        return padded(samples, self.rate_hz * self.traits.frame_ms // 1000)
+
+
+def padded(samples: Samples, multiple: int) -> Samples:
+    """Samples with silence after them, up to a multiple of so many."""
+    missing = -len(samples) % multiple
+    return np.concatenate([samples, np.zeros(missing, np.int16)]) if missing else samples
+
+
+def compact_json(data: Mapping[str, Any]) -> str:
+    """A JSON message without spaces."""
+    return json.dumps(data, separators=(",", ":"))
+
+
+def as_object(value: object, name: str) -> dict[str, Any]:
+    """The object that a field must hold.
+
+    Raises:
+        ProtocolError: It does not.
+    """
+    if not isinstance(value, dict):
+        raise ProtocolError(f"{name}: got {_kind(value)}; expected an object", param=name)
+    return value
+
+
+def as_text(value: object, name: str) -> str:
+    """The text, or number written as text, that a field must hold.
+
+    Raises:
+        ProtocolError: It does not, or is too long.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
+        # Python refuses to spell numbers of thousands of digits.
+        value = str(value)
+    if not isinstance(value, str):
+        raise ProtocolError(f"{name}: got {_kind(value)}; expected text", param=name)
+    if len(value) > MAX_TEXT:
+        raise ProtocolError(f"{name}: got {len(value)} characters", param=name)
+    return value
+
+
+def as_number(value: object, name: str) -> int:
+    """The whole number, or text that spells one, that a field must hold.
+
+    Raises:
+        ProtocolError: It does not, or has more than 18 digits.
+    """
+    text = as_text(value, name).strip()
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise ProtocolError(f"{name}: got {text[:40]!r}; expected a whole number", param=name)
+    return int(text)
+
+
+def as_key(value: object, name: str) -> str:
+    """The one character that stands for a key, of which `KEYS` are those of a telephone.
+
+    Bridges send others as well, for a flash or a pause; those are ignored by `CallBridge`.
+
+    Raises:
+        ProtocolError: It is not one character.
+    """
+    text = as_text(value, name)
+    key = text if len(text) == 1 else text.strip()
+    if len(key) != 1:
+        raise ProtocolError(f"{name}: got {len(key)} characters; expected one key", param=name)
+    # One character outside ASCII may become two in capitals.
+    return key.upper() if key.isascii() else key
+
+
+def parameters(value: object) -> dict[str, str]:
+    """Texts and numbers of an object that the caller's side fills; other values are left out.
+
+    Raises:
+        ProtocolError: There are too many, or one is too long.
+    """
+    if not isinstance(value, Mapping):
+        return {}
+    if len(value) > MAX_PARAMETERS:
+        raise ProtocolError(f"got {len(value)} parameters; expected at most {MAX_PARAMETERS}")
+    return {
+        as_text(name, "parameter"): as_text(item, "parameter")
+        for name, item in value.items()
+        if isinstance(item, str | int) and not isinstance(item, bool)
+    }
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a JSON {type(value).__name__}"

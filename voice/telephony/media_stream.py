@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,18 +16,27 @@ from typing import Any, Literal
 import numpy as np
 
 from voice.errors import ProtocolError
+from voice.realtime.wire import parse_json
 from voice.telephony.codec import (
+    AudioFormat,
     CallAudio,
+    CallCodec,
     CallEnded,
     CallEvent,
     CallStarted,
+    Encoding,
     KeyPressed,
+    LineMessage,
     MarkPlayed,
     Traits,
-    Wire,
+    as_key,
+    as_number,
+    as_object,
+    as_text,
+    compact_json,
+    padded,
+    parameters,
 )
-from voice.telephony.encodings import AudioFormat, Encoding, padded
-from voice.telephony.fields import as_key, as_number, as_object, as_text, parameters, parse_json
 from voice.types import Samples
 
 MAX_GAP_MS = 1000
@@ -132,7 +140,7 @@ EXOTEL = Dialect(
 )
 
 
-class MediaStream:
+class MediaStream(CallCodec):
     """A call of such a protocol.
 
     Args:
@@ -142,19 +150,13 @@ class MediaStream:
     def __init__(self, dialect: Dialect) -> None:
         self.traits = dialect.traits
         self._dialect = dialect
-        self._format: AudioFormat | None = None
         self._stream_id = ""
         self._next_ms: int | None = None
         self._next_chunk: int | None = None
         self._early: dict[int, Samples] = {}
         self._late = 0
 
-    @property
-    def rate_hz(self) -> int:
-        """Of the audio to be sent."""
-        return self._started().rate_hz
-
-    def receive(self, message: Wire) -> list[CallEvent]:
+    def receive(self, message: LineMessage) -> list[CallEvent]:
         """As `CallCodec.receive`."""
         if not isinstance(message, str):
             raise ProtocolError("got a binary message; expected JSON")
@@ -172,13 +174,9 @@ class MediaStream:
             return [MarkPlayed(as_text(named.get("name"), "name"))]
         return [CallEnded()] if event == "stop" else []
 
-    def answer(self) -> list[Wire]:
-        """Nothing: the call was taken before."""
-        return []
-
-    def audio(self, samples: Samples) -> list[Wire]:
+    def audio(self, samples: Samples) -> list[LineMessage]:
         """As `CallCodec.audio`."""
-        form, dialect = self._started(), self._dialect
+        form, dialect = self.audio_format, self._dialect
         samples = padded(samples, dialect.chunk_samples)
         if len(samples) < dialect.least_samples:
             samples = padded(samples, dialect.least_samples)
@@ -188,28 +186,24 @@ class MediaStream:
             media = {"contentType": name, "sampleRate": form.rate_hz}
         media["payload"] = base64.b64encode(form.encode(samples)).decode()
         if dialect.typed_media:
-            return [_json({"event": dialect.media, "media": media})]
+            return [compact_json({"event": dialect.media, "media": media})]
         return [self._command(dialect.media, media=media)]
 
-    def mark(self, name: str) -> list[Wire]:
+    def mark(self, name: str) -> list[LineMessage]:
         """As `CallCodec.mark`."""
         if self._dialect.flat:
             return [self._command(self._dialect.mark, name=name)]
         return [self._command(self._dialect.mark, mark={"name": name})]
 
-    def clear(self) -> list[Wire]:
+    def clear(self) -> list[LineMessage]:
         """As `CallCodec.clear`."""
         return [self._command(self._dialect.clear)]
 
-    def send_digits(self, digits: str) -> list[Wire]:
+    def send_digits(self, digits: str) -> list[LineMessage]:
         """As `CallCodec.send_digits`."""
         if not self._dialect.digits:
             return []
-        return [_json({"event": self._dialect.digits, "dtmf": digits})]
-
-    def hang_up(self) -> list[Wire]:
-        """Nothing: closing the connection ends the stream."""
-        return []
+        return [compact_json({"event": self._dialect.digits, "dtmf": digits})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
         if self._format is not None:
@@ -242,7 +236,7 @@ class MediaStream:
         if self._format is None and self._dialect.gaps == "chunk":
             # Where the order is not guaranteed, the first of the audio may overtake the start.
             return []
-        form = self._started()
+        form = self.audio_format
         if media.get("track", "inbound") not in ("inbound", "inbound_track"):
             return []
         payload = media.get("payload")
@@ -264,7 +258,7 @@ class MediaStream:
 
     def _gap(self, stamp_ms: int, samples: Samples) -> Samples:
         """Silence for what is missing before a piece."""
-        rate_hz = self._started().rate_hz
+        rate_hz = self.rate_hz
         missing_ms = 0 if self._next_ms is None else stamp_ms - self._next_ms
         self._next_ms = stamp_ms + len(samples) * 1000 // rate_hz
         # Clocks are read in whole milliseconds; less than a frame is no gap.
@@ -291,22 +285,16 @@ class MediaStream:
                     break
                 first = min(self._early)
                 length = len(self._early[first])
-                most = self._started().rate_hz * MAX_GAP_MS // 1000
+                most = self.rate_hz * MAX_GAP_MS // 1000
                 out.append(np.zeros(min((first - self._next_chunk) * length, most), np.int16))
                 self._next_chunk = first
             out.append(self._early.pop(self._next_chunk))
             self._next_chunk += 1
         return out
 
-    def _started(self) -> AudioFormat:
-        if self._format is None:
-            raise ProtocolError("got another message before start", param="event")
-        return self._format
-
     def _command(self, event: str, **fields: Any) -> str:
-        self._started()
         stream = {self._dialect.stream_id: self._stream_id} if self._dialect.echo_stream_id else {}
-        return _json({"event": event, **stream, **fields})
+        return compact_json({"event": event, **stream, **fields})
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -315,7 +303,3 @@ def _pairs(text: str) -> dict[str, str]:
         return parameters(parse_json(text))
     pairs = (pair.partition("=") for pair in re.split("[;,]", text[:4096]))
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
-
-
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, separators=(",", ":"))

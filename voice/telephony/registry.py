@@ -1,4 +1,4 @@
-"""The telephone protocols that are spoken: a line for each."""
+"""The telephone protocols over WebSockets, by the name in ``telephony.doors``: a line for each."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from voice.telephony.asterisk import ChanWebSocket
 from voice.telephony.codec import CallCodec
+from voice.telephony.l16_stream import AudioFork, Vonage
 from voice.telephony.media_stream import EXOTEL, PLIVO, TELNYX, TWILIO, MediaStream
-from voice.telephony.preamble import AudioFork, Vonage
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class LineProtocol:
     """A protocol over a WebSocket.
 
     Attributes:
@@ -24,13 +24,13 @@ class Door:
     subprotocols: tuple[str, ...] = ()
 
 
-DOORS = {
-    "twilio": Door(lambda query: MediaStream(TWILIO)),
-    "telnyx": Door(lambda query: MediaStream(TELNYX)),
-    "plivo": Door(lambda query: MediaStream(PLIVO)),
-    "exotel": Door(lambda query: MediaStream(EXOTEL)),
-    "asterisk": Door(ChanWebSocket, ("media",)),
-    "jambonz": Door(AudioFork, ("audio.jambonz.org", "audio.drachtio.org")),
-    "audio_fork": Door(AudioFork, ("audio.drachtio.org",)),
-    "vonage": Door(Vonage),
+PROTOCOLS = {
+    "twilio": LineProtocol(lambda query: MediaStream(TWILIO)),
+    "telnyx": LineProtocol(lambda query: MediaStream(TELNYX)),
+    "plivo": LineProtocol(lambda query: MediaStream(PLIVO)),
+    "exotel": LineProtocol(lambda query: MediaStream(EXOTEL)),
+    "asterisk": LineProtocol(ChanWebSocket, ("media",)),
+    "jambonz": LineProtocol(AudioFork, ("audio.jambonz.org", "audio.drachtio.org")),
+    "audio_fork": LineProtocol(AudioFork, ("audio.drachtio.org",)),
+    "vonage": LineProtocol(Vonage),
 }

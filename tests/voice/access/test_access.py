@@ -177,7 +177,7 @@ def test_a_key_has_one_allowance_however_many_other_keys_there_are() -> None:
         allowances.of(f"key{number}")
     assert allowances.of("held") is held
     assert allowances.of("spent").left == 59.0
-    assert len(allowances._meters) <= MAX_EPHEMERAL_KEYS
+    assert len(allowances._buckets) <= MAX_EPHEMERAL_KEYS
 
 
 @pytest.mark.parametrize(

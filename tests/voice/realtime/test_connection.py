@@ -154,7 +154,7 @@ async def test_an_interruption_drops_audio_that_has_not_left() -> None:
         assert kinds.count("response.output_audio_transcript.delta") == 1
 
 
-async def test_an_interruption_leaves_what_is_beside_the_conversation() -> None:
+async def test_an_interruption_leaves_what_is_out_of_band_the_conversation() -> None:
     async with line() as talk:
         await receive(talk.socket)
         beside = ReplyStarted("r2", "i4", 0, None, beside=True)

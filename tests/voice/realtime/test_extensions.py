@@ -21,14 +21,9 @@ from voice.events import (
     UserSpeechStarted,
     UserSpeechStopped,
 )
-from voice.realtime.extensions import NAMES, StateTracker, checked_names, translate
-from voice.realtime.items import ItemLog
-from voice.realtime.replies import Reply, ReplyForm
-from voice.realtime.session_object import PcmFormat
+from voice.realtime.extensions import NAMES, StateTracker, checked_names, extension_events
 from voice.types import ToolCall, ToolResult
 
-FORM = ReplyForm(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
-REPLIES = {"r1": Reply(ReplyStarted("r1", "i2", 1, "i1"), FORM, "c", ItemLog())}
 CALL = ToolCall("call_1", "get_time", {"place": "Rome"})
 RESULT = ToolResult("call_1", "get_time", "It is noon.", False, 12.345)
 CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
@@ -102,17 +97,17 @@ CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
 def test_an_extension_is_sent_to_who_asks(
     name: str, event: SessionEvent, expected: dict[str, object]
 ) -> None:
-    assert translate(event, frozenset({name}), REPLIES) == [expected]
-    assert translate(event, frozenset(NAMES) - {name}, REPLIES) == []
+    assert extension_events(event, frozenset({name}), "i2") == [expected]
+    assert extension_events(event, frozenset(NAMES) - {name}, "i2") == []
 
 
 def test_a_clients_own_tool_call_is_no_extension() -> None:
     event = ReplyToolCall("r1", "i3", CALL, client_side=True)
-    assert translate(event, frozenset(NAMES), REPLIES) == []
+    assert extension_events(event, frozenset(NAMES), "i2") == []
 
 
 def test_a_forgotten_reply_is_not_told_of() -> None:
-    assert translate(ReplyHeard("r0", 3), frozenset(NAMES), REPLIES) == []
+    assert extension_events(ReplyHeard("r0", 3), frozenset(NAMES), None) == []
 
 
 def test_unknown_names_are_refused() -> None:

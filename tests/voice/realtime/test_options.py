@@ -6,8 +6,14 @@ import pytest
 from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
 from voice.inputs import SessionOptions
-from voice.realtime.options import initial_object, option_changes, rate_hz, reply_changes
-from voice.realtime.session_object import G711Format, PcmFormat, SessionObject, merged
+from voice.realtime.session_object import (
+    SessionObject,
+    initial_object,
+    merged,
+    option_changes,
+    reply_changes,
+)
+from voice.realtime.wire import G711Format, PcmFormat, rate_hz
 from voice.types import ToolSpec
 
 WEATHER = {"type": "function", "name": "weather", "description": "Tell.", "parameters": {}}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from voice.realtime.outbox import AUDIO_DELTA, Outbox, SlowClient
+from voice.realtime.connection import AUDIO_DELTA, Outbox, SlowClient
 
 
 def audio(response_id: str) -> dict[str, str]:

@@ -18,21 +18,20 @@ from voice.events import (
     UserSpeechStopped,
     UserTurnCommitted,
 )
-from voice.realtime.outgoing import Outgoing, error_event
-from voice.realtime.replies import ReplyForm
-from voice.realtime.session_object import PcmFormat
+from voice.realtime.server_events import ResponseFormat, ServerEvents, error_event
+from voice.realtime.wire import PcmFormat
 from voice.types import ToolCall
 
-FORM = ReplyForm(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
+FORM = ResponseFormat(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
 
 
-def outgoing() -> Outgoing:
-    out = Outgoing("conv_1", FORM)
-    out.transcription = True
+def outgoing() -> ServerEvents:
+    out = ServerEvents("conv_1", FORM)
+    out.configure(FORM, True, None)
     return out
 
 
-def kinds(out: Outgoing, *events: SessionEvent) -> list[str]:
+def kinds(out: ServerEvents, *events: SessionEvent) -> list[str]:
     return [sent["type"] for event in events for sent in out.translate(event)]
 
 
@@ -60,7 +59,7 @@ def test_a_turn_in_order() -> None:
         "conversation.item.input_audio_transcription.completed",
         "response.created",
     ]
-    assert out.log.require("i1")["content"][0]["transcript"] == "What time is it?"
+    assert out.items.require("i1")["content"][0]["transcript"] == "What time is it?"
 
 
 def test_positions_are_milliseconds() -> None:
@@ -99,7 +98,7 @@ def test_transcription_deltas_make_the_transcript() -> None:
 
 def test_transcription_is_sent_to_who_asked() -> None:
     out = outgoing()
-    out.transcription = False
+    out.configure(FORM, False, None)
     assert out.translate(FinalTranscript(1, "i1", "Hello.", 0.8, 1.0)) == []
     assert out.translate(TranscriptFailed(1, "i1", "broken")) == []
 
@@ -147,12 +146,12 @@ def test_only_the_clients_tools_are_its_items() -> None:
     out.translate(ReplyStarted("r1", "i2", 1, None))
     assert kinds(out, ReplyToolCall("r1", "i3", call, client_side=False)) == []
     assert "conversation.item.added" in kinds(out, ReplyToolCall("r1", "i4", call, True))
-    assert out.log.calls == {"call_1": "weather"}
+    assert out.items.calls == {"call_1": "weather"}
 
 
 def test_a_form_holds_for_one_reply() -> None:
     out = outgoing()
-    out.form_reply("r1", ReplyForm(False, FORM.audio_format, "espeak", 10, {"a": "b"}))
+    out.expect("r1", ResponseFormat(False, FORM.audio_format, "espeak", 10, {"a": "b"}))
     first: Any = out.translate(ReplyStarted("r1", "i2", 1, None))[0]["response"]
     out.translate(ended("r1"))
     second: Any = out.translate(ReplyStarted("r2", "i3", 2, None))[0]["response"]
@@ -163,19 +162,19 @@ def test_a_form_holds_for_one_reply() -> None:
 
 def test_a_reply_beside_the_conversation_leaves_it_alone() -> None:
     out = outgoing()
-    out.extensions = frozenset({"state"})
+    out.configure(FORM, True, {"state"})
     out.translate(ReplyStarted("r1", "i2", 1, None))
     (created,) = out.translate(ReplyStarted("r2", "i3", 0, None, beside=True))
     response: Any = created["response"]
     assert response["conversation_id"] is None
-    assert (out.is_beside("r1"), out.is_beside("r2")) == (False, True)
+    assert (out.is_out_of_band("r1"), out.is_out_of_band("r2")) == (False, True)
     call = ToolCall("call_1", "weather", {})
     events = [ReplyText("r2", "Well."), ReplyToolCall("r2", "i4", call, True), ended("r2")]
     told = [kind for event in events for kind in kinds(out, event)]
     assert told[-1] == "response.done"
     assert not [kind for kind in told if kind.startswith(("conversation.", "quicksilver."))]
-    assert "i3" not in out.log
-    assert out.log.calls == {}
+    assert "i3" not in out.items
+    assert out.items.calls == {}
     assert not out.spoke
 
 
@@ -195,7 +194,7 @@ def test_silence_of_the_user_is_an_item() -> None:
         "conversation.item.done",
         "conversation.item.input_audio_transcription.completed",
     ]
-    assert out.log.require("i9")["content"] == [{"type": "input_audio", "transcript": ""}]
+    assert out.items.require("i9")["content"] == [{"type": "input_audio", "transcript": ""}]
 
 
 def test_old_replies_are_forgotten() -> None:
@@ -203,15 +202,14 @@ def test_old_replies_are_forgotten() -> None:
     for number in range(100):
         out.translate(ReplyStarted(f"r{number}", f"i{number}", number, None))
         out.translate(ended(f"r{number}"))
-    assert len(out.replies) < 50
-    assert out.reply_of_item("i99") is out.replies["r99"]
-    assert out.reply_of_item("i0") is None
+    assert out.response_of_item("i99") is not None
+    assert out.response_of_item("i49") is None
     assert kinds(out, ReplyText("r0", "late")) == []
 
 
 def test_extensions_and_states_come_after() -> None:
     out = outgoing()
-    out.extensions = frozenset({"state", "heard"})
+    out.configure(FORM, True, {"state", "heard"})
     assert kinds(out, UserSpeechStarted(1, "i1", 0)) == [
         "input_audio_buffer.speech_started",
         "quicksilver.state",

@@ -84,7 +84,7 @@ def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> Non
     (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None, beside=True))
     assert created["response"]["conversation_id"] is None
     assert created["response"]["metadata"] == {"topic": "sorting"}
-    assert wire.protocol.is_beside("r1")
+    assert wire.protocol.is_out_of_band("r1")
 
 
 @pytest.mark.parametrize(

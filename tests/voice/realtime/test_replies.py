@@ -7,16 +7,16 @@ import pytest
 
 from voice.events import ReplyEnded, ReplyStarted, ReplyStatus
 from voice.realtime.items import ItemLog
-from voice.realtime.replies import Reply, ReplyForm
-from voice.realtime.session_object import G711Format, PcmFormat
+from voice.realtime.server_events import Response, ResponseFormat
+from voice.realtime.wire import G711Format, PcmFormat
 from voice.types import ToolCall
 
-SPOKEN = ReplyForm(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
+SPOKEN = ResponseFormat(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
 HALF_SECOND = np.ones(12_000, np.int16)
 
 
-def begin(form: ReplyForm = SPOKEN) -> Reply:
-    return Reply(ReplyStarted("resp_1", "item_1", 1, None), form, "conv_1", ItemLog())
+def begin(form: ResponseFormat = SPOKEN) -> Response:
+    return Response(ReplyStarted("resp_1", "item_1", 1, None), form, "conv_1", ItemLog())
 
 
 def end(status: ReplyStatus = ReplyStatus.COMPLETED, reason: str = "") -> ReplyEnded:

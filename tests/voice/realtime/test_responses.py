@@ -4,21 +4,21 @@ import pytest
 
 from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
+from voice.realtime.client_events import ResponseRequest, read_response_request
 from voice.realtime.items import ItemLog
-from voice.realtime.options import initial_object
-from voice.realtime.responses import Asked, asked
+from voice.realtime.session_object import initial_object
 
 WEATHER = {"type": "function", "name": "weather", "description": "Tell.", "parameters": {}}
 
 
-def wanted(response: dict[str, Any]) -> Asked:
-    return asked(response, initial_object(BASE), BASE, ItemLog())
+def wanted(response: dict[str, Any]) -> ResponseRequest:
+    return read_response_request(response, initial_object(BASE), BASE, ItemLog())
 
 
 def test_nothing_asked_for_is_the_session_as_it_is() -> None:
     plain = wanted({})
     assert dict(plain.overrides) == {}
-    assert (plain.context, plain.beside, plain.metadata) == (None, False, None)
+    assert (plain.context, plain.out_of_band, plain.metadata) == (None, False, None)
     assert plain.session == initial_object(BASE)
 
 

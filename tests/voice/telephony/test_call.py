@@ -15,7 +15,7 @@ from voice.errors import ProtocolError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, SessionEvent
 from voice.telephony.asterisk import ChanWebSocket
 from voice.telephony.call import Call, CallLimits, Opened, TooLarge
-from voice.telephony.codec import CallStarted, Wire
+from voice.telephony.codec import CallStarted, LineMessage
 
 WORD = np.zeros(800, np.int16)
 FRAME = b"\xff" * 160
@@ -30,19 +30,19 @@ class FakeWire:
         on_sent: Called with each message.
     """
 
-    incoming: asyncio.Queue[Wire | Exception | None] = field(default_factory=asyncio.Queue)
-    sent: list[Wire] = field(default_factory=list)
+    incoming: asyncio.Queue[LineMessage | Exception | None] = field(default_factory=asyncio.Queue)
+    sent: list[LineMessage] = field(default_factory=list)
     closed: tuple[int, str] | None = None
     deaf: bool = False
-    on_sent: Callable[[Wire], None] = lambda message: None
+    on_sent: Callable[[LineMessage], None] = lambda message: None
 
-    async def receive(self) -> Wire | None:
+    async def receive(self) -> LineMessage | None:
         message = await self.incoming.get()
         if isinstance(message, Exception):
             raise message
         return message
 
-    async def send(self, message: Wire) -> None:
+    async def send(self, message: LineMessage) -> None:
         if self.deaf:
             await asyncio.Event().wait()
         self.sent.append(message)
@@ -51,7 +51,7 @@ class FakeWire:
     async def close(self, code: int, reason: str) -> None:
         self.closed = code, reason
 
-    def tell(self, *messages: Wire | Exception | None) -> None:
+    def tell(self, *messages: LineMessage | Exception | None) -> None:
         for message in messages:
             self.incoming.put_nowait(message)
 
@@ -86,7 +86,7 @@ class Bench:
 async def test_the_agent_hangs_up_behind_its_last_word() -> None:
     bench = Bench()
 
-    def play(message: Wire) -> None:
+    def play(message: LineMessage) -> None:
         if isinstance(message, str) and message.startswith("MARK_MEDIA"):
             bench.wire.tell(f"MEDIA_MARK_PROCESSED {message.split()[1]}")
 
@@ -157,7 +157,7 @@ async def test_a_line_that_leaves_before_the_call() -> None:
     ],
 )
 async def test_a_broken_protocol_ends_the_call(
-    messages: list[Wire], code: int, reason: str
+    messages: list[LineMessage], code: int, reason: str
 ) -> None:
     bench = Bench()
     bench.wire.tell(*messages)

@@ -27,8 +27,8 @@ from voice.telephony.codec import (
     CallStarted,
     FlowChanged,
     KeyPressed,
+    LineMessage,
     MarkPlayed,
-    Wire,
 )
 from voice.types import Message, Role
 
@@ -43,18 +43,18 @@ class Bench:
     def __init__(self) -> None:
         self.now_s = 0.0
         self.session = FakeSession()
-        self.out: deque[Wire] = deque()
+        self.out: deque[LineMessage] = deque()
         codec = ChanWebSocket({})
         codec.receive(PLAIN_START)
         self.talk = CallBridge(self.session, codec, self.out, lambda: self.now_s, 2.5)  # type: ignore[arg-type]
         self.sent()
 
-    def sent(self) -> list[Wire]:
+    def sent(self) -> list[LineMessage]:
         sent = list(self.out)
         self.out.clear()
         return sent
 
-    def after(self, seconds: float) -> list[Wire]:
+    def after(self, seconds: float) -> list[LineMessage]:
         self.now_s += seconds
         self.talk.tick()
         return self.sent()

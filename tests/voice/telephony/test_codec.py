@@ -4,12 +4,12 @@ import pytest
 
 from voice.telephony.audiosocket import AudioSocket
 from voice.telephony.codec import CallCodec, Traits
-from voice.telephony.registry import DOORS
+from voice.telephony.registry import PROTOCOLS
 
 
-@pytest.mark.parametrize("name", [*DOORS, "audiosocket"])
+@pytest.mark.parametrize("name", [*PROTOCOLS, "audiosocket"])
 def test_every_protocol_has_every_command(name: str) -> None:
-    codec = AudioSocket() if name == "audiosocket" else DOORS[name].codec({})
+    codec = AudioSocket() if name == "audiosocket" else PROTOCOLS[name].codec({})
     for command, wanted in inspect.getmembers(CallCodec, inspect.isfunction):
         if not command.startswith("_"):
             given = inspect.signature(getattr(codec, command))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from voice.errors import ProtocolError
-from voice.telephony.encodings import AudioFormat, Encoding, padded
+from voice.telephony.codec import AudioFormat, Encoding, padded
 
 SAMPLES = np.array([0, 1000, -1000, 32000, -32000], np.int16)
 

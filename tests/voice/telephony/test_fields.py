@@ -1,7 +1,7 @@
 import pytest
 
 from voice.errors import ProtocolError
-from voice.telephony.fields import as_key, as_number, as_object, as_text, parameters
+from voice.telephony.codec import as_key, as_number, as_object, as_text, parameters
 
 
 def test_numbers_may_be_written_as_text() -> None:

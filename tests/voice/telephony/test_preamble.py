@@ -7,7 +7,7 @@ import pytest
 
 from voice.errors import ProtocolError
 from voice.telephony.codec import CallAudio, CallEvent, CallStarted, KeyPressed, MarkPlayed
-from voice.telephony.preamble import AudioFork, Vonage
+from voice.telephony.l16_stream import AudioFork, Vonage
 
 JAMBONZ_START = (
     '{"callSid":"c1","direction":"inbound","from":"+1555","to":"+1556","callStatus":"in-progress",'

@@ -22,11 +22,11 @@ from tests.voice.telephony.test_media_stream import (
 from tests.voice.telephony.test_preamble import JAMBONZ_START, VONAGE_START
 from voice.errors import ProtocolError
 from voice.telephony.audiosocket import AudioSocket
-from voice.telephony.codec import CallCodec, KeyPressed, Wire
-from voice.telephony.registry import DOORS
+from voice.telephony.codec import CallCodec, KeyPressed, LineMessage
+from voice.telephony.registry import PROTOCOLS
 
 MAX_BYTES = 64 * 1024
-STARTS: dict[str, tuple[Wire, ...]] = {
+STARTS: dict[str, tuple[LineMessage, ...]] = {
     "twilio": (TWILIO_START,),
     "telnyx": (TELNYX_START,),
     "plivo": (PLIVO_START,),
@@ -79,10 +79,10 @@ messages = (
 
 def codecs() -> list[tuple[str, Callable[[], CallCodec]]]:
     made: list[tuple[str, Callable[[], CallCodec]]] = [("audiosocket", AudioSocket)]
-    return made + [(name, lambda door=door: door.codec({})) for name, door in DOORS.items()]
+    return made + [(name, lambda door=door: door.codec({})) for name, door in PROTOCOLS.items()]
 
 
-def feed(codec: CallCodec, sent: list[Wire]) -> None:
+def feed(codec: CallCodec, sent: list[LineMessage]) -> None:
     """As a call does: the first broken message is the last."""
     try:
         for message in sent:
@@ -96,7 +96,7 @@ def feed(codec: CallCodec, sent: list[Wire]) -> None:
 @pytest.mark.parametrize(("name", "make"), codecs())
 @given(sent=st.lists(messages, max_size=6))
 @settings(max_examples=30, deadline=None)
-def test_fuzzed_messages(name: str, make: Callable[[], CallCodec], sent: list[Wire]) -> None:
+def test_fuzzed_messages(name: str, make: Callable[[], CallCodec], sent: list[LineMessage]) -> None:
     feed(make(), sent)
     for start in STARTS[name]:
         feed(make(), [start, *sent])
@@ -123,7 +123,7 @@ def test_memory_is_bounded(name: str, make: Callable[[], CallCodec]) -> None:
     codec.receive(STARTS[name][0])
     chance = random.Random(name)
     for number in range(600):
-        message: Wire = media(chance.randrange(10**12), number)
+        message: LineMessage = media(chance.randrange(10**12), number)
         if name in ("asterisk", "jambonz", "audio_fork", "vonage"):
             message = chance.randbytes(320)
         elif name == "audiosocket":
@@ -174,4 +174,4 @@ def test_a_key_message_without_a_key_is_broken(name: str, make: Callable[[], Cal
 
 
 def test_every_door_has_its_start() -> None:
-    assert STARTS.keys() == TOLD_KEYS.keys() == {"audiosocket", *DOORS}
+    assert STARTS.keys() == TOLD_KEYS.keys() == {"audiosocket", *PROTOCOLS}

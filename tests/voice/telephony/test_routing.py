@@ -11,7 +11,7 @@ from voice.config import Config, MetricsConfig, ServerConfig, TelephonyConfig
 from voice.errors import ProtocolError
 from voice.events import SessionEnded
 from voice.metrics import Metrics
-from voice.telephony.codec import CallStarted, Wire
+from voice.telephony.codec import CallStarted, LineMessage
 from voice.telephony.media_stream import PLIVO, TWILIO, Dialect, MediaStream
 from voice.telephony.routing import CallRouter, TelephoneLine
 from voice.telephony.twilio import TwilioCalls
@@ -117,7 +117,7 @@ def test_nobody_is_known_by_that_name() -> None:
 
 
 def test_keys_are_pressed_where_the_protocol_can() -> None:
-    sent: list[Wire] = []
+    sent: list[LineMessage] = []
     line = TelephoneLine(codec(PLIVO, PLIVO_START), sent.extend, {})
     assert line.send_digits("12#")
     assert sent == ['{"event":"sendDTMF","dtmf":"12#"}']

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from voice.access.keys import AccessPolicy, presented_key, same_secret
 from voice.access.origins import AccessDenied, is_loopback
@@ -26,10 +26,9 @@ from voice.config import Config, secret
 from voice.errors import ConfigError, ProtocolError
 from voice.metrics import Metrics
 from voice.telephony.audiosocket import AudioSocket
-from voice.telephony.call import Call, TooLarge
-from voice.telephony.codec import Wire
-from voice.telephony.fields import parameters
-from voice.telephony.registry import DOORS
+from voice.telephony.call import Call, SocketConnection, StreamConnection
+from voice.telephony.codec import parameters
+from voice.telephony.registry import PROTOCOLS
 from voice.telephony.routing import AGENT, TICKET, CallRouter
 from voice.telephony.twilio import (
     AFTER_PATH,
@@ -48,79 +47,12 @@ if TYPE_CHECKING:
 
 TWILIO = "twilio"
 MAX_FORM_BYTES = 64 * 1024
-READ_BYTES = 4096
 RETRY_AFTER_S = 5
 
 _log = logging.getLogger(__name__)
 
 
-class SocketWire:
-    """A WebSocket as a `CallWire`.
-
-    Args:
-        socket: Accepted already.
-        max_bytes: Longest message.
-    """
-
-    def __init__(self, socket: WebSocket, max_bytes: int) -> None:
-        self._socket = socket
-        self._max_bytes = max_bytes
-
-    async def receive(self) -> Wire | None:
-        """As `CallWire.receive`."""
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            return None
-        data: Wire = message["text"] if message.get("text") is not None else message["bytes"]
-        if len(data) > self._max_bytes:
-            raise TooLarge(f"the message is longer than {self._max_bytes} bytes")
-        return data
-
-    async def send(self, message: Wire) -> None:
-        """As `CallWire.send`."""
-        # uvicorn raises RuntimeError once it has closed the connection by itself.
-        with suppress(WebSocketDisconnect, RuntimeError):
-            if isinstance(message, str):
-                await self._socket.send_text(message)
-            else:
-                await self._socket.send_bytes(message)
-
-    async def close(self, code: int, reason: str) -> None:
-        """As `CallWire.close`."""
-        with suppress(WebSocketDisconnect, RuntimeError):
-            # Starlette raises RuntimeError when the other side has closed it first.
-            await self._socket.close(code, reason)
-
-
-class StreamWire:
-    """A TCP connection as a `CallWire`."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def receive(self) -> Wire | None:
-        """As `CallWire.receive`."""
-        try:
-            return await self._reader.read(READ_BYTES) or None
-        except ConnectionError:
-            return None
-
-    async def send(self, message: Wire) -> None:
-        """As `CallWire.send`."""
-        assert isinstance(message, bytes)
-        with suppress(ConnectionError):
-            self._writer.write(message)
-            await self._writer.drain()
-
-    async def close(self, code: int, reason: str) -> None:
-        """As `CallWire.close`; TCP knows neither codes nor reasons."""
-        self._writer.close()
-        with suppress(ConnectionError):
-            await self._writer.wait_closed()
-
-
-class Telephone:
+class TelephoneRoutes:
     """The doors that are open.
 
     Args:
@@ -147,11 +79,11 @@ class Telephone:
         self._slots = slots
         self._metrics = metrics
         self._token = secret(self._config.token_env)
-        self._check_doors(config.server.host)
+        self._check_protection(config.server.host)
         self._signatures = self._twilio_signatures() if TWILIO in self._config.doors else None
         self._calls = TwilioCalls()
-        self._desk = CallRouter(parts, config, metrics)
-        unknown = [name for name in self._config.numbers.values() if not self._desk.knows(name)]
+        self._router = CallRouter(parts, config, metrics)
+        unknown = [name for name in self._config.numbers.values() if not self._router.knows(name)]
         if unknown:
             raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")
 
@@ -235,9 +167,9 @@ class Telephone:
                 self._metrics.refused("capacity" if allowed else "peer_not_allowed")
                 writer.close()
                 return
-            wire = StreamWire(reader, writer)
-            connect = self._desk.connector(stack)
-            await Call(wire, AudioSocket(), connect, self._desk.limits).run()
+            connection = StreamConnection(reader, writer)
+            connect = self._router.connector(stack)
+            await Call(connection, AudioSocket(), connect, self._router.limits).run()
 
     def _is_peer(self, host: str) -> bool:
         address = ip_address(host)
@@ -246,14 +178,14 @@ class Telephone:
         return any(address in ip_network(one) for one in self._config.audiosocket_peers)
 
     async def _serve(self, socket: WebSocket, name: str, twilio: TwilioCalls | None) -> None:
-        door = DOORS[name]
+        protocol = PROTOCOLS[name]
         try:
             query = parameters(dict(socket.query_params))
         except ProtocolError as error:
             await socket.send_denial_response(_error(400, str(error), error.code))
             return
         offered = socket.scope["subprotocols"]
-        chosen = next((one for one in offered if one in door.subprotocols), None)
+        chosen = next((one for one in offered if one in protocol.subprotocols), None)
         with self._slots.slot() as free, ExitStack() as stack:
             if not free:
                 self._metrics.refused("capacity")
@@ -262,9 +194,9 @@ class Telephone:
                 await socket.send_denial_response(busy)
                 return
             await socket.accept(chosen)
-            wire = SocketWire(socket, self._config.max_message_bytes)
-            connect = self._desk.connector(stack, twilio)
-            await Call(wire, door.codec(query), connect, self._desk.limits).run()
+            connection = SocketConnection(socket, self._config.max_message_bytes)
+            connect = self._router.connector(stack, twilio)
+            await Call(connection, protocol.codec(query), connect, self._router.limits).run()
 
     def _check_token(self, headers: Mapping[str, str], in_path: str | None) -> None:
         if self._token is None:
@@ -292,11 +224,11 @@ class Telephone:
         self._signatures.check("https", _target(request.scope), request.headers, form)
         return dict(form)
 
-    def _check_doors(self, host: str) -> None:
+    def _check_protection(self, host: str) -> None:
         for name in self._config.doors:
-            if name not in DOORS:
+            if name not in PROTOCOLS:
                 raise ConfigError(
-                    f"telephony.doors: got {name!r}; expected some of {sorted(DOORS)}"
+                    f"telephony.doors: got {name!r}; expected some of {sorted(PROTOCOLS)}"
                 )
             if name != TWILIO and self._token is None and not is_loopback(host):
                 raise ConfigError(

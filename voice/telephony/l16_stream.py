@@ -6,75 +6,56 @@ Samples are little-endian. Sources: jambonz "listen" verb, drachtio mod_audio_fo
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from voice.errors import ProtocolError
+from voice.realtime.wire import parse_json
 from voice.telephony.codec import (
+    AudioFormat,
     CallAudio,
+    CallCodec,
     CallEvent,
     CallStarted,
+    Encoding,
     KeyPressed,
+    LineMessage,
     MarkPlayed,
-    Traits,
-    Wire,
+    as_key,
+    as_number,
+    as_object,
+    as_text,
+    compact_json,
+    parameters,
 )
-from voice.telephony.encodings import AudioFormat, Encoding, padded
-from voice.telephony.fields import as_key, as_number, as_object, as_text, parameters, parse_json
 from voice.types import Samples
 
 
-class _Preamble:
-    """What these protocols share.
+class _L16Stream(CallCodec):
+    """The audio of these protocols: binary messages of whole frames.
 
     Args:
         query: Parameters of the address that was called.
     """
 
     def __init__(self, query: dict[str, str]) -> None:
-        self.traits = Traits()
         self._query = query
-        self._format: AudioFormat | None = None
         self._channels = 1
 
-    @property
-    def rate_hz(self) -> int:
-        """Of the audio to be sent."""
-        return self._started().rate_hz
-
-    def answer(self) -> list[Wire]:
-        """Nothing: the call was taken before."""
-        return []
-
-    def audio(self, samples: Samples) -> list[Wire]:
+    def audio(self, samples: Samples) -> list[LineMessage]:
         """As `CallCodec.audio`."""
-        form = self._started()
-        return [form.encode(padded(samples, form.rate_hz * self.traits.frame_ms // 1000))]
+        return [self.audio_format.encode(self.frames(samples))]
 
-    def send_digits(self, digits: str) -> list[Wire]:
-        """Nothing: there is no such command."""
-        return []
-
-    def _heard(self, message: bytes) -> list[CallEvent]:
-        form = self._started()
+    def _decode(self, message: bytes) -> list[CallEvent]:
         if len(message) % (2 * self._channels):
             raise ProtocolError(f"got {len(message)} bytes, which is no whole number of samples")
         # The caller is the first of two channels.
-        samples = np.ascontiguousarray(form.decode(message)[:: self._channels])
-        return [CallAudio(samples, form.rate_hz)] if len(samples) else []
-
-    def _begin(self, rate_hz: int) -> None:
-        self._format = AudioFormat(Encoding.L16_LITTLE, rate_hz)
-
-    def _started(self) -> AudioFormat:
-        if self._format is None:
-            raise ProtocolError("got audio before the message that describes it")
-        return self._format
+        samples = np.ascontiguousarray(self.audio_format.decode(message)[:: self._channels])
+        return [CallAudio(samples, self.rate_hz)] if len(samples) else []
 
 
-class AudioFork(_Preamble):
+class AudioFork(_L16Stream):
     """A call of jambonz's ``listen`` verb, or of FreeSWITCH's mod_audio_fork.
 
     The first text describes the call. mod_audio_fork sends what its command was given, or nothing:
@@ -82,14 +63,14 @@ class AudioFork(_Preamble):
     commands are given comes later, and need be no JSON either.
     """
 
-    def receive(self, message: Wire) -> list[CallEvent]:
+    def receive(self, message: LineMessage) -> list[CallEvent]:
         """As `CallCodec.receive`."""
         if isinstance(message, bytes):
             opening = [] if self._format else [self._start({})]
-            return opening + self._heard(message)
+            return opening + self._decode(message)
         if self._format is None:
-            return [self._start(_described(message))]
-        data = _described(message)
+            return [self._start(_description(message))]
+        data = _description(message)
         if data.get("event") == "dtmf":
             return [KeyPressed(as_key(data.get("dtmf"), "dtmf"))]
         if data.get("type") == "mark":
@@ -97,34 +78,34 @@ class AudioFork(_Preamble):
             return [MarkPlayed(as_text(mark.get("name"), "data.name"))]
         return []
 
-    def mark(self, name: str) -> list[Wire]:
+    def mark(self, name: str) -> list[LineMessage]:
         """As `CallCodec.mark`."""
-        return [_json({"type": "mark", "data": {"name": name}})]
+        return [compact_json({"type": "mark", "data": {"name": name}})]
 
-    def clear(self) -> list[Wire]:
+    def clear(self) -> list[LineMessage]:
         """As `CallCodec.clear`."""
-        return [_json({"type": "killAudio"})]
+        return [compact_json({"type": "killAudio"})]
 
-    def hang_up(self) -> list[Wire]:
+    def hang_up(self) -> list[LineMessage]:
         """As `CallCodec.hang_up`; jambonz goes on with what follows the verb."""
-        return [_json({"type": "disconnect"})]
+        return [compact_json({"type": "disconnect"})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
         rate = data.get("sampleRate", self._query.get("rate", "8000"))
-        self._begin(as_number(rate, "sampleRate"))
+        self._format = AudioFormat(Encoding.L16_LITTLE, as_number(rate, "sampleRate"))
         self._channels = 2 if data.get("mixType") == "stereo" else 1
         call_id = as_text(data.get("callSid", data.get("uuid", "")), "callSid")
         nested = parameters(data.get("metadata"))
         return CallStarted(call_id, self._query | parameters(data) | nested)
 
 
-class Vonage(_Preamble):
+class Vonage(_L16Stream):
     """A call of Vonage's Voice API."""
 
-    def receive(self, message: Wire) -> list[CallEvent]:
+    def receive(self, message: LineMessage) -> list[CallEvent]:
         """As `CallCodec.receive`."""
         if isinstance(message, bytes):
-            return self._heard(message)
+            return self._decode(message)
         data = parse_json(message)
         match data.get("event"):
             case "websocket:connected":
@@ -136,17 +117,13 @@ class Vonage(_Preamble):
                 return [MarkPlayed(as_text(payload.get("mark"), "payload.mark"))]
         return []
 
-    def mark(self, name: str) -> list[Wire]:
+    def mark(self, name: str) -> list[LineMessage]:
         """As `CallCodec.mark`."""
-        return [_json({"action": "notify", "payload": {"mark": name}})]
+        return [compact_json({"action": "notify", "payload": {"mark": name}})]
 
-    def clear(self) -> list[Wire]:
+    def clear(self) -> list[LineMessage]:
         """As `CallCodec.clear`."""
-        return [_json({"action": "clear"})]
-
-    def hang_up(self) -> list[Wire]:
-        """Nothing: closing the connection ends the leg."""
-        return []
+        return [compact_json({"action": "clear"})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
         if self._format is not None:
@@ -155,14 +132,10 @@ class Vonage(_Preamble):
         name, _, rate = rest.strip().partition("=")
         if kind.strip().lower() != "audio/l16" or (rest and name.strip() != "rate"):
             raise ProtocolError("content-type: expected audio/l16;rate=16000 or the like")
-        self._begin(as_number(rate or "16000", "rate"))
+        self._format = AudioFormat(Encoding.L16_LITTLE, as_number(rate or "16000", "rate"))
         call_id = as_text(data.get("uuid", data.get("call_uuid", "")), "uuid")
         return CallStarted(call_id, self._query | parameters(data))
 
 
-def _described(message: str) -> dict[str, Any]:
+def _description(message: str) -> dict[str, Any]:
     return parse_json(message) if message.lstrip().startswith("{") else {}
-
-
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, separators=(",", ":"))
