@@ -20,7 +20,6 @@ from tests.support.serving import serving
 from voice.config import Config, ServerConfig
 from voice.demo.virtual_audio import room_tone
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, ReplyText
-from voice.server.app import build_app
 
 __all__ = ["client_home"]
 
@@ -61,7 +60,7 @@ async def test_the_sdk_talks_from_a_page(
     app = Starlette(routes=[Route("/", lambda request: HTMLResponse(PAGE))])
     async with serving(app) as elsewhere:
         config = Config(server=ServerConfig(port=0, allowed_origins=(f"http://{elsewhere}",)))
-        async with serving(build_app(parts, config), config.server) as address:  # type: ignore[arg-type]
+        async with serving(fake_app(parts, config), config.server) as address:
             async with httpx.AsyncClient(base_url=f"http://{address}") as http:
                 bearer = {"Authorization": f"Bearer {KEY}"}
                 minted = await http.post("/v1/realtime/client_secrets", json={}, headers=bearer)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from socket import socket as Socket
 from types import SimpleNamespace
 from typing import Any
 
+from starlette.applications import Starlette
+
 from tests.support.patience import PATIENCE_S
-from voice.config import AgentConfig
+from voice.config import AgentConfig, Config
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions
+from voice.server.app import build_app
 from voice.session.session import Session
 from voice.tools import SessionScope
+from voice.tools.scope import Line
 from voice.types import Message, Role, Samples, ToolSpec
 
 OPTIONS = SessionOptions(instructions="You are a test.", agent_tools=("get_time", "set_timer"))
@@ -163,8 +168,8 @@ class FakeParts:
     def for_agent(self, name: str) -> FakeParts:
         return self.agents[name]
 
-    def session(self, options: SessionOptions | None = None) -> FakeSession:
-        session = FakeSession(options or OPTIONS)
+    def session(self, options: SessionOptions, line: Line | None = None) -> FakeSession:
+        session = FakeSession(options, scope=SessionScope("sess_fake", line=line))
         if self.prepare is not None:
             self.prepare(session)
         self.sessions.append(session)
@@ -178,6 +183,11 @@ class FakeParts:
 
     async def close(self) -> None:
         self.closed = True
+
+
+def fake_app(parts: FakeParts, config: Config, audiosocket: Socket | None = None) -> Starlette:
+    """The application with sessions of `FakeParts`."""
+    return build_app(parts, config, audiosocket, FakeParts.session)  # type: ignore[arg-type]
 
 
 def refusal(code: str) -> ProtocolError:

@@ -39,6 +39,7 @@ from voice.server.engine_api import ApiGate, api_routes
 from voice.session.session import Session
 from voice.telephony.call import close_reason
 from voice.telephony.routes import TelephoneRoutes
+from voice.telephony.routing import OpenSession
 
 if TYPE_CHECKING:
     from socket import socket as Socket
@@ -72,46 +73,52 @@ class _SecretRequest(WireModel):
     session: dict[str, Any] = Field(default={})
 
 
-def build_app(parts: Resources, config: Config, audiosocket: Socket | None = None) -> Starlette:
+def build_app(
+    parts: Resources,
+    config: Config,
+    audiosocket: Socket | None = None,
+    open_session: OpenSession = Session,
+) -> Starlette:
     """The application around loaded models.
 
     Args:
         parts: The models; they are closed when the application shuts down.
         config: All options; the key is read from the environment now.
-        audiosocket: Where AudioSocket's calls come in; None takes none.
+        audiosocket: Listens for AudioSocket's calls; None takes none.
+        open_session: Makes the sessions of clients and calls.
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
             be opened, or a telephone line is not protected.
     """
-    doors = Routes(parts, config)
+    routes = Routes(parts, config, open_session)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(parts.close)
-            stack.callback(doors.metrics.close)
-            await stack.enter_async_context(doors.telephone.listening(audiosocket))
+            stack.callback(routes.metrics.close)
+            await stack.enter_async_context(routes.telephone.listening(audiosocket))
             yield
 
     return Starlette(
         routes=[
-            WebSocketRoute("/v1/realtime", doors.realtime),
-            Route("/v1/realtime/client_secrets", doors.guarded(doors.mint), methods=["POST"]),
-            Route("/v1/models", doors.guarded(doors.models)),
+            WebSocketRoute("/v1/realtime", routes.realtime),
+            Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
+            Route("/v1/models", routes.guarded(routes.models)),
             *api_routes(
                 parts.model,
                 (MODEL_NAME,),
                 config.server,
-                ApiGate(doors.policy, doors.metrics),
-                doors.metrics,
+                ApiGate(routes.policy, routes.metrics),
+                routes.metrics,
             ),
-            Route("/metrics", doors.guarded(doors.scrape)),
-            Route("/healthz", doors.health),
-            *doors.telephone.routes(),
+            Route("/metrics", routes.guarded(routes.scrape)),
+            Route("/healthz", routes.health),
+            *routes.telephone.routes(),
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
-        middleware=[Middleware(_Threshold, policy=doors.policy)],
+        middleware=[Middleware(_Threshold, policy=routes.policy)],
         lifespan=lifespan,
     )
 
@@ -122,12 +129,14 @@ class Routes:
     Args:
         parts: The models.
         config: All options.
+        open_session: Makes sessions.
 
     Raises:
         ConfigError: As `build_app`.
     """
 
-    def __init__(self, parts: Resources, config: Config) -> None:
+    def __init__(self, parts: Resources, config: Config, open_session: OpenSession) -> None:
+        self._open_session = open_session
         self._parts = parts
         self._config = config
         self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
@@ -138,7 +147,9 @@ class Routes:
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
         self.metrics = Metrics(config.metrics, parts.agent.tools)
-        self.telephone = TelephoneRoutes(parts, config, self.policy, self._slots, self.metrics)
+        self.telephone = TelephoneRoutes(
+            parts, config, self.policy, self._slots, self.metrics, open_session
+        )
 
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
@@ -184,7 +195,7 @@ class Routes:
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         own = self._parts.options()
-        session = Session(self._parts, replace(own, idle_timeout_s=0.0))
+        session = self._open_session(self._parts, replace(own, idle_timeout_s=0.0), None)
         allowance = self._allowances.of(grant.account)
         protocol = RealtimeProtocol(
             session, self._names, allowance=allowance, idle_s=own.idle_timeout_s

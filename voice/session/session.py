@@ -36,6 +36,7 @@ from voice.session.command_runner import CommandRunner, SessionCallbacks
 from voice.session.resources import Resources
 from voice.session.turn_latency import TurnLatency
 from voice.tools import SessionScope
+from voice.tools.scope import Line
 from voice.types import Message, Samples, TurnEnded
 
 EVENTS = 8192
@@ -54,12 +55,15 @@ class Session:
     Args:
         parts: What all conversations share.
         options: How it begins; None is by the configuration and the agent.
+        line: The telephone line, for tools; None where there is none.
     """
 
-    def __init__(self, parts: Resources, options: SessionOptions | None = None) -> None:
+    def __init__(
+        self, parts: Resources, options: SessionOptions | None = None, line: Line | None = None
+    ) -> None:
         self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
         self._parts = parts
-        self._scope = SessionScope(self.session_id)
+        self._scope = SessionScope(self.session_id, line=line)
         numbers = itertools.count(1)
         unique = self.session_id[-8:]
         specs = parts.toolbox.specs(parts.agent.tools)

@@ -29,7 +29,7 @@ from voice.telephony.audiosocket import AudioSocket
 from voice.telephony.call import Call, SocketConnection, StreamConnection
 from voice.telephony.codec import parameters
 from voice.telephony.registry import PROTOCOLS
-from voice.telephony.routing import AGENT, TICKET, CallRouter
+from voice.telephony.routing import AGENT, TICKET, CallRouter, OpenSession
 from voice.telephony.twilio import (
     AFTER_PATH,
     STREAM_PATH,
@@ -61,6 +61,7 @@ class TelephoneRoutes:
         policy: Checks ``Host`` and ``Origin``.
         slots: Shared with all other conversations.
         metrics: Likewise.
+        open_session: Makes the sessions of calls.
 
     Raises:
         ConfigError: A door is unknown, or what protects it is missing.
@@ -73,6 +74,7 @@ class TelephoneRoutes:
         policy: AccessPolicy,
         slots: SessionSlots,
         metrics: Metrics,
+        open_session: OpenSession,
     ) -> None:
         self._config = config.telephony
         self._policy = policy
@@ -82,7 +84,7 @@ class TelephoneRoutes:
         self._check_protection(config.server.host)
         self._signatures = self._twilio_signatures() if TWILIO in self._config.doors else None
         self._calls = TwilioCalls()
-        self._router = CallRouter(parts, config, metrics)
+        self._router = CallRouter(parts, config, metrics, open_session)
         unknown = [name for name in self._config.numbers.values() if not self._router.knows(name)]
         if unknown:
             raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")

@@ -10,44 +10,49 @@ from typing import TYPE_CHECKING
 from voice.config import Config
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
+from voice.inputs import SessionOptions
 from voice.metrics import Metrics
 from voice.session.session import Session
 from voice.telephony.call import CallLimits, Connect, Opened, Send
 from voice.telephony.codec import CallCodec, CallStarted
 from voice.telephony.twilio import TwilioCalls
+from voice.tools.scope import Line
 
 if TYPE_CHECKING:
     from voice.session.resources import Resources
 
 AGENT, TICKET = "agent", "ticket"
+"""Parameters of a call."""
 TRANSFERRED = "transferred"
+"""Reason of a session that ended to hand its call over."""
+
+OpenSession = Callable[["Resources", SessionOptions, Line | None], Session]
+"""Makes a session; the line is that of a telephone call."""
 
 _ARTICLES = ("a ", "an ", "the ", "my ", "your ", "some ")
 
 
 @dataclass(slots=True)
 class TelephoneLine:
-    """What tools may do with a call; see `voice.tools.scope.Line`.
+    """The line of a call, as tools may use it; see `voice.tools.scope.Line`.
 
     Attributes:
         numbers: Who a caller may be put through to → number; empty where the line cannot.
-        number: Where the call goes on to once it ends here.
-        reason: Why the session has ended.
     """
 
     codec: CallCodec
     send: Send
     numbers: dict[str, str]
-    number: str = ""
-    reason: str = field(default="", init=False)
+    _number: str = field(default="", init=False)
+    _ended: str = field(default="", init=False)
 
     def transfer(self, to: str) -> bool:
-        """Hand the call over once it ends here; False when nobody is known so."""
+        """Hand the call over once it ends here; False when nobody of that name is known."""
         name = to.lower()
         for article in _ARTICLES:
             name = name.removeprefix(article)
-        self.number = self.numbers.get(name) or self.numbers.get("anyone", "")
-        return bool(self.number)
+        self._number = self.numbers.get(name) or self.numbers.get("anyone", "")
+        return bool(self._number)
 
     def send_digits(self, digits: str) -> bool:
         """Press keys; False when the protocol cannot."""
@@ -55,23 +60,37 @@ class TelephoneLine:
         self.send(messages)
         return bool(messages)
 
+    def observe(self, event: SessionEvent) -> None:
+        """Take an event of the session."""
+        if isinstance(event, SessionEnded):
+            self._ended = event.reason
+
+    @property
+    def transferred_to(self) -> str:
+        """The number that the call goes on to; empty when the caller prevented the transfer."""
+        return self._number if self._ended == TRANSFERRED else ""
+
 
 class CallRouter:
-    """Connects calls.
+    """Opens the conversations of calls.
 
     Args:
         parts: Of the server's own agent.
         config: All options.
-        metrics: Count sessions.
+        metrics: Counts sessions.
+        open_session: Makes a session.
 
     Raises:
         ConfigError: An agent that calls may choose is wrong.
-        ModelError: Its recogniser cannot be had.
+        ModelError: Its recogniser cannot be loaded.
     """
 
-    def __init__(self, parts: Resources, config: Config, metrics: Metrics) -> None:
+    def __init__(
+        self, parts: Resources, config: Config, metrics: Metrics, open_session: OpenSession
+    ) -> None:
         self._parts = parts
         self._metrics = metrics
+        self._open_session = open_session
         self._telephony = config.telephony
         self._agents = {name: parts.for_agent(name) for name in config.telephony.agents}
         self._agents |= {config.agent: parts, parts.agent.name: parts}
@@ -90,11 +109,11 @@ class CallRouter:
         return agent in self._agents
 
     def connector(self, stack: ExitStack, twilio: TwilioCalls | None = None) -> Connect:
-        """What a `Call` is given to open its conversation with.
+        """The function with which a `Call` opens its conversation.
 
         Args:
-            stack: Left when the call is over.
-            twilio: Checks the tickets of Twilio's streams, and takes calls that go on.
+            stack: Closed when the call is over.
+            twilio: Checks the tickets of Twilio's streams, and takes calls that are transferred.
         """
 
         def connect(started: CallStarted, codec: CallCodec, send: Send) -> Opened:
@@ -102,16 +121,20 @@ class CallRouter:
             if twilio is not None and self._telephony.require_ticket:
                 twilio.begin(started.call_id, started.parameters.get(TICKET, ""))
             options = replace(parts.options(), output_rate_hz=codec.rate_hz, holds=True)
-            session = Session(parts, options)
             numbers = self._telephony.transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
-            session.scope.line = line
+            session = self._open_session(parts, options, line)
             measured = stack.enter_context(self._metrics.session(session.session_id))
-            return Opened(
-                session,
-                _both(measured.observe, line),
-                lambda: _hand_over(twilio, started.call_id, line),
-            )
+
+            def observe(event: SessionEvent) -> None:
+                measured.observe(event)
+                line.observe(event)
+
+            def hung_up() -> None:
+                if twilio is not None and line.transferred_to:
+                    twilio.hand_over(started.call_id, line.transferred_to)
+
+            return Opened(session, observe, hung_up)
 
         return connect
 
@@ -122,20 +145,3 @@ class CallRouter:
         if name not in self._agents:
             raise ProtocolError("there is no such agent here", "unknown_agent", AGENT)
         return self._agents[name]
-
-
-def _both(
-    observe: Callable[[SessionEvent], None], line: TelephoneLine
-) -> Callable[[SessionEvent], None]:
-    def both(event: SessionEvent) -> None:
-        observe(event)
-        if isinstance(event, SessionEnded):
-            line.reason = event.reason
-
-    return both
-
-
-def _hand_over(twilio: TwilioCalls | None, call_id: str, line: TelephoneLine) -> None:
-    """A transfer that the caller talked over has been called off."""
-    if twilio is not None and line.reason == TRANSFERRED and line.number:
-        twilio.hand_over(call_id, line.number)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from voice.errors import ProtocolError
 from voice.realtime import client_events as client
+from voice.realtime.wire import parse_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -49,7 +50,7 @@ JSON = st.recursive(
     ],
 )
 def test_events_are_read(data: dict[str, Any], expected: client.ClientEvent) -> None:
-    assert client.parse_event(client.parse_json(json.dumps(data))) == expected
+    assert client.parse_event(parse_json(json.dumps(data))) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_events_are_read(data: dict[str, Any], expected: client.ClientEvent) -> 
 )
 def test_what_is_no_json_object_is_refused(text: str) -> None:
     with pytest.raises(ProtocolError) as raised:
-        client.parse_json(text)
+        parse_json(text)
     assert raised.value.code == "invalid_json"
 
 

@@ -84,13 +84,13 @@ def test_a_spoken_reply() -> None:
 def test_a_message_that_is_deleted_while_it_is_said_stays_deleted() -> None:
     reply = begin()
     reply.text("Hello there.")
-    assert reply.log is not None
-    reply.log.remove("item_1")
+    assert reply.items is not None
+    reply.items.remove("item_1")
     ended = reply.ended(end())
     assert "conversation.item.done" not in kinds(ended)
     assert kinds(ended)[-2:] == ["response.output_item.done", "response.done"]
     assert ended[-1]["response"]["output"] == [ended[-2]["item"]]
-    assert "item_1" not in reply.log
+    assert "item_1" not in reply.items
 
 
 def test_every_part_event_carries_the_five_ids() -> None:

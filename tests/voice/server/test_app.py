@@ -16,7 +16,6 @@ from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, send, serving
 from voice.config import Config, ServerConfig
 from voice.events import FinalTranscript, ReplyStarted, TurnMeasured
-from voice.server.app import build_app
 
 pytestmark = pytest.mark.usefixtures("fake_sessions")
 
@@ -38,7 +37,7 @@ class Server:
 async def running(**options: Any) -> AsyncGenerator[Server, None]:
     config = Config(server=ServerConfig(port=0, **options))
     parts = FakeParts()
-    async with serving(build_app(parts, config), config.server) as address:  # type: ignore[arg-type]
+    async with serving(fake_app(parts, config), config.server) as address:
         server = Server(address, parts)
         async with server.http:
             yield server

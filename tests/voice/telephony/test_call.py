@@ -149,7 +149,7 @@ async def test_a_line_that_leaves_before_the_call() -> None:
     ("messages", "code", "reason"),
     [
         (["nonsense", "MEDIA_XON"], 1008, "another event before the start"),
-        ([FRAME], 1008, "before MEDIA_START"),
+        ([FRAME], 1008, "before the start"),
         ([PLAIN_START, "{"], 1008, "not valid JSON"),
         ([PLAIN_START, PLAIN_START], 1008, "second"),
         (["MEDIA_START connection_id:refused format:ulaw"], 1008, "no such agent"),

@@ -21,13 +21,14 @@ pytestmark = pytest.mark.usefixtures("fake_sessions")
 NUMBERS = {"manager": "+15550100", "anyone": "+15550199"}
 
 
-def desk(parts: FakeParts, **telephony: Any) -> CallRouter:
+def router(parts: FakeParts, **telephony: Any) -> CallRouter:
     config = Config(
         agent="coffee",
         telephony=TelephonyConfig(**telephony),
         server=ServerConfig(longest_session_s=60, max_audio_speed=3),
     )
-    return CallRouter(parts, config, Metrics(MetricsConfig()))  # type: ignore[arg-type]
+    metrics = Metrics(MetricsConfig())
+    return CallRouter(parts, config, metrics, FakeParts.session)  # type: ignore[arg-type]
 
 
 def codec(dialect: Dialect = TWILIO, start: str = TWILIO_START) -> MediaStream:
@@ -39,7 +40,7 @@ def codec(dialect: Dialect = TWILIO, start: str = TWILIO_START) -> MediaStream:
 def test_a_call_without_a_wish_gets_the_servers_agent_at_its_rate() -> None:
     parts = FakeParts()
     with ExitStack() as stack:
-        opened = desk(parts).connector(stack)(CallStarted("c1"), codec(), [].extend)
+        opened = router(parts).connector(stack)(CallStarted("c1"), codec(), [].extend)
     (session,) = parts.sessions
     assert opened.session is session  # type: ignore[comparison-overlap]
     assert session.options.output_rate_hz == 8000
@@ -50,7 +51,7 @@ def test_a_call_without_a_wish_gets_the_servers_agent_at_its_rate() -> None:
 def test_a_call_may_choose_a_configured_agent_and_no_other() -> None:
     parts, other = FakeParts(), FakeParts()
     parts.agents["assistant"] = other
-    found = desk(parts, agents=["assistant"])
+    found = router(parts, agents=["assistant"])
     assert found.knows("assistant")
     assert not found.knows("/etc/passwd")
     with ExitStack() as stack:
@@ -66,7 +67,7 @@ def test_a_twilio_stream_shows_its_ticket() -> None:
     parts, calls = FakeParts(), TwilioCalls()
     ticket = calls.ticket("CA5")
     with ExitStack() as stack:
-        connect = desk(parts).connector(stack, calls)
+        connect = router(parts).connector(stack, calls)
         with pytest.raises(ProtocolError, match="ticket"):
             connect(CallStarted("CA6", {"ticket": ticket}), codec(), [].extend)
         assert parts.sessions == []
@@ -87,7 +88,7 @@ def test_a_twilio_stream_shows_its_ticket() -> None:
 def test_a_transfer_happens_unless_it_was_called_off(to: str, reason: str, number: str) -> None:
     parts, calls = FakeParts(), TwilioCalls()
     with ExitStack() as stack:
-        connect = desk(parts, transfer_numbers=NUMBERS).connector(stack, calls)
+        connect = router(parts, transfer_numbers=NUMBERS).connector(stack, calls)
         started = CallStarted("CA5", {"ticket": calls.ticket("CA5")})
         opened = connect(started, codec(), [].extend)
         line = parts.sessions[0].scope.line
@@ -101,7 +102,7 @@ def test_a_transfer_happens_unless_it_was_called_off(to: str, reason: str, numbe
 def test_a_line_that_cannot_transfer_says_so() -> None:
     parts = FakeParts()
     with ExitStack() as stack:
-        connect = desk(parts, transfer_numbers=NUMBERS).connector(stack)
+        connect = router(parts, transfer_numbers=NUMBERS).connector(stack)
         connect(CallStarted("c1"), codec(), [].extend)
     line = parts.sessions[0].scope.line
     assert line is not None
@@ -113,7 +114,8 @@ def test_nobody_is_known_by_that_name() -> None:
     line = TelephoneLine(codec(), [].extend, {"manager": "+15550100"})
     assert line.transfer("the Manager")
     assert not line.transfer("the owner")
-    assert line.number == ""
+    line.observe(SessionEnded("transferred"))
+    assert line.transferred_to == ""
 
 
 def test_keys_are_pressed_where_the_protocol_can() -> None:
@@ -124,6 +126,6 @@ def test_keys_are_pressed_where_the_protocol_can() -> None:
 
 
 def test_limits_come_from_the_configuration() -> None:
-    limits = desk(FakeParts(), digits_timeout_s=4, idle_timeout_s=9, start_timeout_s=2).limits
+    limits = router(FakeParts(), digits_timeout_s=4, idle_timeout_s=9, start_timeout_s=2).limits
     assert (limits.digits_s, limits.idle_s, limits.start_s) == (4, 9, 2)
     assert (limits.longest_s, limits.audio_speed) == (60, 3)

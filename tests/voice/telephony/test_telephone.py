@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.support.fakes import FakeParts, FakeSession
+from tests.support.fakes import FakeParts, FakeSession, fake_app
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from tests.voice.telephony.test_asterisk import PLAIN_START
@@ -30,7 +30,6 @@ from voice.config import Config, ServerConfig, TelephonyConfig
 from voice.errors import ConfigError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
 from voice.serve import listen_for_audiosocket
-from voice.server.app import build_app
 
 pytestmark = pytest.mark.usefixtures("fake_sessions")
 
@@ -89,7 +88,7 @@ async def running(
     )
     parts = parts or FakeParts()
     audiosocket = listen_for_audiosocket(config.telephony)
-    app = build_app(parts, config, audiosocket)  # type: ignore[arg-type]
+    app = fake_app(parts, config, audiosocket)
     async with serving(app, config.server) as address:
         found = Server(address, parts)
         async with found.http:
@@ -316,7 +315,7 @@ def test_what_does_not_protect_its_lines_does_not_start(
 ) -> None:
     config = Config(server=ServerConfig(**server), telephony=TelephonyConfig(**telephony))
     with pytest.raises(ConfigError, match=message):
-        build_app(FakeParts(), config)  # type: ignore[arg-type]
+        fake_app(FakeParts(), config)
 
 
 async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
@@ -381,7 +380,7 @@ async def test_audiosocket_does_not_wait_for_a_call_that_never_starts(
 async def test_audiosocket_takes_no_stranger(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch, peers: tuple[str, ...], sessions: int
 ) -> None:
-    monkeypatch.setattr("voice.telephony.telephone.is_loopback", lambda host: False)
+    monkeypatch.setattr("voice.telephony.routes.is_loopback", lambda host: False)
     parts = FakeParts(prepare=says_goodbye)
     async with running(parts, audiosocket_port=unused_tcp_port, audiosocket_peers=peers) as server:
         await server.http.get("/healthz")
