@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from tests.e2e.chromium import PROGRAM, chromium_page
 from tests.e2e.test_agents_js_client import client_home
-from tests.support.fakes import FakeParts, FakeSession
+from tests.support.fakes import FakeParts, FakeSession, fake_app
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from voice.config import Config, ServerConfig

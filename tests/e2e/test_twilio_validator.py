@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.clients.environments import python_with
-from tests.support.fakes import FakeParts
+from tests.support.fakes import FakeParts, fake_app
 from tests.support.serving import serving
 from tests.voice.telephony.test_media_stream import TWILIO_START
 from tests.voice.telephony.test_telephone import says_goodbye

@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.support.fakes import FakeParts, refusal
+from tests.support.fakes import FakeParts, fake_app, refusal
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, send, serving
 from voice.config import Config, ServerConfig

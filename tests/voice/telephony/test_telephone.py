@@ -256,7 +256,7 @@ async def test_the_address_may_choose_the_agent() -> None:
     async with running(parts, doors=("jambonz",), agents=("assistant",)) as server:
         async with connect(server.url("/telephone/jambonz?agent=assistant")) as socket:
             await socket.send(b"\x00\x00")
-            await socket.send("[]")
+            await socket.send("{")
             assert (await until_closed(socket))[1] == 1008
         assert len(parts.agents["assistant"].sessions) == 1
         async with connect(server.url("/telephone/jambonz?agent=other")) as socket:
