@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from voice.speech.normalization.names import ENDINGS, TITLES
+from voice.speech.normalization.abbreviations import ENDINGS, TITLES
 
 FIRST_WORDS = 3
 """Fewest words of a clause that may be spoken first; one more where no mark ends it."""
@@ -39,14 +39,14 @@ _NO_BREAK_AFTER = frozenset((
     "hundred", "thousand", "million", "billion", "dollars", "euros", "pounds",
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 ))  # fmt: skip
-"""Words with which a number or a date goes on: "one hundred and five", "Friday, November 27"."""
+"""Words after which a number or a date may go on: "one hundred and five", "Friday, November 27"."""
 
 _MONTH = re.compile("(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)")
 _DATED = frozenset((
     "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec",
     "Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun",
 ))  # fmt: skip
-"""Months and days that a date goes on behind: "Nov. 30", "Fri. morning", "Tue. Nov. 24"."""
+"""Months and days after which a date may go on: "Nov. 30", "Fri. morning", "Tue. Nov. 24"."""
 
 _NO_CUT = 0
 _UNKNOWN_YET = -1
@@ -69,7 +69,7 @@ class SegmentCutter:
         return self._cut_all(final=False)
 
     def flush(self) -> list[str]:
-        """The reply is over: returns what is left. The cutter is then ready for another reply."""
+        """The reply is over: returns the last segments. The cutter can then take another reply."""
         segments = self._cut_all(final=True)
         rest = self._pending.rstrip()
         self._pending = ""
@@ -86,7 +86,7 @@ class SegmentCutter:
 
 
 def _first_cut(text: str, first: bool, final: bool) -> int:
-    """Where the first segment of the text ends; not above 0 while there is no telling."""
+    """Where the first segment of the text ends; 0 or less if that is not known yet."""
     for match in _BOUNDARY.finditer(text, _begin(text)):
         if match.end() > LONGEST_CHARS:
             break
@@ -107,7 +107,7 @@ def _cut_at(match: re.Match[str], first: bool) -> int:
         follows = _following(text, end)
         if not follows:
             return _UNKNOWN_YET
-        # A line that goes on in lower case is one sentence wrapped.
+        # A next line in lower case continues the sentence.
         return _NO_CUT if follows.islower() else match.start()
     if match["full"]:
         return _sentence_end(match)
@@ -136,7 +136,7 @@ def _clause_end(match: re.Match[str]) -> int:
 def _sentence_end(match: re.Match[str]) -> int:
     text, end = match.string, match.end()
     if end == len(text):
-        # Another mark may follow, or a digit, or the rest of an address.
+        # More may follow: another mark, a digit, the rest of an address.
         return _UNKNOWN_YET
     if match["full"][0] in "。！？":
         return end
@@ -177,7 +177,7 @@ def _is_list_number(text: str, stem: str, end: int) -> bool:
 
 
 def _last_token(text: str, end: int) -> str:
-    """What stands between the last white space and text[end], without quotes before it."""
+    """The characters between the last white space and text[end], without opening quotes."""
     before = text[max(0, end - 64) : end].split()
     return before[-1].lstrip("\"'([*_“‘") if before else ""
 
@@ -193,7 +193,7 @@ def _forced_cut(text: str) -> int:
     begin = _begin(text)
     if begin == len(text):
         return _NO_CUT
-    # As far as it would have been cut had it come letter by letter.
+    # Cut where it would have been cut had it arrived letter by letter.
     hard = begin + HARD_CHARS
     spaces = [match.start() for match in _SPACE.finditer(text, begin, hard + 1)]
     early = [space for space in spaces if space < LONGEST_CHARS]
@@ -205,5 +205,5 @@ def _forced_cut(text: str) -> int:
 
 
 def _begin(text: str) -> int:
-    """Where the first letter or sign stands."""
+    """Index of the first character that is no white space."""
     return len(text) - len(text.lstrip())

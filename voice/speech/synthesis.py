@@ -1,4 +1,4 @@
-"""A segment on its way through the voice: its chunks, for whoever follows them, now or later."""
+"""One segment's audio while a voice makes it: its chunks can be taken now or later."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Synthesis:
         self._cancelled = True
 
     async def run(self) -> None:
-        """Make the chunks; what goes wrong is raised where they are taken."""
+        """Make the chunks; an error is raised where they are taken."""
         loop = asyncio.get_running_loop()
         try:
             chunks = self._synthesizer.synthesize(self.segment, self.speed)
@@ -50,10 +50,10 @@ class Synthesis:
             self._more.set()
 
     async def chunks(self) -> AsyncGenerator[SpeechChunk, None]:
-        """All chunks from the first, each as soon as it is there; to be followed by one alone.
+        """All chunks from the first, each as soon as it is made; for one reader.
 
         Raises:
-            Exception: Whatever the voice raised.
+            Exception: The voice raised it.
         """
         taken = 0
         while True:

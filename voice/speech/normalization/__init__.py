@@ -2,7 +2,7 @@
 
 `spoken_words` also says where in the text each spoken word ends, so that what has been heard can be
 marked in the text as it was written. English; letters of other languages pass unchanged. Knows
-nothing of sentences or voices. The particular cases are in the modules ``voice.normalize_*``.
+nothing of sentences or voices. Each kind of token has its rules in a module of this package.
 """
 
 from __future__ import annotations
@@ -10,42 +10,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
+from voice.speech.normalization.abbreviations import (
+    ABBREVIATION_RULES,
+    DOTTED_RULE,
+    EMAIL_RULE,
+    say_capitals,
+)
 from voice.speech.normalization.amounts import AMOUNT_RULES
-from voice.speech.normalization.dates import MONTHS, SLASHED_RULE, date_rules
+from voice.speech.normalization.dates import DATE_RULES, MONTH_DAY_RULE, MONTHS
 from voice.speech.normalization.markup import SIGNS, strip_markup
-from voice.speech.normalization.names import DOTTED_RULE, EMAIL_RULE, NAME_RULES, say_capitals
-from voice.speech.normalization.numbers import FRACTION_RULES, NUMBER_RULES, PHONE_RULES, Rule
+from voice.speech.normalization.numbers import FRACTION_RULES, NUMBER_RULES, PHONE_RULES
 
 _LETTER = rf"(?:[A-Za-z]|[^\x00-\x7f{SIGNS}])"
 _WORD = re.compile(rf"{_LETTER}+(?:['-]{_LETTER}+)*")
 _LOWER_WORD = re.compile(r"[a-z]+(?=[ ,;!?\n]|:(?!/)|$)")
 _DOTS = re.compile(r"\.{2,}(?=\s*(?P<lower>[a-z])?)")
-_POWER = re.compile(r"\^(?P<exponent>[23])(?!\d)")
-_EXPONENT = re.compile(r"\^-?[^\W_]")
+_POWER = re.compile(r"\^(?P<exponent>[23](?!\d)|-?(?=[^\W_]))")
 _ENDS_AMOUNT = re.compile(r"[\d%°$€£¥₹]")
 _BEGINS_AMOUNT = re.compile(r"[\d$€£¥₹]")
-_CLOCK = r"(?:[ap]\.?m\.?|\d:\d\d|noon|midnight)"
-_SPANS = tuple(
-    (re.compile(f"{before}$", re.I), re.compile(after, re.I))
-    for before, after in (
-        (_CLOCK, r" ?(?:\d{1,2}(?::\d\d)?(?: ?[ap]\.?m|(?<=:\d\d))|noon|midnight)"),
-        (r"(?<![\d.,$])\d\d?", r" ?\d{1,2}(?::\d\d)? ?[ap]\.?m(?!\w)"),
-        (r"\d ?(?:°[CF]?|%)", r" ?-?\d{1,3}(?:\.\d{1,2})? ?[°%]"),
-        (r"[$€£]\d[\d,.]{0,12} ?(?:[kmb]n?|[mb]illion)?", r"[$€£]\d"),
-        (rf"(?:{MONTHS})[a-z]*\.? \d\d?(?:st|nd|rd|th)?", rf" ?(?:{MONTHS})"),
+_RANGES = tuple(
+    (re.compile(f"{first}$", re.I), re.compile(f" ?{last}", re.I))
+    for first, last in (
+        (r"(?:[ap]\.?m\.?|\d:\d\d|noon|midnight)", r"(?:\d\d?(?::\d\d| ?[ap]\.?m)|noon|midnight)"),
+        (r"(?<![\d.,$])\d\d?", r"\d\d?(?::\d\d)? ?[ap]\.?m(?!\w)"),
+        (r"\d ?(?:°[CF]?|%)", r"-?\d{1,3}(?:\.\d{1,2})? ?[°%]"),
+        (r"[$€£]\d[\d,.]{0,12}[km]?", r"[$€£]\d"),
+        (rf"(?:{MONTHS})[a-z]*\.? \d\d?(?:st|nd|rd|th)?", rf"(?:{MONTHS})"),
     )
 )
-"""What stands before and behind a dash that is read as "to": two of a kind."""
+"""What stands before and after a dash that is read as "to": two of a kind."""
 _ORDER = re.compile(r"#[A-Z]{1,4}-?\d")
 _PATH = re.compile(r"[A-Za-z]{2} > [A-Za-z]{2}")
 _LINES = re.compile(r"[ \n]*\n[ \n]*")
+_NUMBER_RULES = (
+    EMAIL_RULE, *DATE_RULES, *PHONE_RULES, *AMOUNT_RULES, *FRACTION_RULES, MONTH_DAY_RULE,
+    *NUMBER_RULES, DOTTED_RULE,
+)  # fmt: skip
+_LETTER_RULES = (*DATE_RULES, *AMOUNT_RULES, *ABBREVIATION_RULES)
 _NUMBER_STARTS = frozenset("0123456789$€£¥₹+-.('")
 _MARKS = {",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 4}
-"""Marks that voices heed → which wins where several meet."""
+"""Marks that voices pause at → which wins where several meet."""
 
 _PAUSES = frozenset("—–()[]{}|")
+_POWERS = {
+    "2": "squared",
+    "3": "cubed",
+    "": "to the power of",
+    "-": "to the power of minus",
+}
 _SIGNS_SAID = {
     "&": "and", "+": "plus", "=": "equals", "%": "percent", "@": "at", "<": "less than",
     ">": "greater than", "≤": "at most", "≥": "at least", "±": "plus or minus", "≠": "is not",
@@ -96,25 +109,6 @@ def _end_of_run(text: str, position: int) -> int:
     return position
 
 
-@cache
-def _number_rules() -> tuple[Rule, ...]:
-    return (
-        EMAIL_RULE,
-        *date_rules(),
-        *PHONE_RULES,
-        *AMOUNT_RULES,
-        *FRACTION_RULES,
-        SLASHED_RULE,
-        *NUMBER_RULES,
-        DOTTED_RULE,
-    )
-
-
-@cache
-def _letter_rules() -> tuple[Rule, ...]:
-    return (*date_rules(), *AMOUNT_RULES, *NAME_RULES)
-
-
 class _Reader:
     """Reads plain text from left to right."""
 
@@ -138,7 +132,7 @@ class _Reader:
         char = text[position]
         if char == " ":
             return position + 1
-        if char in "-–—" and self._spans(position):
+        if char in "-–—" and self._is_range(position):
             self._add("to", position + 1)
             return position + 1
         lower = _LOWER_WORD.match(text, position)
@@ -146,8 +140,7 @@ class _Reader:
             self._add(lower.group(), lower.end())
             return lower.end()
         if char in _NUMBER_STARTS or char.isalpha():
-            rules = _letter_rules() if char.isalpha() else _number_rules()
-            for pattern, say in rules:
+            for pattern, say in _LETTER_RULES if char.isalpha() else _NUMBER_RULES:
                 match = pattern.match(text, position)
                 if match is not None and (words := say(match)) is not None:
                     self._add(words, match.end())
@@ -158,15 +151,14 @@ class _Reader:
             return word.end()
         return self._read_sign(char, position)
 
-    def _spans(self, position: int) -> bool:
+    def _is_range(self, position: int) -> bool:
         """Whether a dash here stands between two times, dates or amounts: "9 AM – 5 PM"."""
-        before, behind = self._text[max(0, position - 24) : position], position + 1
-        if before.endswith(" ") != self._text.startswith(" ", behind):
+        text, after = self._text, position + 1
+        before = text[max(0, position - 24) : position]
+        if before.endswith(" ") != text.startswith(" ", after):
             return False
         before = before.rstrip(" ")
-        return any(
-            first.search(before) and last.match(self._text, behind) for first, last in _SPANS
-        )
+        return any(first.search(before) and last.match(text, after) for first, last in _RANGES)
 
     def _add(self, words: str, end: int) -> None:
         for word in words.split():
@@ -209,7 +201,7 @@ class _Reader:
             return dots.end()
         power = _POWER.match(text, position)
         if power is not None:
-            self._add("squared" if power["exponent"] == "2" else "cubed", power.end())
+            self._add(_POWERS[power["exponent"]], power.end())
             return power.end()
         if char in _MARKS:
             self._mark(char)
@@ -230,28 +222,17 @@ class _Reader:
         if char in _SIGNS_SAID:
             return _SIGNS_SAID[char]
         if char in "*-":
-            times = "times" if char == "*" else "minus"
-            raised = before == "^" and char == "-" and after.isalnum()
-            return times if raised or self._is_sum(position) else ""
+            return ("times" if char == "*" else "minus") if self._is_sum(position) else ""
         if char == "/":
-            return self._say_slash(before, after, position)
+            slash = "slash" if after.isalnum() and not before.isspace() else ""
+            choice = self._text.endswith("and", 0, position)
+            return "divided by" if self._is_sum(position) else "" if choice else slash
         if char == "~":
             return "about" if _BEGINS_AMOUNT.match(self._text[position + 1 :].lstrip()) else ""
-        if char == "^":
-            return "to the power of" if _EXPONENT.match(self._text, position) else ""
         if char == "#":
-            if before.isalpha():
-                return "sharp"
             numbered = after.isdigit() or _ORDER.match(self._text, position)
             return "number" if numbered else "hashtag" if after.isalpha() else ""
         return ""
-
-    def _say_slash(self, before: str, after: str, position: int) -> str:
-        if self._is_sum(position):
-            return "divided by"
-        if self._text[max(0, position - 3) : position + 3].lower() == "and/or":
-            return ""
-        return "slash" if after.isalnum() and not before.isspace() else ""
 
     def _is_sum(self, position: int) -> bool:
         """Whether the sign here stands between two numbers."""

@@ -12,32 +12,14 @@ import unicodedata
 from dataclasses import dataclass
 
 _REPLACED = {
-    "’": "'",
-    "‘": "'",
-    "ʼ": "'",
-    "′": "'",
-    "“": '"',
-    "”": '"',
-    "″": '"',
-    "−": "-",
-    "‐": "-",
-    "‑": "-",
-    "⁄": "/",
-    "∕": "/",
-    "÷": " divided by ",
-    "×": " times ",
-    "≈": "~",
-    "№": "#",
-    "•": "\n",
-    "。": ". ",
-    "、": ", ",
-}
+    "’": "'", "‘": "'", "ʼ": "'", "′": "'", "“": '"', "”": '"', "″": '"',
+    "−": "-", "‐": "-", "‑": "-", "⁄": "/", "∕": "/", "÷": " divided by ", "×": " times ",
+    "≈": "~", "№": "#", "•": "\n", "。": ". ", "、": ", ",
+}  # fmt: skip
 """Characters that NFKC leaves alone or would read wrongly ("2×3" is not "2x3")."""
 
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 _EXPONENT = re.compile(r"\^-?\d*$")
-_BASE = re.compile(r"(?:[\d)]|(?<![^\W\d_])[^\W\d_]{1,2})$")
-"""What is raised to a power: a number, a bracket, a variable or a unit; words have footnotes."""
 
 _MARKUP = re.compile(
     r"""
@@ -87,15 +69,16 @@ def strip_markup(text: str) -> Plain:
     out = _Collector()
     position = 0
     for match in _MARKUP.finditer(text):
-        out.read(text, position, match.start())
+        out.add(text, position, match.start())
         position = match.end()
         if match["label"] is not None:
-            out.read(text, *match.span("label"))
+            out.add(text, *match.span("label"))
         elif match["entity"] is not None:
-            out.put(html.unescape(match["entity"]), match.end() - 1)
+            for char in html.unescape(match["entity"]):
+                out.add_char(char, match.end() - 1)
         elif match.group().startswith("<"):
-            out.put(" ", match.start())
-    out.read(text, position, len(text))
+            out.add_char(" ", match.start())
+    out.add(text, position, len(text))
     return Plain("".join(out.chars), tuple(out.origin))
 
 
@@ -105,41 +88,25 @@ class _Collector:
     def __init__(self) -> None:
         self.chars: list[str] = []
         self.origin: list[int] = []
-        # Behind the last superscript that opened no power; what follows it is none either.
-        self._left = 0
 
-    def put(self, text: str, origin: int) -> None:
-        """Add plain characters that all came from one place."""
-        for char in text:
-            for plain in self._raised(char) if char in _RAISED else _plain_forms(char):
-                if unicodedata.category(plain).startswith("M"):
-                    self._combine(plain, origin)
-                else:
-                    self.chars.append(plain)
-                    self.origin.append(origin)
-
-    def read(self, text: str, start: int, end: int) -> None:
-        """Add text[start:end], each character in its plain form."""
+    def add(self, text: str, start: int, end: int) -> None:
+        """Add text[start:end]."""
         for index in range(start, end):
-            char = text[index]
-            if char.isascii() and (char.isprintable() or char == "\n"):
-                self.chars.append(char)
-                self.origin.append(index)
-            elif unicodedata.category(char).startswith("M"):
-                self._combine(char, index)
+            self.add_char(text[index], index)
+
+    def add_char(self, char: str, origin: int) -> None:
+        """Add the plain form of a character that stands at ``origin``."""
+        for plain in self._raised(char) if char in _RAISED else _plain_forms(char):
+            if unicodedata.category(plain).startswith("M"):
+                self._combine(plain, origin)
             else:
-                self.put(char, index)
+                self.chars.append(plain)
+                self.origin.append(origin)
 
     def _raised(self, char: str) -> str:
         """A superscript as it goes on here: "10⁻⁶" is "10^-6"."""
-        before = "".join(self.chars[-8:])
-        if _EXPONENT.search(before):
-            return _RAISED[char]
-        follows = before[-1:].strip() and self._left != len(self.chars)
-        if follows and (char in "²³" or _BASE.search(before)):
-            return "^" + _RAISED[char]
-        self._left = len(self.chars) + 1
-        return _plain_forms(char)
+        goes_on = _EXPONENT.search("".join(self.chars[-8:])) is not None
+        return _RAISED[char] if goes_on else "^" + _RAISED[char]
 
     def _combine(self, mark: str, index: int) -> None:
         """Put an accent on the letter before it; without one it is dropped."""

@@ -23,21 +23,21 @@ NUMBER = (
 
 FRACTION = r"(?:(?P<whole>\d{1,6})(?:-| {1,2}))?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"
 
+DATE_CUES = frozenset({"on", "by", "until", "since", "from", "before", "after", "due"})
+"""Words before "1/2" that make a date of it."""
+
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LONGEST_CARDINAL = 15
 _LONGEST_BARE_CARDINAL = 6
-_CODE_CUES = frozenset({"code", "pin", "extension", "ext", "zip", "flight", "call", "dial", "text"})
-_TOLD_CODE = re.compile(
-    r"(?:\b(?:code|pin|passcode|password|postcode)(?: number)? (?:is|was):?"
-    r"|\bend(?:ing|s) in|\btext \w+ to|(?-i:, [A-Z]{2}))\W{0,3}$",
+_DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 100})
+_SCALES = {"k": "thousand", "M": "million", "bn": "billion", "B": "billion"}
+_CODE_CUE = re.compile(
+    r"(?:\b(?:code|pin|passcode|password|zip)(?: number)?(?: (?:is|was))?"
+    r"|\b(?:extension|ext|flight|call|dial|text|text \w+ to|end(?:ing|s) in)|(?-i:, [A-Z]{2}))"
+    r"\W{0,3}$",
     re.I,
 )
-"""Before four to six digits that are said one by one: "your code is 483920", "Reno, NV 89501"."""
-_DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 100})
-_DATE_CUES = frozenset({"on", "by", "until", "since", "from", "before", "after", "due"})
-_RATED = re.compile(
-    r"\b(?:rat(?:e[sd]?|ings?)|scor(?:e[sd]?|ing)|g[ai]ves? it)\b[^.!?\d]{0,24}$", re.I
-)
+"""Before three to six digits that are said one by one: "your code is 4839", "Reno, NV 89501"."""
 _LAST_WORD = re.compile(r"([^\W\d_]+)[^\w]*$")
 
 
@@ -60,7 +60,7 @@ def year(value: int) -> str:
 
 
 def digits(text: str) -> str:
-    """The digits one by one: "4-07" → "four zero seven"; whatever is no digit is left out."""
+    """The digits one by one: "4-07" → "four zero seven"; other characters are left out."""
     return " ".join(_DIGITS[int(char)] for char in text if "0" <= char <= "9")
 
 
@@ -72,10 +72,11 @@ def cardinal(text: str) -> str:
     """
     sign = "minus " if text.startswith("-") else ""
     whole, _, decimals = text.lstrip("-").replace(",", "").partition(".")
-    said = _whole(whole)
-    if decimals:
-        said += " point " + digits(decimals)
-    return sign + said
+    if len(whole) > _LONGEST_CARDINAL or (len(whole) > 1 and whole.startswith("0")):
+        said = digits(whole)
+    else:
+        said = integer(int(whole or 0))
+    return sign + said + (f" point {digits(decimals)}" if decimals else "")
 
 
 def is_one(text: str) -> bool:
@@ -85,39 +86,13 @@ def is_one(text: str) -> bool:
 
 def previous_word(match: re.Match[str]) -> str:
     """The word just before a match, in lower case; empty where there is none close by."""
-    before = match.string[max(0, match.start() - 24) : match.start()]
-    found = _LAST_WORD.search(before)
+    found = _LAST_WORD.search(text_before(match, 24))
     return found[1].lower() if found else ""
 
 
-def _plain(said: str) -> str:
-    return str(said).replace(",", "").replace("-", " ")
-
-
-def _whole(text: str) -> str:
-    if not text:
-        return "zero"
-    if len(text) > _LONGEST_CARDINAL or (len(text) > 1 and text.startswith("0")):
-        return digits(text)
-    return integer(int(text))
-
-
-def _say_number(match: re.Match[str]) -> str:
-    text = match["number"]
-    sign = "minus " if match["sign"] else ""
-    bare = text.isdigit()
-    before = match.string[max(0, match.start() - 32) : match.start()]
-    if bare and 1 < len(text) <= 6 and previous_word(match) in _CODE_CUES:
-        return sign + digits(text)
-    if bare and 4 <= len(text) <= 6 and _TOLD_CODE.search(before):
-        return digits(text)
-    if bare and len(text) > _LONGEST_BARE_CARDINAL and not text.endswith("000"):
-        return sign + digits(text)
-    return sign + cardinal(text)
-
-
-def _say_ordinal(match: re.Match[str]) -> str:
-    return ordinal(int(match["number"].replace(",", "")))
+def text_before(match: re.Match[str], chars: int) -> str:
+    """At most so many characters before a match."""
+    return match.string[max(0, match.start() - chars) : match.start()]
 
 
 def say_fraction(match: re.Match[str]) -> str | None:
@@ -125,54 +100,37 @@ def say_fraction(match: re.Match[str]) -> str | None:
     above, below = int(match["above"]), int(match["below"])
     if below not in _DENOMINATORS or above >= below or above == 0:
         return None
-    if match["whole"] is None and previous_word(match) in ("on", "by", "until", "since"):
-        return None
-    said = integer(above) + " " + _denominator(below, above)
-    if match["whole"] is None:
-        return said
-    if above == 1:
-        said = ("an " if below == 8 else "a ") + _denominator(below, 1)
-    return f"{integer(int(match['whole']))} and {said}"
+    name = {2: "half", 4: "quarter"}.get(below) or ordinal(below)
+    if above > 1:
+        name = f"{integer(above)} {'halves' if below == 2 else name + 's'}"
+    elif match["whole"]:
+        name = f"an {name}" if below == 8 else f"a {name}"
+    else:
+        name = f"one {name}"
+    return f"{integer(int(match['whole']))} and {name}" if match["whole"] else name
 
 
-def _denominator(below: int, above: int) -> str:
-    singular = {2: "half", 4: "quarter"}.get(below) or ordinal(below)
-    if above == 1:
-        return singular
-    return "halves" if below == 2 else singular + "s"
+def _plain(said: str) -> str:
+    return str(said).replace(",", "").replace("-", " ")
+
+
+def _say_bare_fraction(match: re.Match[str]) -> str | None:
+    dated = match["whole"] is None and previous_word(match) in DATE_CUES
+    return None if dated else say_fraction(match)
 
 
 def _say_rating(match: re.Match[str]) -> str | None:
-    above, below = match["above"], match["below"]
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    rated = _RATED.search(before) or match["rating"] is not None or "." in above
-    if not rated and (above != below or previous_word(match) in _DATE_CUES):
+    if match["above"] == "1" or previous_word(match) in DATE_CUES:
         return None
-    return f"{cardinal(above)} out of {cardinal(below)}"
-
-
-def _say_plan(match: re.Match[str]) -> str:
-    return f"four oh {_DIGITS[int(match['last'])]} {match['letter']}"
-
-
-def _say_over(match: re.Match[str]) -> str:
-    return f"{cardinal(match['above'])} over {cardinal(match['below'])}"
+    return f"{cardinal(match['above'])} out of {cardinal(match['below'])}"
 
 
 def _say_groups(match: re.Match[str]) -> str | None:
     groups = re.findall(r"\d+", match.group())
-    if match.group().startswith("+") and not 7 <= sum(map(len, groups)) <= 15:
+    international = match.group().startswith("+")
+    if international and not 7 <= sum(map(len, groups)) <= 15:
         return None
-    said = ", ".join(digits(group) for group in groups)
-    return "plus " + said if match.group().startswith("+") else said
-
-
-def _say_always(match: re.Match[str]) -> str:
-    return " ".join(integer(int(part)) for part in match.group().split("/"))
-
-
-def _say_times(match: re.Match[str]) -> str:
-    return cardinal(match["number"]) + " times"
+    return ("plus " if international else "") + ", ".join(map(digits, groups))
 
 
 def _say_version(match: re.Match[str]) -> str:
@@ -183,23 +141,20 @@ def _say_version(match: re.Match[str]) -> str:
     )
 
 
-def _say_range(match: re.Match[str]) -> str:
-    return cardinal(match["number"]) + " to"
-
-
-def _say_scaled(match: re.Match[str]) -> str:
-    scale = {"k": "thousand", "M": "million", "bn": "billion", "B": "billion"}[match["scale"]]
-    return f"{cardinal(match['number'])} {scale}"
+def _say_number(match: re.Match[str]) -> str:
+    text = match["number"]
+    sign = "minus " if match["sign"] else ""
+    long = len(text) > _LONGEST_BARE_CARDINAL and not text.endswith("000")
+    code = 3 <= len(text) <= 6 and _CODE_CUE.search(text_before(match, 32))
+    return sign + (digits(text) if text.isdigit() and (long or code) else cardinal(text))
 
 
 _PHONES = (
     r"\+\d{1,3}[ .-]?(?:\(?\d{1,4}\)?[ .-]?){1,4}\d{2,4}(?![\w-])",
     r"(?:1[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?![\w-])",
-    r"(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}(?![\w-])",
     r"(?<![\d.,] )(?:1 )?[2-9]\d\d \d{3} \d{4}(?![\w-]|[.,:]\d| \d)",
     r"\d{3}-\d{4}(?![\w-])",
     r"(?<!\d )\(?0\d{1,4}\)?(?: \d{3,6}){1,3}(?![\w-]|[.,:]\d)",
-    r"1-8\d\d(?=-[A-Z])",
     r"\d{4}(?:[ -]\d{4}){2,5}(?![\w-])",
     r"\d{1,12}(?:-\d{1,12}){2,8}(?![\w-])",
 )
@@ -207,31 +162,39 @@ _PHONES = (
 PHONE_RULES: tuple[Rule, ...] = tuple((re.compile(phone), _say_groups) for phone in _PHONES)
 
 FRACTION_RULES: tuple[Rule, ...] = (
-    (re.compile(r"(?:24/7|50/50|20/20)(?!\d)"), _say_always),
     (
-        re.compile(
-            r"(?P<above>\d{1,3}(?:\.\d{1,2})?)/(?P<below>5|10|100)(?![\d/]|[.–-]\d| of )"
-            r"(?=(?P<rating> (?:stars?|ratings?|scores?|reviews?)(?!\w))?)"
-        ),
+        re.compile(r"(?:24/7|50/50)(?!\d)"),
+        lambda match: " ".join(integer(int(part)) for part in match.group().split("/")),
+    ),
+    (
+        re.compile(r"(?P<above>\d{1,3}(?:\.\d{1,2})?)/(?P<below>5|10|100)(?![\d/]|[.–-]\d| of )"),
         _say_rating,
     ),
-    (
-        re.compile(FRACTION),
-        say_fraction,
-    ),
+    (re.compile(FRACTION), _say_bare_fraction),
 )
 
 NUMBER_RULES: tuple[Rule, ...] = (
-    (re.compile(r"40(?P<last>[13])\(?(?P<letter>(?<=[1(])k|(?<=[3(])b)\)?(?!\w)"), _say_plan),
     (re.compile(r"(?<=\bGMT|\bUTC)-(?=\d)"), lambda match: "minus"),
     (re.compile(r"\d{1,9}(?:\.\d{1,9}){2,9}(?!\d)"), _say_version),
-    (re.compile(r"(?P<above>\d{1,9})/(?P<below>\d{1,9})(?![\d/])"), _say_over),
+    (
+        re.compile(r"(?P<above>\d{1,9})/(?P<below>\d{1,9})(?![\d/])"),
+        lambda match: f"{cardinal(match['above'])} over {cardinal(match['below'])}",
+    ),
     (
         re.compile(r"(?P<number>\d{1,3}(?:,\d{3}){1,3}|\d{1,9})(?:st|nd|rd|th)(?!\w)", re.I),
-        _say_ordinal,
+        lambda match: ordinal(int(match["number"].replace(",", ""))),
     ),
-    (re.compile(rf"(?P<number>{NUMBER})(?:-|–| – )(?=[$€£]?\d)"), _say_range),
-    (re.compile(rf"(?P<number>{NUMBER})(?: ?x(?= ?\d)|x(?!\w))"), _say_times),
-    (re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|bn|(?<=\.\d)B)(?!\w)"), _say_scaled),
+    (
+        re.compile(rf"(?P<number>{NUMBER})(?:-|–| – )(?=[$€£]?\d)"),
+        lambda match: f"{cardinal(match['number'])} to",
+    ),
+    (
+        re.compile(rf"(?P<number>{NUMBER})(?: ?x(?= ?\d)|x(?!\w))"),
+        lambda match: f"{cardinal(match['number'])} times",
+    ),
+    (
+        re.compile(rf"(?P<number>{NUMBER}) ?(?P<scale>k|M|bn|(?<=\.\d)B)(?!\w)"),
+        lambda match: f"{cardinal(match['number'])} {_SCALES[match['scale']]}",
+    ),
     (re.compile(rf"(?P<sign>(?<![\w)])-)?(?P<number>{NUMBER})"), _say_number),
 )

@@ -1,6 +1,6 @@
-"""Speech synthesis behind one Protocol, and the choice of a voice.
+"""Speech synthesis: the interface of a voice, and the choice of one.
 
-A synthesiser turns a segment into audio as it is made; it knows nothing of turns or of who listens.
+A synthesiser yields a segment's audio as it is made. It knows nothing of turns and listeners.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Synthesizer(Protocol):
 
         Yields:
             Chunks of audio as they are made. Exactly one, the final one, is ``last``; it brings the
-            timing of all words, and may be empty where there was nothing to say.
+            timing of all words, and may be empty where there was nothing to speak.
 
         Raises:
             ModelError: The voice failed.
@@ -48,10 +48,10 @@ class Synthesizer(Protocol):
 
 
 def make_synthesizer(config: TtsConfig) -> tuple[Synthesizer, str]:
-    """The voice that the options ask for, warmed up, and one line on which it is and why.
+    """The configured voice, warmed up, and one line on which it is and why.
 
     Raises:
-        ModelError: The engine named in the options cannot be had; ``auto`` falls back to espeak.
+        ModelError: The configured engine is not available; ``auto`` falls back to espeak.
     """
     if config.engine == "espeak":
         return _espeak(config), f"voice: espeak-ng {config.espeak.voice}, as configured"
@@ -86,7 +86,7 @@ def _piper(model: Path) -> Synthesizer:
 
 
 def _warm(synthesizer: Synthesizer) -> Synthesizer:
-    """Speak once into the void: the first segment of a reply shall not wait for lazy loading."""
+    """Synthesise once, so that the first segment of a reply does not wait for lazy loading."""
     text = "Ready at 7:00, on May 5."
     for _ in synthesizer.synthesize(Segment(0, 0, text, spoken(text))):
         pass

@@ -1,6 +1,6 @@
-"""Makes the speech chunks of a segment from what a voice gives: trimmed, with its words timed.
+"""Makes the speech chunks of a segment from a voice's audio: silence trimmed, words timed.
 
-Knows nothing of any particular voice.
+Knows nothing of any particular voice. T and U are numbers of samples.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voice.speech.tts.timing import WordStart, word_timings
-from voice.speech.tts.trim import SilenceTrimmer
+from voice.speech.tts.timing import AUDIBLE, WordStart, word_timings
 from voice.types import Samples, Segment, SpeechChunk
 
 SENTENCE_PAUSE_MS = 120.0
 """Silence after a segment that ends a sentence."""
 
 CLAUSE_PAUSE_MS = 60.0
-"""Silence after a segment that its sentence goes on from."""
+"""Silence after a segment that ends inside a sentence."""
+
+_ATTACK_MS = 5
+"""Kept before the first sound: the start of a consonant is softer than `AUDIBLE`."""
 
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Voices stop reading at a null, and lone surrogates cannot be encoded."""
+"""Voices stop reading at a null character, and lone surrogates cannot be encoded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +33,7 @@ class Piece:
 
     Attributes:
         samples: (T,) int16 mono.
-        starts: Word beginnings learned with it, counted from the first sample of the first piece.
+        starts: Beginnings of words, counted from the first sample of the first piece.
     """
 
     samples: Samples
@@ -39,7 +41,7 @@ class Piece:
 
 
 def readable(text: str) -> str:
-    """The text with what no voice can be given made into spaces; indices stay the same."""
+    """The text with spaces for characters that no voice can read; indices stay the same."""
     return _UNREADABLE.sub(" ", text)
 
 
@@ -68,3 +70,46 @@ def assemble(
     heard = np.concatenate(audible) if audible else pause
     words = word_timings(segment, heard, shifted)
     yield SpeechChunk(segment, pause, sample_rate_hz, last=True, words=words)
+
+
+class SilenceTrimmer:
+    """Takes silence off both ends of a segment's audio, of which it is given a piece at a time.
+
+    Args:
+        sample_rate_hz: Rate of what is pushed.
+    """
+
+    def __init__(self, sample_rate_hz: int) -> None:
+        self._attack = sample_rate_hz * _ATTACK_MS // 1000
+        self._rate = sample_rate_hz
+        self._held = np.empty(0, np.int16)
+        self._begun = False
+        self.dropped = 0
+        """Samples taken off the start so far."""
+
+    def push(self, samples: Samples) -> Samples:
+        """Take (T,) int16 more; returns (U,) int16: from the first sound to the last one so far."""
+        held = np.concatenate([self._held, samples])
+        sounding = np.flatnonzero(np.abs(held.astype(np.int32)) >= AUDIBLE)
+        if not self._begun:
+            keep_from = (
+                int(sounding[0]) - self._attack if len(sounding) else len(held) - self._attack
+            )
+            keep_from = max(0, keep_from)
+            held = held[keep_from:]
+            sounding = sounding - keep_from
+            self.dropped += keep_from
+            self._begun = bool(len(sounding))
+        end = int(sounding[-1]) + 1 if len(sounding) else 0
+        self._held = held[end:]
+        return held[:end]
+
+    def finish(self, pause_ms: float) -> Samples:
+        """The audio is over: returns (U,) int16, a pause; empty if all the audio was silent."""
+        if not self._begun:
+            return np.empty(0, np.int16)
+        pause = np.zeros(round(self._rate * pause_ms / 1000), np.int16)
+        natural = self._held[: len(pause)]
+        pause[: len(natural)] = natural
+        self._held = np.empty(0, np.int16)
+        return pause

@@ -32,7 +32,7 @@ _CHARS_UTF8 = 1
 _PARAMETER_RATE, _PARAMETER_PITCH = 1, 3
 _EVENT_LIST_TERMINATED, _EVENT_WORD = 0, 1
 _PIECE = re.compile(r".{1,400}(?:\s|$)|.{1,400}", re.DOTALL)
-"""At most so much is spoken under the lock at once; cut at white space where there is any."""
+"""Text that is spoken while the lock is held once; cut at white space where there is any."""
 
 _LOCK = threading.Lock()
 

@@ -1,7 +1,7 @@
 """Piper voices: a VITS network in ONNX, phonemes by the espeak-ng that the piper package brings.
 
 Audio comes a sentence at a time, while the next one is being made. Word timing is exact where the
-voice tells how long each phoneme lasts, else shared out by syllables between the sentences' ends.
+voice reports the length of each phoneme, else shared out by syllables within each sentence.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class PiperSynthesizer:
             self._voice = PiperVoice.load(model, include_alignments=patchable)
             self.sample_rate_hz = int(self._voice.config.sample_rate)
         except Exception as error:  # onnxruntime raises classes of its own, piper KeyError
-            told = f"{type(error).__name__}: {error}"
-            raise ModelError(f"{model} is no Piper voice: {told}") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{model} is no Piper voice: {reason}") from error
         if self.sample_rate_hz <= 0:
             got = self.sample_rate_hz
             raise ModelError(f"{model}.json: audio.sample_rate: got {got}, expected more than 0")
@@ -79,7 +79,7 @@ class PiperSynthesizer:
 
 
 def _word_starts(chunk: AudioChunk) -> list[int]:
-    """Where each word of a sentence begins, in samples; just the first with durations unknown."""
+    """First sample of each word of a sentence; without durations, of its first word only."""
     starts = []
     position = 0
     inside = False
@@ -94,7 +94,7 @@ def _word_starts(chunk: AudioChunk) -> list[int]:
 
 
 def _match_words(text: str, sentences: Sequence[Sequence[int]]) -> Iterator[WordStart]:
-    """Which word of the text begins at each start found in the audio.
+    """The words of the text that begin at the starts found in the audio.
 
     espeak-ng runs some words together ("of the"), so the counts of a sentence may differ: then only
     its first word is placed.

@@ -1,7 +1,7 @@
 """When each written word of a segment ends in its audio.
 
-A voice tells where some of the spoken words begin, or nothing at all; what lies between is shared
-out by syllables. Knows nothing of any particular voice.
+A voice reports where some of the spoken words begin, or none; the time between is shared out by
+syllables. Knows nothing of any particular voice.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from voice.speech.normalization import spoken_words
-from voice.speech.tts.trim import sound_end
 from voice.types import Samples, Segment, WordTiming
 
 _VOWELS = re.compile(r"[aeiouyáàâäéèêëíìîïóòôöúùûü]+", re.IGNORECASE)
+AUDIBLE = 150
+"""Amplitude of int16 from which a sample counts as sound (-47 dB of full scale)."""
+
 _PAUSES = {",": 0.6, ";": 0.8, ":": 0.8, ".": 1.5, "!": 1.5, "?": 1.5}
 """What a mark adds to a word's length, in syllables."""
 
@@ -42,8 +44,7 @@ def word_timings(
     """The end of each written word that is spoken, in order.
 
     Args:
-        segment: What was spoken; ``spoken`` need not be what `voice.speech.normalization` would
-            make of it.
+        segment: ``spoken`` may differ from what `voice.speech.normalization` makes of ``text``.
         audio: (T,) int16, the whole segment as it will be heard.
         starts: Word beginnings known, counted from ``audio[0]``, in any order.
     """
@@ -54,7 +55,7 @@ def word_timings(
 
 
 def estimated_timings(segment: Segment, total_samples: int) -> tuple[WordTiming, ...]:
-    """As `word_timings`, from nothing but the length of the audio."""
+    """As `word_timings`, from the length of the audio alone."""
     words = _align(segment)
     return _written_ends(words, _boundaries(words, total_samples, ())[1:])
 
@@ -84,7 +85,7 @@ def _align(segment: Segment) -> list[_Word]:
         written = [match.end() for match in re.finditer(r"\S+", segment.text)]
         if not written:
             return []
-        # No telling what became what: the words are laid side by side in proportion.
+        # Which word became which is unknown: they are aligned in proportion.
         count = len(matches)
         ends = [written[((index + 1) * len(written) - 1) // count] for index in range(count)]
     return [
@@ -121,3 +122,9 @@ def _written_ends(words: list[_Word], ends: Sequence[int]) -> tuple[WordTiming, 
         if index + 1 == len(words) or words[index + 1].end_char != word.end_char:
             timings.append(WordTiming(word.end_char, end))
     return tuple(timings)
+
+
+def sound_end(samples: Samples, start: int, end: int) -> int:
+    """Index just past the last audible sample of samples[start:end]; ``end`` if all is silent."""
+    sounding = np.flatnonzero(np.abs(samples[start:end].astype(np.int32)) >= AUDIBLE)
+    return start + int(sounding[-1]) + 1 if len(sounding) else end

@@ -1,4 +1,4 @@
-"""Where Piper voices are found: a local file, the hub's cache on this machine, or the hub."""
+"""Finds Piper voices: a local file, the hub's cache on this machine, or the hub."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def download_voice(voice: str) -> Path:
 
 
 def hub_answers(voice: str, timeout_s: float) -> bool:
-    """Whether the hub says within the time that it has the voice."""
+    """Whether the hub answers within the time that it has the voice."""
     import huggingface_hub
     from huggingface_hub import constants
 
@@ -65,7 +65,7 @@ def hub_answers(voice: str, timeout_s: float) -> bool:
         return False
     url = huggingface_hub.hf_hub_url(REPOSITORY, _hub_files(voice)[1], endpoint=constants.ENDPOINT)
     answers: list[bool] = []
-    # Looking up a host name heeds no timeout: it is left behind in a daemon thread.
+    # A host name lookup has no timeout, so it runs in a daemon thread, which may be left behind.
     asking = threading.Thread(target=_ask, args=(url, timeout_s, answers), daemon=True)
     asking.start()
     asking.join(timeout_s)

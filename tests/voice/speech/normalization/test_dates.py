@@ -31,7 +31,6 @@ from voice.speech.normalization import spoken
         ("Monday-Friday", "Monday to Friday"),
         ("Mon, Nov 23", "Monday, November twenty third"),
         ("Sat 5 people sat", "Sat five people sat"),
-        ("Jan-Mar 2027", "January to March twenty twenty seven"),
         ("9.30am", "nine thirty a m"),
         ("by 1/2", "by January second"),
         ("in 1999", "in nineteen ninety nine"),
@@ -49,9 +48,9 @@ from voice.speech.normalization import spoken
         ("in her 30s or early 40s", "in her thirties or early forties"),
         ("in the 60s and 70s", "in the sixties and seventies"),
         ("low to upper 80s", "low to upper eighties"),
-        ("set my 30s timer", "set my thirty seconds timer"),
+        ("set a 30s timer", "set a thirty seconds timer"),
         ("It is late. 30s are left.", "It is late. thirty seconds are left."),
-        ("Mon. at noon", "Monday, at noon"),
+        ("Mon. at noon", "Monday at noon"),
     ],
 )
 def test_dates(text: str, said: str) -> None:

@@ -73,10 +73,6 @@ def test_single_forms() -> None:
             "call me at five five five, one two three, four five six seven.",
         ),
         ("100 200 3000", "one hundred two hundred three thousand"),
-        (
-            "a 401k plan, a 401(k), a 403(b)",
-            "a four oh one k plan, a four oh one k, a four oh three b",
-        ),
         ("I rate it 10/10.", "I rate it ten out of ten."),
         ("4.5/5 rating", "four point five out of five rating"),
         ("a score of 85/100", "a score of eighty five out of one hundred"),

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voice.speech.tts.trim import SilenceTrimmer, sound_end
+from voice.speech.tts.assembly import SilenceTrimmer
+from voice.speech.tts.timing import sound_end
 from voice.types import Samples
 
 RATE_HZ = 16_000
