@@ -29,7 +29,7 @@ PROGRAMS = (
     "dlm.chat",
     "dlm.bench",
     "dlm.train.curves",
-    "dlm.train.progress",
+    "dlm.train.reporting",
     "dlm.evaluate.report",
 )
 

@@ -28,12 +28,13 @@ from benchmarks.report import RESULTS, differences, machine, write
 from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.network.model import Transformer
-from dlm.train import packed
-from dlm.train.batches import HELD_OUT_SEED, Place, Recipe, batches, passes
+from dlm.train.batches import Place, Recipe, batches, passes
 from dlm.train.config import TrainConfig
+from dlm.train.data import HELD_OUT_SEED
 from dlm.train.loop import Run
 from dlm.train.machine import fast_bfloat16, prepare
-from dlm.train.progress import Report
+from dlm.train.pack import PackedData, read
+from dlm.train.reporting import Report
 
 
 def _shape(width: int, layers: int, heads: int, kv_heads: int) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class Sweep:
     plan: Plan
 
 
-def trained(config: TrainConfig, data: packed.PackedData, directory: Path) -> Run:
+def trained(config: TrainConfig, data: PackedData, directory: Path) -> Run:
     """A run from random weights to the end of its processor time, saved with its tokenizer."""
     directory.mkdir(parents=True)
     (directory / "tokenizer.json").write_text(data.tokenizer, encoding="utf-8")
@@ -89,7 +90,7 @@ def _quiet(row: Report) -> None:
     """Several recipes train at a time, so nothing is told of their steps."""
 
 
-def judged(run: Run, data: packed.PackedData, plan: Plan) -> dict[str, Any]:
+def judged(run: Run, data: PackedData, plan: Plan) -> dict[str, Any]:
     """Figures of a run that has ended."""
     config = run.config
     rng = np.random.default_rng(HELD_OUT_SEED)
@@ -113,7 +114,7 @@ def judged(run: Run, data: packed.PackedData, plan: Plan) -> dict[str, Any]:
 def learned(name: str, sweep: Sweep) -> dict[str, Any]:
     """Train and judge one recipe, in a process of its own."""
     prepare(1)
-    data = packed.read(sweep.data)
+    data = read(sweep.data)
     with tempfile.TemporaryDirectory() as directory:
         run = trained(replace(sweep.config, **RECIPES[name]), data, Path(directory) / "run")
         return judged(run, data, sweep.plan)
@@ -179,7 +180,7 @@ def main() -> None:
         config = replace(config, autocast="bfloat16" if fast_bfloat16("cpu") else "off")
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
     told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}
-    told["data"] = packed.read(options.data).told
+    told["data"] = read(options.data).source
     recipes = kept(RESULTS / "recipes.json", told, began)
     began_s = time.monotonic()
     recipes |= measure(list(options.recipes), Sweep(config, options.data, plan), options.jobs)

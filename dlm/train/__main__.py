@@ -12,8 +12,8 @@ import itertools
 import math
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,25 +26,36 @@ from dlm.language.tokenizer import Tokenizer
 from dlm.loading.placement import usable_device
 from dlm.loading.weights import load_model
 from dlm.network.model import Transformer
-from dlm.train import packed
-from dlm.train.batches import (
+from dlm.train import pack
+from dlm.train.batches import NothingToLearn, Place, Placed, Recipe, batches, passes, stream
+from dlm.train.config import TrainConfig
+from dlm.train.data import (
     HELD_OUT_SEED,
-    NothingToLearn,
-    Placed,
-    Recipe,
-    batches,
+    Mixture,
     encode_row,
     held_out_rows,
-    passes,
-    stream,
+    learn,
+    shares,
 )
-from dlm.train.config import TrainConfig
-from dlm.train.loop import Run
-from dlm.train.machine import machine, prepare
-from dlm.train.progress import Progress
-from dlm.train.record import logged, record
-from dlm.train.stopping import Stopping
-from dlm.train.vocabulary import learn
+from dlm.train.loop import Run, supervised
+from dlm.train.machine import prepare
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A run with its data.
+
+    Attributes:
+        run: Not yet resumed.
+        data: Gives batches from a place on.
+        heldout: Batches to evaluate on.
+        source: Describes the data, for the record.
+    """
+
+    run: Run
+    data: Callable[[Place], Iterator[Placed]]
+    heldout: list[list[Encoded]]
+    source: dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,29 +71,26 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         config = TrainConfig.load(options.config or default_config(options.init), options.set)
         prepare(config.threads)
-        run, data, heldout, told = begin(config, options)
+        setup = begin(config, options)
+        run = setup.run
         resumed = run.resume()
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped before the first step\n")
     print(f"{'resumed' if resumed else 'new'} run in {options.out}, step {run.step}", flush=True)
-    told = {"config": asdict(run.config), "machine": machine(), "data": told}
-    with Stopping(run) as stopping:
-        try:
-            with Progress(run.config, options.minutes) as progress:
-                run.train(data(run), options.minutes, logged(options.out, progress), heldout)
-            far = {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-            record(options.out, told | far)
-        except (OSError, FloatingPointError, NothingToLearn) as error:
-            parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
+    try:
+        data = setup.data(run.place)
+        stopped = supervised(run, data, options.minutes, setup.heldout, setup.source)
+    except (OSError, FloatingPointError, NothingToLearn) as error:
+        parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     print(_ending(run, words), flush=True)
-    if stopping.exit_code:
-        raise SystemExit(stopping.exit_code)
+    if stopped:
+        raise SystemExit(stopped)
 
 
 def _ending(run: Run, words: Sequence[str]) -> str:
-    """Where the run is now, and how to go on where it is not over."""
+    """Where the run is, and the command that resumes it where it is not done."""
     minutes, steps = run.config.total_minutes, run.config.total_steps
     reached = "total_steps" if steps and run.step >= steps else "total_minutes"
     where = f"step {run.step}, {run.elapsed_s / 60:.1f} of {minutes:g} minutes, in {run.directory}"
@@ -113,11 +121,8 @@ def default_config(init: Path | None) -> Path:
     return folder / ("small.toml" if init is None else "fine-tune.toml")
 
 
-def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, Any, Any]:
-    """A new run with its data.
-
-    Returns:
-        The run; a function from it to its batches; held-out batches; what is told of the data.
+def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
+    """A run with its data.
 
     Raises:
         ValueError: The data are malformed, or the options contradict one another.
@@ -127,49 +132,52 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> tuple[Run, Any, A
         raise ValueError(f"--corpora: got {options.corpora}, expected a directory")
     file: Path | None = options.data
     is_packed = file is not None and file.suffix == ".npz"
-    data = packed.read(file) if file is not None and is_packed else None
+    data = pack.read(file) if file is not None and is_packed else None
     examples = None if is_packed else file
-    # Whoever made a mistake hears of it at once, and not from another process.
+    # Mistakes in the file are reported at once, and not by the data process.
     rows = None if examples is None else read_examples(examples)
     if options.init is None and (examples is not None or config.initial_share):
         raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
-        reasons, readings = (float(data.told.get(key, 0.0)) for key in ("reasons", "readings"))
+        reasons, readings = (float(data.source.get(key, 0.0)) for key in ("reasons", "readings"))
         config = replace(config, reasons=reasons, readings=readings)
     model = None
     if options.init is not None:
-        model, config = _begun(options.init, config, teaching=examples is not None)
+        model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
     write_tokenizer(options, config, data)
     if examples is not None and rows is not None:
-        _tell(examples, rows, options.out, config.max_length)
+        _print_survey(examples, rows, options.out, config.max_length)
     recipe = Recipe(
         tokenizer=options.out,
         seed=config.seed,
         tokens_per_batch=config.tokens_per_step,
         max_length=config.max_length,
-        corpora=options.corpora,
-        share_alike=config.share_alike,
-        examples=examples,
-        replay=config.replay,
-        reasons=config.reasons,
-        readings=config.readings,
+        mixture=Mixture(
+            options.corpora,
+            config.share_alike,
+            config.readings,
+            config.reasons,
+            examples,
+            config.replay,
+        ),
     )
 
-    def placed(run: Run) -> Iterator[Placed]:
-        return stream(recipe, run.place) if data is None else passes(data.train, recipe, run.place)
+    def placed(place: Place) -> Iterator[Placed]:
+        return stream(recipe, place) if data is None else passes(data.train, recipe, place)
 
-    told = data.told if data else {"corpora": options.corpora is not None, **_shares(examples)}
-    return Run(config, options.out, model), placed, held_out(config, recipe, data), told
+    heldout = held_out(config, recipe, data)
+    source = data.source if data else _source(recipe.mixture)
+    return Setup(Run(config, options.out, model), placed, heldout, source)
 
 
-def _begun(
+def _initial(
     checkpoint: Path, config: TrainConfig, teaching: bool
 ) -> tuple[Transformer, TrainConfig]:
-    """A checkpoint to go on with, told what it will have learned, and the run of its dimensions."""
+    """A checkpoint's model, marked with what the run teaches, and the run in its dimensions."""
     model = load_model(checkpoint)
     if teaching and not model.config.reads:
-        # A few minutes beside examples do not teach it to read.
+        # A few minutes beside examples do not teach readings.
         config = replace(config, readings=0.0)
     model.config = replace(
         model.config,
@@ -179,7 +187,9 @@ def _begun(
     return model, config.shaped(model.config)
 
 
-def _tell(file: Path, rows: Sequence[dict[str, Any]], tokenizer: Path, max_length: int) -> None:
+def _print_survey(
+    file: Path, rows: Sequence[dict[str, Any]], tokenizer: Path, max_length: int
+) -> None:
     template = Template(Tokenizer.load(tokenizer))
     first, *warnings = survey(
         file, rows, lambda row: len(encode_row(template, row).ids), max_length
@@ -190,7 +200,7 @@ def _tell(file: Path, rows: Sequence[dict[str, Any]], tokenizer: Path, max_lengt
 
 
 def write_tokenizer(
-    options: argparse.Namespace, config: TrainConfig, data: packed.PackedData | None
+    options: argparse.Namespace, config: TrainConfig, data: pack.PackedData | None
 ) -> None:
     """Put the run's tokenizer into its directory: the checkpoint's, the data's, or a new one.
 
@@ -219,7 +229,7 @@ def write_tokenizer(
 
 
 def held_out(
-    config: TrainConfig, recipe: Recipe, data: packed.PackedData | None
+    config: TrainConfig, recipe: Recipe, data: pack.PackedData | None
 ) -> list[list[Encoded]]:
     """Batches to evaluate on, the same in every invocation; none where the run asks for none."""
     if not config.evaluate_minutes:
@@ -227,21 +237,18 @@ def held_out(
     if data is not None:
         rows = list(itertools.islice(data.heldout, config.evaluate_dialogues))
     else:
-        rows = held_out_rows(
-            Template(Tokenizer.load(recipe.tokenizer)),
-            recipe.corpora,
-            recipe.share_alike,
-            config.max_length,
-            config.evaluate_dialogues,
-        )
+        template = Template(Tokenizer.load(recipe.tokenizer))
+        rows = held_out_rows(template, recipe.mixture, config.max_length, config.evaluate_dialogues)
     rng = np.random.default_rng(HELD_OUT_SEED)
     return list(batches(rows, config.tokens_per_step, config.max_length, rng))
 
 
-def _shares(examples: Path | None) -> dict[str, Any]:
-    from dlm.datagen.dialogues import SHARES
-
-    return {"shares": SHARES, "examples": examples.name if examples else None}
+def _source(mixture: Mixture) -> dict[str, Any]:
+    return {
+        "corpora": mixture.corpora is not None,
+        "shares": shares(),
+        "examples": mixture.examples.name if mixture.examples else None,
+    }
 
 
 if __name__ == "__main__":

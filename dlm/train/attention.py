@@ -1,4 +1,4 @@
-"""Who sees whom while training, without the work that a full mask would cost.
+"""Attention patterns of training, without the cost of a full mask.
 
 The clean dialogue x_0 is causal, so half of its scores need not be computed; copies of blocks, x_t,
 need a mask, but x_0 never looks at them. Both are given to the model in place of a mask.
@@ -59,11 +59,11 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Flex:
-    """The same attention by FlexAttention, which skips tiles that nobody looks at; for CUDA.
+    """The same attention by FlexAttention, which skips fully masked tiles; for CUDA.
 
     Attributes:
         blocks: A `BlockMask` over [x_0, x_t].
-        compiled: Whether the kernel is compiled; else it is computed in full, to compare with.
+        compiled: Whether the kernel is compiled; else it is computed in full, as a reference.
     """
 
     blocks: Any

@@ -1,8 +1,8 @@
 """Batches of encoded dialogues in an order that a resumed run can take up where it stopped.
 
-Data come in chunks, each made anew from its number alone: of the generator, so many dialogues; of a
-file, one pass over it in an order drawn for that pass. A place is a chunk and how many of its
-batches have been used, so that going on means skipping less than a chunk.
+Data come in chunks, each determined by its number: a fixed count of generated dialogues, or one
+pass over a file in an order drawn for that pass. A place is a chunk and the number of its batches
+already used, so that resuming skips less than a chunk.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ import multiprocessing
 import queue
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from dlm.language.messages import Turn
-from dlm.language.template import Encoded, Template, tools_of, turn_of
-from dlm.language.tokenizer import Mark, Tokenizer
-from dlm.train.packed import Dialogues
+from dlm.language.template import Encoded, Template
+from dlm.language.tokenizer import Tokenizer
+from dlm.train.data import Mixture, short, training_rows
 
-HELD_OUT_SEED = 7
 POOL_ROWS = 512
 CHUNK_DIALOGUES = 16_384
 CHUNK_SEEDS = 1_000_003
@@ -56,81 +54,21 @@ Placed = tuple[Place, list[Encoded]]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What batches are made of, and how large they are.
+    """What batches are made of, and their size.
 
     Attributes:
         tokenizer: Directory that holds tokenizer.json.
         seed: Not negative.
         tokens_per_batch: Rows times the longest row, at most.
         max_length: Longer dialogues are left out, tokens.
-        corpora: Directory of the text corpora; None for generated dialogues alone.
-        share_alike: Whether corpora under share-alike licences may be used.
-        examples: A file of dialogues to learn, in the chat format; None for our own alone.
-        replay: Share of our own dialogues beside the examples.
-        reasons: Share of all dialogues that end in a message with reasoning before it.
-        readings: Share of readings (`dlm.datagen.readings`) among our own rows.
+        mixture: What the generator makes.
     """
 
     tokenizer: Path
     seed: int
     tokens_per_batch: int
     max_length: int
-    corpora: Path | None = None
-    share_alike: bool = False
-    examples: Path | None = None
-    replay: float = 0.0
-    reasons: float = 0.0
-    readings: float = 0.0
-
-
-def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
-    """A dialogue of the training data as ids.
-
-    Of a reading (`dlm.datagen.readings`) the user's words stand among the answers; an agent's
-    message that was interrupted (`dlm.datagen.interruptions`) is none.
-    """
-    turns = [
-        replace(turn_of(message), reasoning=message.get("reasoning", ""))
-        for message in row["messages"]
-    ]
-    if row.get("system"):
-        turns.insert(0, Turn("system", row["system"]))
-    encoded = template.dialogue(turns, tools_of(row["tools"]))
-    told = [message for message in row["messages"] if message["role"] == "assistant"]
-    whole = [not message.get("cut") for message in told]
-    encoded.answers[:] = itertools.compress(encoded.answers, whole)
-    encoded.replayed = bool(row.get("replayed"))
-    if row.get("reading"):
-        start = encoded.ids.index(Mark.USER) + 1
-        encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
-    return encoded
-
-
-def held_out_rows(
-    template: Template, corpora: Path | None, share_alike: bool, max_length: int, count: int
-) -> list[Encoded]:
-    """Dialogues that losses are told of, the same for all runs, packed or not.
-
-    There are no readings and no reasons in them, so that losses stay comparable from run to run.
-
-    Args:
-        template: Of the model.
-        corpora: Directory of the text corpora; None for generated dialogues alone.
-        share_alike: Whether corpora under share-alike licences may be used.
-        max_length: Longer ones are left out, tokens.
-        count: How many.
-    """
-    from dlm.datagen.dialogues import Source
-    from dlm.datagen.readings import taught
-
-    source = Source.load(corpora, "heldout", share_alike)
-    rows = (encode_row(template, row) for row in taught(source, 0.0, HELD_OUT_SEED))
-    return list(itertools.islice(short(rows, max_length), count))
-
-
-def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
-    """Dialogues of at most so many tokens in which an answer is learned."""
-    return (row for row in rows if len(row.ids) <= max_length and row.answers)
+    mixture: Mixture = field(default_factory=Mixture)
 
 
 def batches(
@@ -186,12 +124,12 @@ def in_order(
             if number > used:
                 yield Place(chunk, number), batch
         if number == 0:
-            told = f"max_length: got {recipe.max_length}, expected more"
-            raise NothingToLearn(f"{told}: no dialogue with an answer is that short")
+            got = f"max_length: got {recipe.max_length}, expected more"
+            raise NothingToLearn(f"{got}: no dialogue with an answer is that short")
 
 
-def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Placed]:
-    """Batches of a packed file, pass after pass, each in an order of its own."""
+def passes(dialogues: Sequence[Encoded], recipe: Recipe, place: Place) -> Iterator[Placed]:
+    """Batches of packed dialogues, pass after pass, each in an order of its own."""
 
     def one(chunk: int) -> Iterator[Encoded]:
         order = np.random.default_rng((recipe.seed, chunk, 1)).permutation(len(dialogues))
@@ -202,23 +140,10 @@ def passes(dialogues: Dialogues, recipe: Recipe, place: Place) -> Iterator[Place
 
 def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
     """Batches of the generator, and of examples where the recipe names a file of them."""
-    from dlm.datagen.dialogues import Source
-    from dlm.datagen.examples import read
-    from dlm.datagen.mixing import mixed
-    from dlm.datagen.readings import taught
-    from dlm.datagen.reasons import reasoned
-
-    template = Template(Tokenizer.load(recipe.tokenizer))
-    examples = read(recipe.examples) if recipe.examples else None
-    source = Source.load(recipe.corpora, "train", recipe.share_alike)
+    rows = training_rows(Template(Tokenizer.load(recipe.tokenizer)), recipe.mixture)
 
     def one(chunk: int) -> Iterator[Encoded]:
-        seed = recipe.seed * CHUNK_SEEDS + chunk
-        rows = taught(source, recipe.readings, seed)
-        if examples is not None:
-            rows = mixed(examples, rows, recipe.replay, seed)
-        taken = itertools.islice(rows, CHUNK_DIALOGUES)
-        return (encode_row(template, row) for row in reasoned(taken, recipe.reasons, seed))
+        return itertools.islice(rows(recipe.seed * CHUNK_SEEDS + chunk), CHUNK_DIALOGUES)
 
     return in_order(one, recipe, place)
 
@@ -235,10 +160,10 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     process = context.Process(target=_produce, args=(writer, recipe, place), daemon=True)
-    with _deaf():
+    with _sigint_blocked():
         process.start()
-    # With the only other end in that process, its end is the end of what is read, even in the
-    # middle of a batch; a queue would be waited on for ever then.
+    # The writing end lives in that process alone: when it ends, reading ends too, even in the
+    # middle of a batch. A queue would wait for ever.
     writer.close()
     try:
         yield from _received(reader)
@@ -251,7 +176,7 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
 
 
 def _received(reader: Connection) -> Iterator[Placed]:
-    """What is sent, up to the end or to what breaks off."""
+    """What the process sends, up to its end."""
     with suppress(EOFError, OSError):
         while True:
             placed: Placed | NothingToLearn = reader.recv()
@@ -261,7 +186,7 @@ def _received(reader: Connection) -> Iterator[Placed]:
 
 
 def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
-    # Whoever took the batches may be killed, and nobody reads them then.
+    # The process that takes the batches may have been killed.
     with suppress(BrokenPipeError), closing(ahead(generated(recipe, place), WAITING)) as made:
         try:
             for placed in made:
@@ -271,8 +196,8 @@ def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Let a process that is started meanwhile never hear Ctrl-C, which a terminal sends to all."""
+def _sigint_blocked() -> Iterator[None]:
+    """Processes started meanwhile ignore Ctrl-C, which a terminal sends to the whole group."""
     # Where it is not running, starting a process starts it, and leaves SIGINT unblocked.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -53,15 +53,15 @@ class TrainConfig:
 
     Attributes:
         total_minutes: Training time over all invocations; the schedule follows the share gone by.
-        total_steps: Bound on the optimiser's steps; the schedule follows whichever of the two is
-            nearer. What a recipe does to the weights depends on its steps, and a fast machine makes
-            more of them in the same time; 0 leaves the minutes alone.
+        total_steps: Bound on the optimiser's steps; the schedule follows the nearer of the bounds.
+            A recipe's effect depends on its steps, and a fast machine makes more of them in the
+            same time; 0 for no bound.
         ar_share: Share of the time spent on next-token prediction alone, before the joint phase.
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
         tokens_per_step: Clean tokens in a batch, padding included.
         max_length: Longer dialogues are left out, tokens.
-        prompt_weight: Of next-token loss on tokens that are not answers; what users say is hard to
-            foretell, and weighed in full it would be most of the loss.
+        prompt_weight: Of next-token loss on tokens that are not answers; users' words are hard to
+            predict, and at full weight they would be most of the loss.
         reading_weight: Of next-token loss on the user's words in readings.
         opening_weight: Of next-token loss on the first token of an answer, which decides whether
             anything is called; an answer's others weigh 1.
@@ -73,7 +73,7 @@ class TrainConfig:
         initial_share: Share of the weights that the run began with in the checkpoint that is
             written, so that it forgets less; training goes on without it.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
-        attention: ``flex`` skips tiles of the mask that nobody looks at; for CUDA.
+        attention: ``flex`` skips fully masked tiles; for CUDA.
         compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
             compiler, and half a minute at the start of every invocation.
         pad_to: Lengths of batches are multiples of this, so that few shapes are compiled.
@@ -81,8 +81,8 @@ class TrainConfig:
         threads: torch threads; 0 leaves torch's choice.
         share_alike: Whether corpora under share-alike licences may be used.
         checkpoint_minutes: Time between two saves.
-        evaluate_minutes: Time between two looks at the loss on held-out dialogues; 0 for none.
-        evaluate_dialogues: How many those are.
+        evaluate_minutes: Time between two evaluations on held-out dialogues; 0 for none.
+        evaluate_dialogues: Number of held-out dialogues.
         replay: When examples are taught, share of our own dialogues beside them.
         replay_soft: In the joint phase, share of what the weights that the run began with predict
             in the targets of those; the rest is the token that stands there. Source: learning
@@ -156,7 +156,7 @@ class TrainConfig:
         for name in ("seed", "threads", "total_steps", *_WEIGHTS):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected >= 0")
-        # A misspelling would train in float32 and tell nobody.
+        # A misspelling would train in float32 unnoticed.
         listed = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
         for name, known in listed.items():
             if getattr(self, name) not in known:
@@ -201,7 +201,7 @@ class TrainConfig:
         return replace(self, **sizes)
 
     def share(self, elapsed_s: float, step: int) -> float:
-        """Share of the run that lies behind it, at most 1: of its time, or of its steps if more."""
+        """Share of the run that is done, at most 1: of its time or of its steps, the larger."""
         steps = step / self.total_steps if self.total_steps else 0.0
         return min(1.0, max(elapsed_s / (60 * self.total_minutes), steps))
 

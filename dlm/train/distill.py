@@ -1,9 +1,9 @@
 """``python -m dlm.train.distill``: fewer forwards for the same answers.
 
 A checkpoint answers dialogues as it would at run time; its own answers are then what it is trained
-to denoise, with a loss on being unsure of what it predicts rightly. Nothing new is to be learned,
-so that the only thing left to gain is certainty: more tokens of a block are right at its first
-draft, and verification accepts more of them. Ctrl-C stops after the step and saves; the same
+to denoise, with a loss on being unsure of what it predicts rightly. It learns nothing new and
+gains certainty alone: more tokens of a block are right in the first draft, and verification accepts
+more of them. Ctrl-C stops after the step and saves; the same
 command goes on.
 
 Source: dParallel (arXiv 2509.26488).
@@ -18,7 +18,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,30 +32,29 @@ from dlm.language.messages import Turn
 from dlm.language.template import Encoded, Template, tools_of, turn_of
 from dlm.language.tokenizer import Tokenizer
 from dlm.loading.weights import load_model
-from dlm.train import packed
-from dlm.train.batches import HELD_OUT_SEED, Recipe, batches, passes
+from dlm.train.batches import Recipe, batches, passes
 from dlm.train.config import TrainConfig
-from dlm.train.loop import Run
+from dlm.train.data import HELD_OUT_SEED, scripted
+from dlm.train.loop import Run, facts, supervised
 from dlm.train.machine import machine, prepare
-from dlm.train.progress import Progress
-from dlm.train.record import logged, record
-from dlm.train.stopping import Stopping
+from dlm.train.pack import Dialogues, PackedData, read, write
+from dlm.train.reporting import record
 
 ANSWERS = "answers.npz"
 HELD_OUT_ANSWERS = 100
 
 Case = tuple[Request, Turn]
-"""What to answer, and the answer of the script."""
+"""A request, and the scripted answer."""
 
 
 def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
-    """One assistant message of each dialogue, drawn, with what stands before it."""
+    """One assistant message of each dialogue, drawn at random, with the messages before it."""
     rng = Random(f"{seed}/cases")
     for row in rows:
         turns = [Turn("system", row["system"])] if row.get("system") else []
         first = len(turns)
         turns += [turn_of(message) for message in row["messages"]]
-        # An agent's greeting answers nothing.
+        # A greeting is no answer.
         found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
         if found:
             at = rng.choice(found)
@@ -64,19 +63,19 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
 
 
 def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Case, Finished]]:
-    """The checkpoint's own answers, but for malformed ones."""
+    """The checkpoint's own answers; malformed ones are left out."""
     for case in asked:
         with suppress(ValueError):
             yield case, engine.answer(case[0])
 
 
 def right(case: Case, finished: Finished) -> bool:
-    """Whether an answer is whole and has the calls of the script."""
+    """Whether an answer is complete and its calls are the script's."""
     return finished.reason == "stop" and finished.answer.calls == case[1].calls
 
 
 def encoded(template: Template, request: Request, finished: Finished) -> Encoded:
-    """A dialogue whose only answer with a loss is the checkpoint's own."""
+    """A dialogue in which the checkpoint's own answer alone has a loss."""
     own = Turn("assistant", finished.answer.content, finished.answer.calls)
     whole = template.dialogue([*request.turns, own], request.tools)
     return Encoded(whole.ids, whole.answers[-1:])
@@ -91,37 +90,35 @@ def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
     return tokens / max(1, forwards)
 
 
-def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> packed.PackedData:
-    """Let a checkpoint answer as many dialogues; some held-out ones beside them."""
-    from dlm.datagen.dialogues import generate
-
+def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> PackedData:
+    """A checkpoint's right answers to as many dialogues, and to some held-out ones."""
     tokenizer = Tokenizer.load(init)
     template = Template(tokenizer)
     engine = Engine.load(init, threads=torch.get_num_threads())
 
-    def own(seed: int, split: str, number: int) -> packed.Dialogues:
-        rows = generate(seed=seed, corpora=corpora, split=split, share_alike=config.share_alike)
+    def own(seed: int, split: str, number: int) -> Dialogues:
+        rows = scripted(seed, corpora, split, config.share_alike)
         asked = itertools.islice(cases(rows, seed), number)
         kept = ((case, made) for case, made in answered(engine, asked) if right(case, made))
         made = (encoded(template, request, finished) for (request, _), finished in kept)
-        return packed.Dialogues.of(row for row in made if len(row.ids) <= config.max_length)
+        return Dialogues.of(row for row in made if len(row.ids) <= config.max_length)
 
     try:
         train = own(config.seed, "train", count)
         heldout = own(HELD_OUT_SEED, "heldout", max(1, count // 20))
     finally:
         engine.close()
-    told = {"asked": count, "answers": len(train), "corpora": corpora is not None}
-    return packed.PackedData(train, heldout, tokenizer.bpe.to_str(pretty=True), told)
+    source = {"asked": count, "answers": len(train), "corpora": corpora is not None}
+    return PackedData(train, heldout, tokenizer.bpe.to_str(pretty=True), source)
 
 
 def distill(
-    config: TrainConfig, init: Path, out: Path, data: packed.PackedData, minutes: float
+    config: TrainConfig, init: Path, out: Path, data: PackedData, minutes: float
 ) -> tuple[Run, int]:
-    """Train a checkpoint on its own answers; going on where an earlier invocation stopped.
+    """Train a checkpoint on its own answers, or resume an earlier invocation.
 
     Returns:
-        The run; and 128 and the number of the signal that stopped it, or 0.
+        The run, and the exit status as from `supervised`.
 
     Raises:
         ValueError: No answer is left to train on.
@@ -133,14 +130,12 @@ def distill(
     run.resume()
     rng = np.random.default_rng(HELD_OUT_SEED)
     heldout = list(batches(data.heldout, config.tokens_per_step, config.max_length, rng))
-    with Stopping(run) as stopping, Progress(config, minutes) as progress:
-        made = passes(data.train, recipe, run.place)
-        run.train(made, minutes, logged(out, progress), heldout)
-    return run, stopping.exit_code
+    made = passes(data.train, recipe, run.place)
+    return run, supervised(run, made, minutes, heldout, data.source)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Answer, train, and tell how many tokens a forward brings before and after.
+    """Collect answers, train, and print tokens per forward before and after.
 
     Raises:
         SystemExit: What was asked for cannot be done, 2; or a signal stopped it, 128 and its
@@ -153,8 +148,8 @@ def main(arguments: list[str] | None = None) -> None:
         config = TrainConfig.load(options.config, options.set)
         prepare(config.threads)
         data = own_answers(options, config)
-        told_of = f"{len(data.train)} answers, {len(data.train.ids)} tokens"
-        print(f"{options.out / ANSWERS}: {told_of}", flush=True)
+        size = f"{len(data.train)} answers, {len(data.train.ids)} tokens"
+        print(f"{options.out / ANSWERS}: {size}", flush=True)
         run, stopped = distill(config, options.init, options.out, data, options.minutes)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
@@ -163,21 +158,18 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped before the first step\n")
     print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}", flush=True)
-    told: dict[str, Any] = {"config": asdict(run.config), "machine": machine(), "data": data.told}
-    told |= {"step": run.step, "minutes": run.elapsed_s / 60, "tokens": run.tokens}
-    record(options.out, told)
     if stopped:
         print(f"saved; go on with: python -m dlm.train.distill {shlex.join(words)}", flush=True)
         raise SystemExit(stopped)
     try:
-        told["tokens_per_forward"] = gained(options, config)
+        gain = gained(options, config)
     except KeyboardInterrupt:
-        parser.exit(130, f"{parser.prog}: stopped while it measured; the run is saved\n")
-    record(options.out, told)
+        parser.exit(130, f"{parser.prog}: stopped while measuring; the run is saved\n")
+    record(options.out, {**facts(run, data.source), "tokens_per_forward": gain})
 
 
-def own_answers(options: argparse.Namespace, config: TrainConfig) -> packed.PackedData:
-    """The checkpoint's answers, collected unless the run has them, with its tokenizer beside them.
+def own_answers(options: argparse.Namespace, config: TrainConfig) -> PackedData:
+    """The checkpoint's answers, collected unless the run has them; its tokenizer goes to the run.
 
     Raises:
         ValueError: The run's answers are of another tokenizer than the checkpoint's.
@@ -186,8 +178,8 @@ def own_answers(options: argparse.Namespace, config: TrainConfig) -> packed.Pack
     file: Path = options.out / ANSWERS
     if not file.is_file():
         options.out.mkdir(parents=True, exist_ok=True)
-        packed.write(file, collect(options.init, options.answers, options.corpora, config))
-    data = packed.read(file)
+        write(file, collect(options.init, options.answers, options.corpora, config))
+    data = read(file)
     if data.tokenizer != tokenizer.bpe.to_str(pretty=True):
         raise ValueError(f"{file}: not of the tokenizer of {options.init}; expected another --out")
     tokenizer.save(options.out)
@@ -209,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def gained(options: argparse.Namespace, config: TrainConfig) -> dict[str, float]:
-    """Tokens per forward of the checkpoint and of the run's, told and returned."""
+    """Tokens per forward of the checkpoint and of the run's, printed and returned."""
     out = {}
     for name, checkpoint in (("before", options.init), ("after", options.out)):
         out[name] = round(measured(checkpoint, options.corpora, config.share_alike), 3)
@@ -219,11 +211,7 @@ def gained(options: argparse.Namespace, config: TrainConfig) -> dict[str, float]
 
 def measured(checkpoint: Path, corpora: Path | None, share_alike: bool) -> float:
     """Tokens per forward on held-out dialogues that no answer was collected from."""
-    from dlm.datagen.dialogues import generate
-
-    rows = generate(
-        seed=HELD_OUT_SEED + 1, corpora=corpora, split="heldout", share_alike=share_alike
-    )
+    rows = scripted(HELD_OUT_SEED + 1, corpora, "heldout", share_alike)
     engine = Engine.load(checkpoint)
     try:
         asked = itertools.islice(cases(rows, HELD_OUT_SEED), HELD_OUT_ANSWERS)

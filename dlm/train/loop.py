@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import struct
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,11 +22,11 @@ from torch import Tensor, nn
 from dlm.language.template import Encoded
 from dlm.loading.weights import save_model
 from dlm.network.model import OUTPUTS, Transformer
-from dlm.train.anchor import Anchor
-from dlm.train.average import Average
-from dlm.train.batches import HELD_OUT_SEED, Place, Placed, ahead
+from dlm.train.averaging import Anchor, Average
+from dlm.train.batches import Place, Placed, ahead
 from dlm.train.config import TrainConfig
-from dlm.train.machine import fast_bfloat16
+from dlm.train.data import HELD_OUT_SEED
+from dlm.train.machine import fast_bfloat16, machine
 from dlm.train.objective import (
     Copies,
     Rows,
@@ -32,16 +36,18 @@ from dlm.train.objective import (
     joint_step,
     noisy_copies,
 )
-from dlm.train.progress import Report
+from dlm.train.reporting import Progress, Report, logged, record
 
 LOG_STEPS = 20
 STATE = "state.pt"
 AHEAD = 4
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STOPPING = b"\nstopping after this step; the same again quits at once\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one step needs, on the CPU.
+    """The input of one step, on the CPU.
 
     Attributes:
         place: Where in the data the run is after it.
@@ -61,12 +67,12 @@ class Batch:
 
 
 class Run:
-    """A training run in a directory: weights, optimisers, how far it has come.
+    """A training run in a directory: weights, optimisers, progress.
 
     Args:
         config: Of the run.
         directory: Made when something is saved.
-        model: To begin with; None for random weights.
+        model: The first weights; None for random ones.
 
     Attributes:
         elapsed_s: Training time over all invocations.
@@ -101,7 +107,7 @@ class Run:
 
     @property
     def share(self) -> float:
-        """Share of the run that is over, at most 1."""
+        """Share of the run that is done, at most 1."""
         return self.config.share(self.elapsed_s, self.step)
 
     @property
@@ -110,12 +116,12 @@ class Run:
         return "ar" if self.share < self.config.ar_share else "joint"
 
     def stop(self) -> None:
-        """End `train` after the step that it is at; may be called from anywhere."""
+        """End `train` after its present step; may be called from any thread or signal handler."""
         self.stopped = True
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Give the model for a while the weights that its checkpoint has."""
+    def checkpoint_weights(self) -> Iterator[None]:
+        """Give the model for a while the weights that its checkpoint gets."""
         with ExitStack() as stack:
             for part in (self.average, self.anchor):
                 if part is not None:
@@ -123,7 +129,7 @@ class Run:
             yield
 
     def save(self) -> None:
-        """Write what is needed to go on, and the weights alone as a checkpoint.
+        """Write the state to resume from, and the weights alone as a checkpoint.
 
         Raises:
             OSError: They cannot be written, as on a full disk; what was saved before stands.
@@ -148,13 +154,13 @@ class Run:
             reason = str(error).partition("\n")[0]
             raise OSError(f"{self.directory / STATE}: cannot be written: {reason}") from error
         partial.replace(self.directory / STATE)
-        with self.shown():
+        with self.checkpoint_weights():
             save_model(self.model, self.directory)
 
     def resume(self) -> bool:
-        """Go on from what `save` wrote; returns whether it had.
+        """Resume from what `save` wrote; returns whether there was anything.
 
-        A state from before runs counted tokens and places begins new data, and a new average.
+        A state of an older version, without tokens, place or averages, resumes with new ones.
 
         Raises:
             ValueError: The file is damaged, or of a run of another shape than this one.
@@ -170,8 +176,8 @@ class Run:
         try:
             self.model.load_state_dict(state["model"])
         except RuntimeError as error:
-            told = f"{file}: of a run of another shape; expected another --out"
-            raise ValueError(told) from error
+            message = f"{file}: of a run of another shape; expected another --out"
+            raise ValueError(message) from error
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
         self.elapsed_s = state["elapsed_s"]
@@ -192,17 +198,17 @@ class Run:
         heldout: Sequence[list[Encoded]] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Train until the minutes, this invocation's or all, the steps or the data are over; save.
+        """Train until the minutes (this invocation's or all), the steps or the data end; then save.
 
-        `stop` ends it before.
+        `stop` ends it earlier.
 
         Args:
             data: Batches of dialogues from `place` on.
             minutes: Bound of this invocation.
             report: Called every `LOG_STEPS` steps with losses and speed.
-            heldout: Batches to evaluate on, every so often.
-            clock: Seconds that all these minutes are counted by; `time.process_time` makes a run on
-                one thread independent of what else the machine does.
+            heldout: Batches to evaluate on, every `evaluate_minutes`.
+            clock: Seconds that the minutes are counted in; `time.process_time` makes a run on one
+                thread independent of the machine's other work.
 
         Raises:
             FloatingPointError: A loss is not finite; what was saved before stands.
@@ -210,11 +216,11 @@ class Run:
         batches = self._batches(data)
         if torch.device(self.config.device).type == "cuda":
             batches = ahead(batches, AHEAD)
-        # The first batch waits for the corpora to be read, which is no time of training.
+        # The first batch waits until the corpora are read; that is no training time.
         batch = next(batches, None)
-        began = last_save = last_look = clock()
+        began = last_save = last_evaluation = clock()
         start_s = self.elapsed_s
-        often_s = self.config.evaluate_minutes * 60
+        evaluate_s = self.config.evaluate_minutes * 60
         meter = Meter(self.config, self.model)
         while batch and clock() - began < minutes * 60 and self.share < 1.0 and not self.stopped:
             meter.add(self._step(batch), batch, self.phase)
@@ -223,9 +229,9 @@ class Run:
             if self.step % LOG_STEPS == 0:
                 row: Report = {"step": self.step, "minutes": round(self.elapsed_s / 60, 2)}
                 row |= {"phase": self.phase, **meter.read()}
-                if heldout and 0 < often_s <= now - last_look:
+                if heldout and 0 < evaluate_s <= now - last_evaluation:
                     row |= self.evaluate(heldout)
-                    last_look = now
+                    last_evaluation = now
                 report(row)
             if now - last_save > self.config.checkpoint_minutes * 60:
                 meter.check()
@@ -289,9 +295,9 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, heldout: Sequence[list[Encoded]]) -> Report:
-        """Mean losses on held-out batches, with the same noise every time and the shown weights."""
+        """Mean losses on held-out batches: the same noise every time, the checkpoint's weights."""
         seen: dict[str, list[float]] = {}
-        with self.shown():
+        with self.checkpoint_weights():
             for number, dialogues in enumerate(heldout):
                 rng = np.random.default_rng((HELD_OUT_SEED, number))
                 batch = self._batch(self.place, dialogues, rng)
@@ -333,7 +339,7 @@ class Meter:
         return means
 
     def read(self) -> Report:
-        """What was seen since the last time.
+        """The report since the last one.
 
         Returns:
             Means of the losses, tokens of dialogues per second, and where the machine's peak is
@@ -344,12 +350,92 @@ class Meter:
         """
         means = self.check()
         spent_s = time.monotonic() - self._since
-        told: Report = {"tokens_per_s": round(self._tokens / spent_s)}
+        report: Report = {"tokens_per_s": round(self._tokens / spent_s)}
         if self._peak:
             done = 6 * self._parameters * self._positions / spent_s
-            told["utilisation"] = round(done / (self._peak * 1e12), 4)
+            report["utilisation"] = round(done / (self._peak * 1e12), 4)
         self._clear()
-        return {**told, **means}
+        return {**report, **means}
+
+
+class Stopping:
+    """SIGINT and SIGTERM while a run trains: the first stops it after its step, the second at once.
+
+    A context. Outside the main thread, which alone may handle signals, it changes nothing.
+
+    Args:
+        run: Is stopped. Before its first step there is nothing to save, and the first signal ends
+            the process.
+
+    Attributes:
+        exit_code: 128 plus the signal's number, as in shells; 0 for none.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.exit_code = 0
+        self._run = run
+        self._first_step = run.step
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.exit_code or self._run.step == self._first_step:
+            raise SystemExit(128 + number)
+        self.exit_code = 128 + number
+        self._run.stop()
+        # The signal may come while Python's own streams write a line.
+        os.write(2, _STOPPING)
+
+
+def supervised(
+    run: Run,
+    data: Iterator[Placed],
+    minutes: float,
+    heldout: Sequence[list[Encoded]],
+    source: Mapping[str, Any],
+) -> int:
+    """Train with reports shown and logged, signals handled, and the run's facts recorded.
+
+    Args:
+        run: To train.
+        data: See `Run.train`.
+        minutes: See `Run.train`.
+        heldout: See `Run.train`.
+        source: See `facts`.
+
+    Returns:
+        128 plus the number of the signal that stopped it; 0 for none.
+    """
+    with Stopping(run) as stopping:
+        with Progress(run.config, minutes) as progress:
+            run.train(data, minutes, logged(run.directory, progress), heldout)
+        record(run.directory, facts(run, source))
+    return stopping.exit_code
+
+
+def facts(run: Run, source: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``run.json`` says of a run; ``source`` describes its data."""
+    return {
+        "config": asdict(run.config),
+        "machine": machine(),
+        "data": source,
+        "step": run.step,
+        "minutes": run.elapsed_s / 60,
+        "tokens": run.tokens,
+    }
 
 
 def initialised(model: Transformer) -> Transformer:

@@ -24,7 +24,7 @@ SHARPENING = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """What another model predicts, as a part of the targets.
+    """Another model's predictions, as a part of the targets.
 
     Attributes:
         hidden: (N, D) floating point, of the other model; takes no gradient.
@@ -37,7 +37,7 @@ class Soft:
     share: Tensor
 
     def of(self, rows: slice, dtype: torch.dtype) -> Tensor:
-        """Its part of the targets of some positions, (n, V) float32."""
+        """Their part of some positions' targets, (n, V) float32."""
         logits = (self.hidden[rows].to(dtype) @ self.head.to(dtype).T).float()
         return logits.softmax(dim=-1).mul_(self.share[rows, None])
 
@@ -104,8 +104,8 @@ def linear_cross_entropy(
 def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:
     """Mean entropy, sharpened, of the positions whose likeliest token is the right one.
 
-    Lowering it makes a model sure of what it already knows, so that more of a block is accepted in
-    one step; what it gets wrong is left to the cross entropy.
+    Lowering it makes a model sure of its right predictions, so that more of a block is accepted in
+    one step; the cross entropy deals with the wrong ones.
 
     Args:
         hidden: (N, D) floating point.
@@ -113,7 +113,7 @@ def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:
         head: (V, D) floating point.
 
     Returns:
-        () float32, in nats; 0 where nothing is right.
+        () float32, in nats; 0 where no prediction is right.
 
     Source:
         dParallel (arXiv 2509.26488): entropy at a temperature of 0.5.

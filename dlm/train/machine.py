@@ -1,4 +1,4 @@
-"""What a run asks of the process that it lives in, and what it tells about its machine."""
+"""The process and the machine of a run: set-up, speed of bfloat16, a description for records."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BOUNDS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 def prepare(threads: int) -> None:
     """Set up the process, before torch has computed anything in it.
 
-    oneDNN keeps about half a megabyte for each shape of matrix product, for a thousand shapes, and
-    torch keeps as much again; batches have new shapes all the time. Within a step few repeat, so
-    that remembering few costs no time.
+    oneDNN caches about half a megabyte for each shape of matrix product, for a thousand shapes, and
+    torch as much again. Batches keep bringing new shapes, and few repeat within a step, so small
+    caches cost no time.
 
     Args:
         threads: Of torch; 0 leaves torch's choice.
@@ -35,9 +35,9 @@ def prepare(threads: int) -> None:
 
 
 def fast_bfloat16(device: str) -> bool:
-    """Whether a product of matrices is clearly faster in bfloat16 than in float32 there.
+    """Whether a matrix product is clearly faster in bfloat16 than in float32 on a device.
 
-    CPUs without instructions for it are many times slower, so one small product tells.
+    CPUs without instructions for it are many times slower, so one small product is enough.
     """
     spent = {}
     for dtype in (torch.float32, torch.bfloat16):
@@ -45,7 +45,7 @@ def fast_bfloat16(device: str) -> bool:
         times = []
         for _ in range(_TRIES):
             began = time.perf_counter()
-            # Bringing one number back waits for the device.
+            # Copying one number back waits for the device.
             float((left @ right)[0, 0])
             times.append(time.perf_counter() - began)
         spent[dtype] = min(times)

@@ -1,7 +1,7 @@
 """What the model is trained on: next tokens of the dialogue, and masked blocks of the answers.
 
 One forward serves both. The clean dialogue x_0 is read causally, exactly as committed positions
-are at run time; copies of answer blocks with masked tokens, x_t, are appended behind it. A copy
+are at run time; copies of answer blocks with masked tokens, x_t, are appended to it. A copy
 looks at x_0 before its own block and at its own block in both directions; x_0 never looks at a
 copy. So the same weights draft a block in parallel and verify it causally.
 
@@ -37,7 +37,7 @@ class Rows:
         ids: (B, T) int64, padded at the right.
         weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
         answers: For each row, ranges [start, end) of its answers, those that are drafted.
-        replayed: (B,) bool, whether it rehearses what a checkpoint already knew.
+        replayed: (B,) bool, whether a row replays what a checkpoint already knew.
     """
 
     ids: Tensor
@@ -67,7 +67,7 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """Whose predictions are a part of the targets of replayed rows.
+    """A model whose predictions are a part of the targets of replayed rows.
 
     Attributes:
         model: With the same vocabulary; does not learn.
@@ -80,7 +80,7 @@ class Teacher:
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What a teacher makes of a batch.
+    """A teacher's hidden states for a batch.
 
     Attributes:
         hidden: (B, S, D), for the same S positions of each row as the learner's.
@@ -93,7 +93,7 @@ class Taught:
     share: Tensor
 
     def at(self, part: slice) -> Taught:
-        """The same of some positions."""
+        """The same for some positions."""
         return replace(self, hidden=self.hidden[:, part])
 
     def soft(self, keep: Tensor) -> Soft:
@@ -116,7 +116,7 @@ def collate(
         prompt_weight: Weight of next-token loss on what is neither an answer nor part of the
             declarations before the first user message, which are arbitrary and weigh nothing.
         multiple: The length is one of this number, so that few shapes occur.
-        reading_weight: Of the user's words where they stand among the answers; nobody drafts them.
+        reading_weight: Of the user's words where they count as an answer; they are not drafted.
         opening_weight: Of the first token of an answer.
     """
     length = rounded(max(len(d.ids) for d in dialogues), multiple)

@@ -1,58 +1,181 @@
 """``python -m dlm.train.pack``: write dialogues into one file that a run can train from.
 
 A machine that has the checkout and this file needs neither the corpora nor the generator's time.
+The file is a compressed NumPy archive: all ids laid end to end, each dialogue's length, the ranges
+of its answers, the same of held-out dialogues, the tokenizer, and what the data are. It is read
+whole.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
 
 from dlm.language.template import Encoded, Template
 from dlm.language.tokenizer import Tokenizer
-from dlm.train import packed
-from dlm.train.batches import encode_row, held_out_rows, short
 from dlm.train.config import TrainConfig
+from dlm.train.data import Mixture, held_out_rows, learn, shares, short, training_rows
 from dlm.train.machine import machine
-from dlm.train.vocabulary import learn
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+FORMAT = 1
+_ARRAYS = ("ids", "ends", "answers", "answer_ends")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogues(Sequence[Encoded]):
+    """Many dialogues in few arrays.
+
+    Attributes:
+        ids: (tokens,) uint16, laid end to end.
+        ends: (n,) int64, where each dialogue ends in ``ids``.
+        answers: (m, 2) uint16, ranges within their dialogue.
+        answer_ends: (n,) int64, where each dialogue's ranges end in ``answers``.
+    """
+
+    ids: np.ndarray[Any, Any]
+    ends: np.ndarray[Any, Any]
+    answers: np.ndarray[Any, Any]
+    answer_ends: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(cls, rows: Iterable[Encoded]) -> Dialogues:
+        """Lay dialogues end to end.
+
+        Raises:
+            ValueError: An id or a position does not fit in 16 bits.
+        """
+        ids: list[np.ndarray[Any, Any]] = []
+        answers: list[tuple[int, int]] = []
+        lengths, counts = [], []
+        for row in rows:
+            if len(row.ids) > 0xFFFF or (row.ids and max(row.ids) > 0xFFFF):
+                raise ValueError(
+                    f"got {len(row.ids)} tokens up to id {max(row.ids)}, expected at most {0xFFFF}"
+                )
+            ids.append(np.asarray(row.ids, dtype=np.uint16))
+            answers += row.answers
+            lengths.append(len(row.ids))
+            counts.append(len(row.answers))
+        return cls(
+            np.concatenate(ids) if ids else np.empty(0, np.uint16),
+            np.cumsum(lengths, dtype=np.int64),
+            np.asarray(answers, dtype=np.uint16).reshape(-1, 2),
+            np.cumsum(counts, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The dialogue of that number; slices are not offered."""
+        first, last = self._range(self.ends, index)
+        a, b = self._range(self.answer_ends, index)
+        ranges = [(int(start), int(end)) for start, end in self.answers[a:b]]
+        return Encoded(self.ids[first:last].tolist(), ranges)
+
+    @staticmethod
+    def _range(ends: np.ndarray[Any, Any], index: int) -> tuple[int, int]:
+        if not 0 <= index < len(ends):
+            raise IndexError(f"got dialogue {index}, expected 0 to {len(ends) - 1}")
+        return int(ends[index - 1]) if index else 0, int(ends[index])
+
+
+@dataclass(frozen=True, slots=True)
+class PackedData:
+    """What a file holds.
+
+    Attributes:
+        train: To learn from.
+        heldout: To evaluate on; may be empty.
+        tokenizer: Text of tokenizer.json.
+        source: Where the data come from: seed, shares, commit, number of tokens.
+    """
+
+    train: Dialogues
+    heldout: Dialogues
+    tokenizer: str
+    source: dict[str, Any]
+
+
+def write(file: Path, data: PackedData) -> None:
+    """Write a file; an existing one is replaced at once, when all is written."""
+    arrays: Arrays = {
+        "format": np.asarray(FORMAT),
+        "tokenizer": np.frombuffer(data.tokenizer.encode(), dtype=np.uint8),
+        "told": np.frombuffer(json.dumps(data.source).encode(), dtype=np.uint8),
+    }
+    for name, part in (("train", data.train), ("heldout", data.heldout)):
+        arrays |= {f"{name}_{key}": getattr(part, key) for key in _ARRAYS}
+    partial = file.with_name(f"{file.name}.partial")
+    with partial.open("wb") as out:
+        # NumPy's types know of no names but its own beside the arrays.
+        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    partial.replace(file)
+
+
+def read(file: Path) -> PackedData:
+    """Read a file.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: It is no such file, or of another format.
+    """
+    expected = f"{file}: expected packed dialogues of format {FORMAT}"
+    with file.open("rb") as stream:
+        try:
+            arrays = np.load(stream, allow_pickle=False)
+        except (ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(expected) from error
+        if "format" not in arrays or int(arrays["format"]) != FORMAT:
+            raise ValueError(expected)
+        train, heldout = (
+            Dialogues(*(arrays[f"{name}_{key}"] for key in _ARRAYS))
+            for name in ("train", "heldout")
+        )
+        return PackedData(
+            train,
+            heldout,
+            arrays["tokenizer"].tobytes().decode(),
+            json.loads(arrays["told"].tobytes()),
+        )
 
 
 def pack(
     config: TrainConfig, tokenizer: Tokenizer, tokens: int, corpora: Path | None
-) -> packed.PackedData:
+) -> PackedData:
     """Dialogues of so many tokens, and held-out ones.
 
     Args:
         config: Its seed, longest dialogue, corpora's licences and number of held-out dialogues.
         tokenizer: Of the model to train.
-        tokens: At least so many are packed.
+        tokens: At least so many are
         corpora: Directory of the text corpora; None for generated dialogues alone.
     """
-    from dlm.datagen.dialogues import SHARES, Source
-    from dlm.datagen.readings import taught
-    from dlm.datagen.reasons import reasoned
-
     template = Template(tokenizer)
+    mixture = Mixture(corpora, config.share_alike, config.readings, config.reasons)
+    rows = training_rows(template, mixture)(config.seed)
 
     def enough() -> Iterator[Encoded]:
-        source = Source.load(corpora, "train", config.share_alike)
-        made = taught(source, config.readings, config.seed)
-        thought = reasoned(made, config.reasons, config.seed)
         count = 0
-        for row in short((encode_row(template, row) for row in thought), config.max_length):
+        for row in short(rows, config.max_length):
             yield row
             count += len(row.ids)
             if count >= tokens:
                 return
 
-    train = packed.Dialogues.of(enough())
-    heldout = held_out_rows(
-        template, corpora, config.share_alike, config.max_length, config.evaluate_dialogues
-    )
-    told = {
+    train = Dialogues.of(enough())
+    heldout = held_out_rows(template, mixture, config.max_length, config.evaluate_dialogues)
+    source = {
         "seed": config.seed,
-        "shares": SHARES,
+        "shares": shares(),
         "corpora": corpora is not None,
         "share_alike": config.share_alike,
         "reasons": config.reasons,
@@ -62,7 +185,7 @@ def pack(
         "commit": machine()["commit"],
     }
     bpe = str(tokenizer.bpe.to_str(pretty=True))
-    return packed.PackedData(train, packed.Dialogues.of(heldout), bpe, told)
+    return PackedData(train, Dialogues.of(heldout), bpe, source)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -84,20 +207,18 @@ def main(arguments: list[str] | None = None) -> None:
     if options.out.suffix != ".npz":
         parser.error(f"--out: got {options.out}, expected a name that ends in .npz")
     try:
-        # What cannot be written is known before an hour has gone into it.
+        # An output that cannot be written is an error before an hour has gone into it.
         options.out.parent.mkdir(parents=True, exist_ok=True)
         data = _packed(options)
-        packed.write(options.out, data)
+        write(options.out, data)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     size = options.out.stat().st_size / 2**20
-    print(
-        f"{options.out}: {data.told['dialogues']} dialogues, {data.told['tokens']} tokens, ", end=""
-    )
-    print(f"{len(data.heldout)} held out, {size:.1f} MiB")
+    trained = f"{len(data.train)} dialogues, {len(data.train.ids)} tokens"
+    print(f"{options.out}: {trained}, {len(data.heldout)} held out, {size:.1f} MiB")
 
 
-def _packed(options: argparse.Namespace) -> packed.PackedData:
+def _packed(options: argparse.Namespace) -> PackedData:
     config = TrainConfig.load(options.config, options.set)
     tokenizer = (
         Tokenizer.load(options.tokenizer)
@@ -107,8 +228,8 @@ def _packed(options: argparse.Namespace) -> packed.PackedData:
         )
     )
     if tokenizer.vocab_size > config.vocab_size:
-        told = f"more than the {config.vocab_size} of {options.config}"
-        raise ValueError(f"{options.tokenizer}: {told}")
+        most = f"more than the {config.vocab_size} of {options.config}"
+        raise ValueError(f"{options.tokenizer}: got {tokenizer.vocab_size} entries, {most}")
     return pack(config, tokenizer, int(options.tokens), options.corpora)
 
 

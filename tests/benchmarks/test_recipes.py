@@ -9,10 +9,9 @@ from benchmarks import report
 from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, kept, measure
 from dlm.evaluate.run import Plan
 from dlm.network.model import Transformer
-from dlm.train import packed
 from dlm.train.config import TrainConfig
-from dlm.train.pack import pack
-from dlm.train.vocabulary import learn
+from dlm.train.data import learn
+from dlm.train.pack import pack, write
 
 TINY = TrainConfig(
     vocab_size=512,
@@ -56,7 +55,7 @@ def test_recipes_of_another_run_do_not_stand_beside_new_ones(
 
 def test_recipes_are_trained_and_judged_on_what_they_never_saw(tmp_path: Path) -> None:
     tokenizer = learn(None, False, TINY.vocab_size, TINY.tokenizer_dialogues)
-    packed.write(tmp_path / "data.npz", pack(TINY, tokenizer, 4000, None))
+    write(tmp_path / "data.npz", pack(TINY, tokenizer, 4000, None))
     plan = Plan(names=("own",), scale=0.02, extras=False)
     told = measure(["3M"], Sweep(TINY, tmp_path / "data.npz", plan), jobs=1)["3M"]
     assert told["steps"] >= 1

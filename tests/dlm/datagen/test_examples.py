@@ -11,7 +11,7 @@ import pytest
 from dlm.datagen.examples import ExampleError, read, row_of
 from dlm.server.bodies import ChatRequest, parsed
 from dlm.server.conversion import chat_requests
-from dlm.train.batches import encode_row
+from dlm.train.data import encode_row
 from tests.dlm.tiny import template
 
 SEATS = {

@@ -13,7 +13,7 @@ from dlm.datagen.reasons import with_trace
 from dlm.evaluate.cases import cases
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
-from dlm.train.batches import encode_row
+from dlm.train.data import encode_row
 from tests.dlm.tiny import tokenizer
 
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"name": "x", "arguments": {}}]}

@@ -13,7 +13,7 @@ from dlm.datagen.reasons import reasoned
 from dlm.datagen.schemas import TOOLS
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
-from dlm.train.batches import encode_row
+from dlm.train.data import encode_row
 from dlm.train.objective import collate
 from tests.dlm.datagen.test_dialogues import check_call
 from tests.dlm.tiny import tokenizer

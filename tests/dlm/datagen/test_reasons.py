@@ -10,7 +10,7 @@ import pytest
 from dlm.datagen.dialogues import generate
 from dlm.datagen.reasons import gist, kind_of, reasoned, shared, trace, with_trace
 from dlm.language.tokenizer import Mark
-from dlm.train.batches import encode_row
+from dlm.train.data import encode_row
 from tests.dlm.tiny import template, tokenizer
 
 TIMER = {

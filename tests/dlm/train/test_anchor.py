@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dlm.train.anchor import Anchor
+from dlm.train.averaging import Anchor
 
 
 def moved(model: nn.Module, value: float) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dlm.train.average import Average
+from dlm.train.averaging import Average
 
 
 def moved(model: nn.Module, value: float) -> None:

@@ -25,13 +25,13 @@ from dlm.train.batches import (
     Recipe,
     ahead,
     batches,
-    encode_row,
     generated,
     in_order,
     passes,
     stream,
 )
-from dlm.train.packed import Dialogues
+from dlm.train.data import Mixture, encode_row
+from dlm.train.pack import Dialogues
 from tests.dlm.tiny import TIMER, template, tokenizer
 
 
@@ -145,7 +145,7 @@ def test_as_many_dialogues_are_thought_about_as_the_recipe_says(
     monkeypatch.setattr(module, "CHUNK_DIALOGUES", 40)
     found = []
     for share in (0.0, 0.4):
-        made = generated(recipe(tmp_path, reasons=share), Place())
+        made = generated(recipe(tmp_path, mixture=Mixture(reasons=share)), Place())
         one = itertools.takewhile(lambda placed: placed[0].chunk == 0, made)
         dialogues = [row.ids for _, batch in one for row in batch]
         found.append(sum(Mark.THINK in ids for ids in dialogues))
@@ -184,14 +184,14 @@ def test_the_first_process_of_a_program_does_not_hear_ctrl_c(tmp_path: Path) -> 
     program = tmp_path / "program.py"
     program.write_text(
         "import multiprocessing, signal\n"
-        "from dlm.train.batches import _deaf\n"
+        "from dlm.train.batches import _sigint_blocked\n"
         "def blocked(told):\n"
         "    told.send(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))\n"
         "if __name__ == '__main__':\n"
         "    context = multiprocessing.get_context('spawn')\n"
         "    reader, writer = context.Pipe(duplex=False)\n"
         "    process = context.Process(target=blocked, args=(writer,))\n"
-        "    with _deaf():\n"
+        "    with _sigint_blocked():\n"
         "        process.start()\n"
         "    print(reader.recv())\n"
         "    process.join()\n",

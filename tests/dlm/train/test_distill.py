@@ -16,13 +16,12 @@ from dlm.engine.engine import Engine, Request
 from dlm.language.messages import Call, Turn
 from dlm.loading.weights import load_model, save_model
 from dlm.network.model import Transformer
-from dlm.train import packed
 from dlm.train.batches import Place, Recipe, passes
 from dlm.train.config import TrainConfig
 from dlm.train.distill import Case, answered, cases, encoded, main, right, tokens_per_forward
-from dlm.train.loop import Run
+from dlm.train.loop import SIGNALS, Run
 from dlm.train.objective import ar_step, collate
-from dlm.train.stopping import SIGNALS
+from dlm.train.pack import Dialogues, PackedData, read, write
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
 from tests.dlm.train.interrupting import interrupted
 
@@ -120,9 +119,7 @@ def test_a_model_distilled_on_its_own_answers_needs_fewer_forwards(
     run = Run(config.shaped(load_model(init).config), tmp_path, load_model(init))
     recipe = Recipe(tmp_path, 0, 4096, 900)
     seen: list[dict[str, Any]] = []
-    run.train(
-        itertools.islice(passes(packed.Dialogues.of(made), recipe, Place()), 100), 9, seen.append
-    )
+    run.train(itertools.islice(passes(Dialogues.of(made), recipe, Place()), 100), 9, seen.append)
     for name in ("denoising", "uncertainty"):
         assert seen[-1][name] < 0.6 * seen[0][name]
     tokenizer().save(tmp_path)
@@ -169,7 +166,7 @@ def test_the_program_answers_trains_and_measures(
     for _ in range(2):
         main([*command, "--answers", "6", "--minutes", "0.01"])
     told = capsys.readouterr().out.splitlines()
-    assert len(packed.read(out / "answers.npz").train) == 6
+    assert len(read(out / "answers.npz").train) == 6
     assert told[0].startswith(f"{out / 'answers.npz'}: 6 answers, ")
     assert all(line.endswith(" tokens per forward") for line in told[-2:])
     steps = [int(line.split()[1].rstrip(",")) for line in told if line.startswith("step ")]
@@ -190,9 +187,9 @@ def test_a_signal_stops_the_program_after_its_step_and_the_run_goes_on_later(
     tokenizer().save(small)
     out = tmp_path / "a run"
     out.mkdir()
-    rows = packed.Dialogues.of(template().dialogue(turns, TOOLS) for turns in DIALOGUES)
+    rows = Dialogues.of(template().dialogue(turns, TOOLS) for turns in DIALOGUES)
     whole = tokenizer().bpe.to_str(pretty=True)
-    packed.write(out / "answers.npz", packed.PackedData(rows, rows, whole, {"asked": len(rows)}))
+    write(out / "answers.npz", PackedData(rows, rows, whole, {"asked": len(rows)}))
     words = ["--init", str(small), "--out", str(out), "--minutes", "500"]
     words += ["--set", "threads = 1", "--set", "total_minutes = 500"]
     program = [sys.executable, "-m", "dlm.train.distill"]
@@ -228,8 +225,8 @@ def test_a_mistake_is_told_in_one_line(
 ) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    nothing = packed.Dialogues.of([])
-    packed.write(out / "answers.npz", packed.PackedData(nothing, nothing, "{}", {}))
+    nothing = Dialogues.of([])
+    write(out / "answers.npz", PackedData(nothing, nothing, "{}", {}))
     for words, told in (
         (["--init", str(init), "--out", str(out)], "answers.npz: not of the tokenizer of "),
         (["--init", "nowhere", "--out", str(out)], "nowhere/tokenizer.json: no such"),

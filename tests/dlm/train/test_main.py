@@ -20,8 +20,8 @@ from dlm.train.__main__ import main
 from dlm.train.config import TrainConfig
 from dlm.train.export import main as export
 from dlm.train.loop import Run
+from dlm.train.pack import Dialogues, PackedData, write
 from dlm.train.pack import main as pack
-from dlm.train.packed import Dialogues, PackedData, write
 from tests.dlm.tiny import model, tokenizer
 from tests.dlm.train.disk import full_disk
 
@@ -303,9 +303,9 @@ def test_a_checkpoint_that_reads_goes_on_reading_and_no_other_begins(
     begun = model()
     begun.config = replace(begun.config, reads=reads)
     save_model(begun, tmp_path)
-    made, config = program._begun(tmp_path, TrainConfig(readings=0.4), teaching=True)
+    made, config = program._initial(tmp_path, TrainConfig(readings=0.4), teaching=True)
     assert (made.config.reads, config.readings) == (reads, 0.4 if reads else 0.0)
-    made, config = program._begun(tmp_path, TrainConfig(readings=0.4), teaching=False)
+    made, config = program._initial(tmp_path, TrainConfig(readings=0.4), teaching=False)
     assert (made.config.reads, config.readings) == (True, 0.4)
 
 

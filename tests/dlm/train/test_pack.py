@@ -5,19 +5,18 @@ from pathlib import Path
 import pytest
 
 from dlm.language.tokenizer import Mark, Tokenizer
-from dlm.train import packed
 from dlm.train.config import TrainConfig
-from dlm.train.pack import main
+from dlm.train.pack import PackedData, main, read
 from tests.dlm.tiny import tokenizer
 
 CONFIG = "vocab_size = 600\nmax_length = 900\nevaluate_dialogues = 5\ntokenizer_dialogues = 50\n"
 
 
-def pack(directory: Path, *arguments: str) -> packed.PackedData:
+def pack(directory: Path, *arguments: str) -> PackedData:
     (directory / "run.toml").write_text(CONFIG, encoding="utf-8")
     file = directory / "data.npz"
     main(["--out", str(file), "--config", str(directory / "run.toml"), *arguments])
-    return packed.read(file)
+    return read(file)
 
 
 def test_so_many_tokens_are_packed_with_their_tokenizer(
@@ -31,10 +30,10 @@ def test_so_many_tokens_are_packed_with_their_tokenizer(
     # Thoughts are learned from; what is held out is answered at once.
     assert any(Mark.THINK in row.ids for row in data.train)
     assert not any(Mark.THINK in row.ids for row in data.heldout)
-    assert data.told["reasons"] == TrainConfig().reasons
-    assert data.told["tokens"] == len(data.train.ids)
-    assert data.told["seed"] == 9
-    assert sum(data.told["shares"].values()) == pytest.approx(1.0)
+    assert data.source["reasons"] == TrainConfig().reasons
+    assert data.source["tokens"] == len(data.train.ids)
+    assert data.source["seed"] == 9
+    assert sum(data.source["shares"].values()) == pytest.approx(1.0)
     assert f"{len(data.train)} dialogues, {len(data.train.ids)} tokens, 5 held out" in told
     (tmp_path / "tokenizer.json").write_text(data.tokenizer, encoding="utf-8")
     learned = Tokenizer.load(tmp_path)
@@ -56,7 +55,7 @@ def test_the_folder_of_the_file_is_made(tmp_path: Path) -> None:
     file = tmp_path / "runs" / "data.npz"
     where = ["--out", str(file), "--tokenizer", str(tmp_path / "tokenizer")]
     main(["--tokens", "1000", "--config", str(tmp_path / "run.toml"), *where])
-    assert len(packed.read(file).train.ids) >= 1000
+    assert len(read(file).train.ids) >= 1000
 
 
 def test_what_cannot_be_read_or_written_is_told(

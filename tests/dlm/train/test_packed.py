@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlm.language.template import Encoded
-from dlm.train.packed import Dialogues, PackedData, read, write
+from dlm.train.pack import Dialogues, PackedData, read, write
 
 ROWS = [
     Encoded([3, 500, 65_535], [(1, 3)]),
@@ -42,7 +42,7 @@ def test_a_file_holds_everything(tmp_path: Path) -> None:
     found = read(file)
     assert list(found.train) == ROWS
     assert list(found.heldout) == ROWS[:1]
-    assert (found.tokenizer, found.told) == ('{"café": 1}', told)
+    assert (found.tokenizer, found.source) == ('{"café": 1}', told)
     assert [f.name for f in tmp_path.iterdir()] == ["data.npz"]
 
 

@@ -4,7 +4,7 @@ import io
 import math
 
 from dlm.train.config import TrainConfig
-from dlm.train.progress import Progress
+from dlm.train.reporting import Progress
 
 ROW: dict[str, float | str] = {
     "step": 40,

@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 from dlm.train.config import TrainConfig
-from dlm.train.progress import Progress, Report
-from dlm.train.record import logged, record
+from dlm.train.reporting import Progress, Report, logged, record
 
 
 def test_a_report_is_shown_and_a_line_of_the_log(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from dlm.language.template import Encoded
 from dlm.loading.weights import load_model, save_model
 from dlm.train.batches import Place, Placed
 from dlm.train.config import TrainConfig
-from dlm.train.loop import Run
-from dlm.train.stopping import SIGNALS, Stopping
+from dlm.train.loop import SIGNALS, Run, Stopping
 from examples.fine_tuning.watering import main as write_watering
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
 from tests.dlm.train.interrupting import interrupted

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dlm.train.vocabulary import learn
+from dlm.train.data import learn
 
 
 def test_a_vocabulary_knows_the_words_of_tools_and_dialogues() -> None:

@@ -1,24 +1,29 @@
-"""How a run goes on: a live line where a person watches, one line a report where nobody does."""
+"""Reports of a run: at a terminal, in ``log.jsonl`` and in ``run.json``."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from dlm.train.config import TrainConfig
 
 Report = dict[str, float | str]
+LOG = "log.jsonl"
+RECORD = "run.json"
 
 
 class Progress:
-    """Shows reports of the loop; a context.
+    """Shows reports of the loop: live at a terminal, else a line each; a context.
 
     Args:
         config: Of the run.
         minutes: Bound of this invocation.
-        out: A terminal gets the live line.
+        out: Where they are shown.
     """
 
     def __init__(self, config: TrainConfig, minutes: float, out: IO[str] = sys.stdout) -> None:
@@ -57,7 +62,7 @@ class Progress:
         self._live.update(self.line({**self._heldout, **row}))
 
     def line(self, row: Report) -> str:
-        """A report in one line, with the minutes that are left of this invocation."""
+        """A report as one line, with the minutes left of this invocation."""
         config, done = self._config, float(row["minutes"])
         spent = (time.monotonic() - self._began) / 60
         share = config.share(60 * done, int(row["step"]))
@@ -76,3 +81,24 @@ class Progress:
             f"{row['phase']} step {step} · {done:.1f} of {config.total_minutes:g} min · "
             f"{left:.1f} min left · {speed} · {' · '.join(losses)}"
         )
+
+
+def logged(directory: Path, progress: Progress) -> Callable[[Report], None]:
+    """A function that shows a report and appends it to the run's log."""
+
+    def report(row: Report) -> None:
+        append_json(directory / LOG, row)
+        progress(row)
+
+    return report
+
+
+def append_json(file: Path, row: Report) -> None:
+    """Append a row to a log of JSON lines."""
+    with file.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(row) + "\n")
+
+
+def record(directory: Path, facts: Mapping[str, Any]) -> None:
+    """Write a run's facts: configuration, machine, data, progress."""
+    (directory / RECORD).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

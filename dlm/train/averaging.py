@@ -1,16 +1,20 @@
-"""An exponential average of a model's weights, which is better than the weights of any one step."""
+"""Weights to write as a checkpoint in place of the last step's: averages that a run keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+Model = TypeVar("Model", bound=nn.Module)
+
 
 class Average:
-    """Follows a model's parameters.
+    """An exponential average of a model's weights, better than those of any one step.
 
     Args:
         model: Whose parameters are averaged; it goes on training.
@@ -64,3 +68,53 @@ class Average:
         for average, saved in zip(self._averages, given, strict=True):
             average.copy_(saved)
         self.updates = 0 if state is None else int(str(state["updates"]))
+
+
+class Anchor(Generic[Model]):
+    """Keeps the weights that a run began with, as a share of what it writes and as a teacher.
+
+    Weights between those before and after fine-tuning have learned nearly all of the new data and
+    forgotten little of the old.
+
+    Args:
+        model: As it is before the first step; it goes on training.
+        share: Of the first weights in those that `applied` gives the model, 0 to 1.
+
+    Attributes:
+        first: The model as it was; does not learn.
+
+    Source: robust fine-tuning, WiSE-FT (arXiv 2109.01903).
+    """
+
+    def __init__(self, model: Model, share: float) -> None:
+        self.share = share
+        self.first = copy.deepcopy(model).requires_grad_(False)
+        self._parameters = list(model.parameters())
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Give the model the mixed weights for a while."""
+        kept = [p.detach().clone() for p in self._parameters]
+        now = [p.detach() for p in self._parameters]
+        torch._foreach_lerp_(now, self.state(), self.share)
+        try:
+            yield
+        finally:
+            torch._foreach_copy_(now, kept)
+
+    def state(self) -> list[Tensor]:
+        """What `load` needs to go on."""
+        return list(self.first.parameters())
+
+    def load(self, state: Sequence[Tensor] | None) -> None:
+        """Replace the first weights; None keeps those given at construction.
+
+        Raises:
+            ValueError: They are of another model.
+        """
+        if state is None:
+            return
+        if [s.shape for s in state] != [p.shape for p in self._parameters]:
+            raise ValueError(f"first weights: expected {len(self._parameters)} of this model")
+        for first, saved in zip(self.state(), state, strict=True):
+            first.copy_(saved)

@@ -1,0 +1,151 @@
+"""Rows of the dialogue generator as encoded dialogues, and the vocabulary learned from them.
+
+The only module of training that knows the generator (`dlm.datagen`), beside the command line's
+check of example files.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dlm.language.messages import Turn
+from dlm.language.template import Encoded, Template, tools_of, turn_of
+from dlm.language.tokenizer import Mark, Tokenizer
+
+HELD_OUT_SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What dialogues are made of.
+
+    Attributes:
+        corpora: Directory of the text corpora; None for generated dialogues alone.
+        share_alike: Whether corpora under share-alike licences may be used.
+        readings: Share of readings (`dlm.datagen.readings`) among our own rows.
+        reasons: Share of all dialogues that end in a message with reasoning before it.
+        examples: A file of dialogues to learn, in the chat format; None for our own alone.
+        replay: Share of our own dialogues beside the examples.
+    """
+
+    corpora: Path | None = None
+    share_alike: bool = False
+    readings: float = 0.0
+    reasons: float = 0.0
+    examples: Path | None = None
+    replay: float = 0.0
+
+
+def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
+    """A dialogue of the training data as ids.
+
+    Of a reading (`dlm.datagen.readings`) the user's words count as an answer; an agent's message
+    that was interrupted (`dlm.datagen.interruptions`) does not.
+    """
+    turns = [
+        replace(turn_of(message), reasoning=message.get("reasoning", ""))
+        for message in row["messages"]
+    ]
+    if row.get("system"):
+        turns.insert(0, Turn("system", row["system"]))
+    encoded = template.dialogue(turns, tools_of(row["tools"]))
+    messages = [message for message in row["messages"] if message["role"] == "assistant"]
+    whole = [not message.get("cut") for message in messages]
+    encoded.answers[:] = itertools.compress(encoded.answers, whole)
+    encoded.replayed = bool(row.get("replayed"))
+    if row.get("reading"):
+        start = encoded.ids.index(Mark.USER) + 1
+        encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
+    return encoded
+
+
+def held_out_rows(
+    template: Template, mixture: Mixture, max_length: int, count: int
+) -> list[Encoded]:
+    """Dialogues to evaluate losses on, the same for all runs, packed or not.
+
+    They hold no readings and no reasoning, so that losses stay comparable from run to run.
+
+    Args:
+        template: Of the model.
+        mixture: Its corpora alone are used.
+        max_length: Longer dialogues are left out, tokens.
+        count: How many.
+    """
+    from dlm.datagen.dialogues import Source
+    from dlm.datagen.readings import taught
+
+    source = Source.load(mixture.corpora, "heldout", mixture.share_alike)
+    rows = (encode_row(template, row) for row in taught(source, 0.0, HELD_OUT_SEED))
+    return list(itertools.islice(short(rows, max_length), count))
+
+
+def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
+    """Dialogues of at most ``max_length`` tokens that hold an answer."""
+    return (row for row in rows if len(row.ids) <= max_length and row.answers)
+
+
+def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Iterator[Encoded]]:
+    """Endless dialogues to learn from: a function from a seed, the same for the same seed."""
+    from dlm.datagen.dialogues import Source
+    from dlm.datagen.examples import read
+    from dlm.datagen.mixing import mixed
+    from dlm.datagen.readings import taught
+    from dlm.datagen.reasons import reasoned
+
+    examples = read(mixture.examples) if mixture.examples else None
+    source = Source.load(mixture.corpora, "train", mixture.share_alike)
+
+    def rows(seed: int) -> Iterator[Encoded]:
+        made = taught(source, mixture.readings, seed)
+        if examples is not None:
+            made = mixed(examples, made, mixture.replay, seed)
+        return (encode_row(template, row) for row in reasoned(made, mixture.reasons, seed))
+
+    return rows
+
+
+def scripted(
+    seed: int, corpora: Path | None, split: str, share_alike: bool
+) -> Iterator[dict[str, Any]]:
+    """Endless rows of the generator as they are, without readings and reasoning."""
+    from dlm.datagen.dialogues import generate
+
+    return generate(seed=seed, corpora=corpora, split=split, share_alike=share_alike)
+
+
+def shares() -> dict[str, float]:
+    """The generator's mixture, by kind of dialogue."""
+    from dlm.datagen.dialogues import SHARES
+
+    return dict(SHARES)
+
+
+def learn(corpora: Path | None, share_alike: bool, vocab_size: int, dialogues: int) -> Tokenizer:
+    """Learn from what users and agents say, and from how tools are declared and called.
+
+    Args:
+        corpora: Directory of the text corpora; None for generated dialogues alone.
+        share_alike: Whether corpora under share-alike licences may be used.
+        vocab_size: V, marks and bytes included.
+        dialogues: How many to read.
+    """
+    rows = scripted(0, corpora, "train", share_alike)
+
+    def texts() -> Iterator[str]:
+        for row in itertools.islice(rows, dialogues):
+            for message in row["messages"]:
+                yield f" {message['content'] or ''}"
+                for call in message.get("tool_calls") or ():
+                    yield f" {call['name']}"
+                    yield from (f" {key} {value}" for key, value in call["arguments"].items())
+            for tool in row["tools"]:
+                yield f" {tool['name']}"
+                yield f" {tool['description']}"
+                yield from (f" {name}" for name in tool["parameters"].get("properties", {}))
+
+    return Tokenizer.train(texts(), vocab_size)
