@@ -16,7 +16,7 @@ from voice.types import Message, Role, ToolCall, ToolSpec
 
 CHARS_PER_TOKEN = 8
 """More than any prose has. Text beyond this many characters for each position of the context is cut
-without counting its tokens: counting megabytes takes seconds, in which nobody else is served."""
+without counting its tokens: counting megabytes takes seconds, and blocks other requests."""
 
 _SHARE = 4
 """In a full context a tool's result may take a quarter, and a quarter is kept for the answer."""

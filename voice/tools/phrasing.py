@@ -1,4 +1,4 @@
-"""How tools say numbers, times, days and lists: plain English with digits."""
+"""Phrases numbers, times, days and lists for the answers of tools: plain English with digits."""
 
 from __future__ import annotations
 

@@ -80,10 +80,10 @@ async def find_place(
     """Where a place is.
 
     Args:
-        place: Its name as said.
+        place: Its spoken name.
         web: Connections.
-        config: For the service's address.
-        service: What the service is called if it cannot be reached.
+        config: Has the service's address.
+        service: The service's name in the error.
 
     Raises:
         Unreadable: There is no such place.

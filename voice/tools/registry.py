@@ -1,9 +1,9 @@
-"""From a typed Python function to a tool that the model can call.
+"""Makes a typed Python function a tool that the model can call.
 
 The name is the function's, the description its docstring's first line, and pydantic makes the JSON
 schema from the type hints; ``Annotated[str, Field(description=...)]`` and ``Literal[...]`` work as
-usual. Keyword-only parameters are not the model's: the toolbox fills them in by their type. This
-module does not know how a tool is run.
+usual. Keyword-only parameters are not the model's: the toolbox provides them by their type. How a
+tool is run is not known here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARK = "__voice_tool__"
 
 
 class ToolError(Exception):
-    """A tool cannot do what was asked; the text is spoken, so it is a plain English sentence."""
+    """A tool cannot do its work; the text is spoken, so it is a plain English sentence."""
 
 
 class Unreadable(ToolError):
@@ -34,7 +34,7 @@ class Unreadable(ToolError):
 
     Args:
         kind: What the value should have been, such as "duration".
-        value: What was said.
+        value: The spoken value.
     """
 
     def __init__(self, kind: str, value: str) -> None:
@@ -46,8 +46,8 @@ class Tool:
     """A function that the model may call.
 
     Attributes:
-        arguments: Checks the model's arguments.
-        provided: Keyword-only parameter → the type that the toolbox fills it in by.
+        arguments: Validates the model's arguments.
+        provided: Keyword-only parameter → its type, by which the toolbox provides it.
     """
 
     spec: ToolSpec
@@ -61,8 +61,8 @@ def tool(*, read_only: bool = False, cancellable: bool = False) -> Callable[[F],
 
     Args:
         read_only: Whether it changes nothing, so that it may run inside a draft, and be stopped.
-        cancellable: Whether it may be stopped in the middle although it changes something; it then
-            has to be a coroutine function, which is cancelled.
+        cancellable: Whether it may be cancelled although it changes something; it has to be a
+            coroutine function then.
     """
 
     def mark(function: F) -> F:
@@ -92,8 +92,8 @@ def as_tool(function: Callable[..., Any]) -> Tool:
 
     Raises:
         ConfigError: A parameter has no type hint, one that JSON has no schema for, or a name that
-            begins with "_"; the docstring is missing; or what is to be cancellable cannot be
-            cancelled.
+            begins with "_"; the docstring is missing; or a cancellable function is no coroutine
+            function.
     """
     name = function.__name__
     hints = _hints(function)
@@ -132,12 +132,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _model(name: str, fields: Mapping[str, Any]) -> tuple[type[BaseModel], dict[str, Any]]:
-    """What checks the arguments, and their JSON schema."""
+    """The pydantic model of the arguments, and their JSON schema."""
     config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
     try:
         model = create_model(name, __config__=config, **fields)
         return model, _schema(model)
-    # pydantic raises what it likes about a type; a class may bring its own schema, and its errors.
+    # pydantic has no common error for types; a class may bring its own schema, and its errors.
     except Exception as error:
         raise ConfigError(
             f"tool {name}: got parameters that cannot be described to a model; expected types that"
@@ -174,7 +174,7 @@ def _complaint(name: str, error: ValidationError) -> str:
 
 
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema without what a small model would only have to read past."""
+    """The JSON schema without titles and defaults, which cost a small model tokens."""
     full = arguments.model_json_schema()
     properties = {
         name: {key: value for key, value in field.items() if key not in ("title", "default")}

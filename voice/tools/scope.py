@@ -21,8 +21,8 @@ class Drink:
 
     Attributes:
         name: As on the menu, singular.
-        before: What is said before the name: size, roast, shots.
-        additions: What follows "with": milk, sweetener, extras.
+        before: Words before the name: size, roast, shots.
+        additions: Words after "with": milk, sweetener, extras.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""What outlives a conversation: timers, alarms, reminders, lists and placed orders, in SQLite.
+"""Timers, alarms, reminders, lists and placed orders, which outlive a conversation, in SQLite.
 
 One connection behind a lock serves every thread and session of the process; write-ahead logging and
 a busy timeout let several processes share the file. Moments are seconds since the epoch, UTC. The
-store does not know what an entry means or when it is spoken.
+store does not know what an entry means or when it is announced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import threading
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 
 from voice.errors import ConfigError
 
@@ -44,7 +43,7 @@ _BUSY_TIMEOUT_S = 2.0
 
 
 class AlertKind(StrEnum):
-    """What is due."""
+    """A kind of entry that can be due."""
 
     TIMER = "timer"
     ALARM = "alarm"
@@ -53,13 +52,13 @@ class AlertKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something to be told at a moment.
+    """An entry to be announced when it is due.
 
     Attributes:
         label: A timer's name, a reminder's text; may be empty.
         due: Seconds since the epoch; None for a reminder without a time.
-        length_s: What a timer was set for; 0 for the others.
-        session_id: The conversation that set it.
+        length_s: The length of a timer; 0 for the others.
+        session_id: The session that set it.
     """
 
     id: int
@@ -104,17 +103,6 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"tools.database: cannot use {file}: {error}") from error
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file; may be called again."""
         with self._lock:
@@ -123,7 +111,7 @@ class Store:
     def add_alert(
         self, kind: AlertKind, label: str, due: float | None, session_id: str, length_s: float = 0.0
     ) -> Alert:
-        """Keep something to be told at ``due``, seconds since the epoch."""
+        """Keep an entry that is due at ``due``, seconds since the epoch."""
         with self._lock, self._connection as database:
             cursor = database.execute(
                 "INSERT INTO alerts (kind, label, due, length_s, session_id)"
@@ -134,11 +122,11 @@ class Store:
             return Alert(cursor.lastrowid, kind, label, due, length_s, session_id)
 
     def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
-        """What has not been told yet, soonest first, entries without a moment last.
+        """Entries not announced yet, soonest first, those without a due time last.
 
         Args:
-            kind: Only these.
-            due_by: Only what is due by then, seconds since the epoch.
+            kind: Only of this kind.
+            due_by: Only those due by then, seconds since the epoch.
         """
         with self._lock:
             rows = self._connection.execute(
@@ -150,13 +138,13 @@ class Store:
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
     def next_due(self) -> float | None:
-        """When something is to be told next, seconds since the epoch; None for never."""
+        """When the next entry is due, seconds since the epoch; None without one."""
         with self._lock:
             row = self._connection.execute("SELECT min(due) FROM alerts WHERE NOT told").fetchone()
         return None if row[0] is None else float(row[0])
 
     def take_alert(self, alert_id: int) -> bool:
-        """Mark it as told; False if it was told or removed before, by whomever."""
+        """Mark an entry as announced; False if it was announced or removed before."""
         with self._lock, self._connection as database:
             cursor = database.execute(
                 "UPDATE alerts SET told = 1 WHERE id = ? AND NOT told", (alert_id,)
@@ -164,18 +152,18 @@ class Store:
             return cursor.rowcount == 1
 
     def put_back_alert(self, alert_id: int) -> None:
-        """Undo `take_alert`: it has not been told."""
+        """Undo `take_alert`."""
         with self._lock, self._connection as database:
             database.execute("UPDATE alerts SET told = 0 WHERE id = ?", (alert_id,))
 
     def remove_alert(self, alert_id: int) -> bool:
-        """Forget it; False if it was told or removed before."""
+        """Delete an entry; False if it was announced or deleted before."""
         with self._lock, self._connection as database:
             cursor = database.execute("DELETE FROM alerts WHERE id = ? AND NOT told", (alert_id,))
             return cursor.rowcount == 1
 
     def add_item(self, list_name: str, item: str) -> None:
-        """Put an item at the end of a list; the list comes into being by it."""
+        """Put an item at the end of a list, which need not exist."""
         with self._lock, self._connection as database:
             database.execute("INSERT INTO list_items (list, item) VALUES (?, ?)", (list_name, item))
 
@@ -197,15 +185,13 @@ class Store:
             ).fetchall()
         return [str(row[0]) for row in rows]
 
-    def place_order(self, customer: str, content: str, placed: float) -> PlacedOrder:
+    def place_order(self, customer: str, content: str, placed: float) -> None:
         """Keep a confirmed order; ``placed`` in seconds since the epoch."""
         with self._lock, self._connection as database:
-            cursor = database.execute(
+            database.execute(
                 "INSERT INTO orders (placed, customer, content) VALUES (?, ?, ?)",
                 (placed, customer, content),
             )
-            assert cursor.lastrowid is not None
-            return PlacedOrder(cursor.lastrowid, placed, customer, content)
 
     def orders(self) -> list[PlacedOrder]:
         """Every order placed, oldest first."""

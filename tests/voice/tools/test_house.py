@@ -93,10 +93,10 @@ async def test_nothing_changes_when_one_of_several_cannot(call: Call, toolbox: T
 
 async def test_the_memory_house_can_be_shown() -> None:
     house = MemoryHouse()
-    assert len(house.snapshot()) >= 12
-    light = find(house.snapshot(), "kitchen light")[0]
+    assert len(await house.devices()) >= 12
+    light = find(await house.devices(), "kitchen light")[0]
     await house.set_state(light, "on")
-    states = {device.name: device.state for device in house.snapshot()}
+    states = {device.name: device.state for device in await house.devices()}
     assert states["kitchen light"] == "on"
     assert states["bedroom light"] == "off"
 

@@ -24,7 +24,7 @@ NOW_S = NOW.timestamp()
 
 @pytest.fixture
 def store() -> Generator[Store, None, None]:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         yield store
 
 
@@ -61,11 +61,11 @@ async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
     tmp_path: Path, clock: Clock
 ) -> None:
     file = str(tmp_path / "voice.sqlite3")
-    with Store(file) as store:
+    with closing(Store(file)) as store:
         store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 60, "gone", length_s=60)
         store.add_alert(AlertKind.ALARM, "", NOW_S + 120, "gone")
     clock.advance(minutes=30)
-    with Store(file) as store:
+    with closing(Store(file)) as store:
         ringer = Ringer(store, clock)
         async with aclosing(ringer.announcements("next")) as heard:
             assert await anext(heard) == "Your pasta timer was done at 3:43 PM."

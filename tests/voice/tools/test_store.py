@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,12 @@ from voice.tools.store import AlertKind, Store
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
     file = str(tmp_path / "deeper" / "voice.sqlite3")
-    with Store(file) as store:
+    with closing(Store(file)) as store:
         timer = store.add_alert(AlertKind.TIMER, "pasta", 100.0, "first", length_s=60.0)
         store.add_alert(AlertKind.REMINDER, "buy milk", None, "first")
         store.add_item("shopping", "milk")
         store.place_order("Anna", "1 latte", placed=50.0)
-    with Store(file) as store:
+    with closing(Store(file)) as store:
         assert store.alerts(AlertKind.TIMER) == [timer]
         assert [alert.label for alert in store.alerts()] == ["pasta", "buy milk"]
         assert store.items("shopping") == ["milk"]
@@ -26,7 +27,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         for label, due in (("later", 30.0), ("some day", None), ("soon", 10.0)):
             store.add_alert(AlertKind.REMINDER, label, due, "s")
         assert [alert.label for alert in store.alerts()] == ["soon", "later", "some day"]
@@ -35,7 +36,7 @@ def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
 
 
 def test_an_alert_is_taken_once() -> None:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.take_alert(alert.id)
         assert not store.take_alert(alert.id)
@@ -45,7 +46,7 @@ def test_an_alert_is_taken_once() -> None:
 
 
 def test_an_alert_that_was_put_back_can_be_taken_again() -> None:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.take_alert(alert.id)
         store.put_back_alert(alert.id)
@@ -54,14 +55,14 @@ def test_an_alert_that_was_put_back_can_be_taken_again() -> None:
 
 
 def test_a_removed_alert_cannot_be_taken() -> None:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         alert = store.add_alert(AlertKind.TIMER, "", 10.0, "s")
         assert store.remove_alert(alert.id)
         assert not store.take_alert(alert.id)
 
 
 def test_items_keep_their_order_and_lists_are_apart() -> None:
-    with Store(":memory:") as store:
+    with closing(Store(":memory:")) as store:
         for item in ("milk", "eggs", "milk"):
             store.add_item("shopping", item)
         store.add_item("work", "report")
@@ -72,7 +73,7 @@ def test_items_keep_their_order_and_lists_are_apart() -> None:
 
 
 def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
-    with Store(str(tmp_path / "voice.sqlite3")) as store:
+    with closing(Store(str(tmp_path / "voice.sqlite3"))) as store:
         ids = [store.add_alert(AlertKind.TIMER, "", float(n), "s").id for n in range(20)]
         taken: list[int] = []
 
@@ -93,7 +94,7 @@ def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
 
 def test_two_processes_worth_of_connections_share_a_file(tmp_path: Path) -> None:
     file = str(tmp_path / "voice.sqlite3")
-    with Store(file) as one, Store(file) as other:
+    with closing(Store(file)) as one, closing(Store(file)) as other:
         alert = one.add_alert(AlertKind.TIMER, "egg", 5.0, "s")
         assert other.alerts() == [alert]
         assert other.take_alert(alert.id)

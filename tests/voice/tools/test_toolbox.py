@@ -389,6 +389,6 @@ async def test_a_house_may_be_given() -> None:
     box = Toolbox(ToolsConfig(database=":memory:"), TurnConfig(), house=house)
     scope = SessionScope("s", now=lambda: NOW)
     await box.run(ToolCall("c", "set_device", {"device": "fan", "state": "on"}), scope)
-    assert {device.name: device.state for device in house.snapshot()}["bedroom fan"] == "on"
+    assert {device.name: device.state for device in await house.devices()}["bedroom fan"] == "on"
     await box.close()
     await box.close()

@@ -43,7 +43,7 @@ _MARKUP = re.compile(
 
 
 SIGNS = "—–€£¥₹¢°±≤≥≠√∞"
-"""The characters outside ASCII that are left standing besides letters and their accents."""
+"""The characters outside ASCII, besides letters and their accents, that are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from decimal import Context, Decimal, DecimalException, DivisionByZero, InvalidOperation, Overflow
 
 from voice.tools import phrasing
-from voice.tools.parsing import NUMBER, digits
 from voice.tools.registry import ToolError, tool
+from voice.tools.spoken_numbers import NUMBER, digits
 
 _LARGEST = Decimal(10) ** 15
 _LONGEST_CHARS = 300
@@ -73,7 +73,7 @@ def calculate(expression: str) -> str:
 
 
 def evaluate(expression: str) -> Decimal:
-    """The value of a sum as said.
+    """The value of a spoken sum.
 
     Raises:
         ToolError: It is not a sum, divides by zero, or is out of range.

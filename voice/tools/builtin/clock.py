@@ -1,15 +1,15 @@
-"""What time it is, here or elsewhere, and what date a day has."""
+"""The time, here or elsewhere, and the date of a day."""
 
 from __future__ import annotations
 
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from voice.config import ToolsConfig
-from voice.tools import dates, phrasing
-from voice.tools.parsing import digits
+from voice.tools import phrasing, spoken_dates
 from voice.tools.places import find_place, zone_of
 from voice.tools.registry import Unreadable, tool
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_numbers import digits
 from voice.tools.web import Web
 
 
@@ -37,10 +37,10 @@ def get_date(day: str = "", *, scope: SessionScope) -> str:
     """Tell the date of a day."""
     now = scope.now()
     said = day.lower().removeprefix("on ").strip() or "today"
-    when = dates.day(said, now)
+    when = spoken_dates.day(said, now)
     verb = "was" if when < now.date() else "is"
-    name = phrasing.sentence(dates.titled(digits(said, ordinals=True)))
-    if dates.is_weekday(said):
+    name = phrasing.sentence(spoken_dates.titled(digits(said, ordinals=True)))
+    if spoken_dates.is_weekday(said):
         return f"{name} {verb} {when:%B} {when.day}, {when.year}."
     if said.startswith("in "):
         return f"{name} it {verb} {phrasing.full_date(when)}."

@@ -1,7 +1,7 @@
 """Orders of a coffee shop: drinks are added, merged, removed, read back and placed.
 
-The order of a conversation is in its scope; a placed one is kept in the store. Values are what the
-caller said, tidied to how a cup would be labelled.
+The order of a conversation is in its scope; a placed one is kept in the store. Spoken values are
+tidied to how a cup would be labelled.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from num2words import num2words
 
 from voice.tools import phrasing
-from voice.tools.parsing import amount, digits
 from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.scope import Drink, SessionScope
+from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
 
 _MENU = (
@@ -29,7 +29,7 @@ _STYLES = (
     "house", "double", "single", "triple", "pumpkin", "spice", "turkish", "mocha", "cafe",
     "latte", "half", "caf", "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain",
 )  # fmt: skip
-"""Words that may stand before a drink of the menu and make another drink of it."""
+"""Words before a drink of the menu that make another drink."""
 _SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _NONE = ("no", "none", "nothing", "without", "black", "plain")
 _MANY_SHOTS = ("single", "double", "triple", "quadruple")
@@ -105,7 +105,7 @@ def _label(drink: Drink, count: int, always_count: bool) -> str:
 
 
 def _drink(said: str) -> str:
-    """The drink that was said, in the singular.
+    """A spoken drink, in the singular.
 
     Raises:
         ToolError: It is not on the menu.

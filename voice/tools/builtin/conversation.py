@@ -1,4 +1,4 @@
-"""Ending a conversation, handing a call over, pressing keys; the first two once all was said."""
+"""Ends a conversation or hands a call over, after the reply was spoken; presses keys."""
 
 from __future__ import annotations
 

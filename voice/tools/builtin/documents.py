@@ -20,7 +20,7 @@ _SUFFIXES = (".txt", ".md")
 _LARGEST_FILE_BYTES = 1_000_000
 _PASSAGE_CHARS = 200
 _MOST_WORDS = 32
-"""Of a query: two thousand take the index many seconds, in which nobody else can search."""
+"""Longest query: for two thousand words the index takes many seconds, and is locked."""
 _STOP_WORDS = """
 a about an and any anything are at be by did do does for from had has have how i in is it me my of
 on or our say tell that the their there this to was we were what when where which who will with you
@@ -48,7 +48,7 @@ class Documents:
         """The best passage, from any thread.
 
         Args:
-            query: Words, of which 32 count; those that carry no meaning are left out.
+            query: Words; the first 32 that are no stop words count.
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.

@@ -22,16 +22,11 @@ _KINDS = {
 }  # fmt: skip
 """Home Assistant's domain → kind of device; entities of other domains are left out."""
 _SERVICES = {
-    ("light", "on"): "turn_on", ("light", "off"): "turn_off",
-    ("switch", "on"): "turn_on", ("switch", "off"): "turn_off",
-    ("input_boolean", "on"): "turn_on", ("input_boolean", "off"): "turn_off",
-    ("fan", "on"): "turn_on", ("fan", "off"): "turn_off",
     ("lock", "locked"): "lock", ("lock", "unlocked"): "unlock",
     ("cover", "open"): "open_cover", ("cover", "closed"): "close_cover",
-    ("climate", "on"): "turn_on", ("climate", "off"): "turn_off",
-    ("media_player", "on"): "turn_on", ("media_player", "off"): "turn_off",
     ("vacuum", "on"): "start", ("vacuum", "off"): "return_to_base",
 }  # fmt: skip
+"""Domain and state → service; other domains are turned on and off."""
 _LEVELS = {
     "light": ("turn_on", "brightness_pct"),
     "fan": ("set_percentage", "percentage"),
@@ -120,6 +115,8 @@ def _call(domain: str, state: str) -> tuple[str, dict[str, Any]]:
     """The service and its fields that put an entity of a domain into a state."""
     if (domain, state) in _SERVICES:
         return _SERVICES[domain, state], {}
+    if state in ("on", "off"):
+        return f"turn_{state}", {}
     number = re.match(r"\d+(?:\.\d+)?", state)
     if number is None:
         return "turn_on", {"color_name": state.replace(" ", "")}

@@ -1,7 +1,7 @@
-"""Devices at home: finding the one that was meant, and a small house in memory.
+"""Devices at home: finds the one that was asked for; a small house in memory.
 
 A device is named by its words, room included ("kitchen light"), so that "the light in the kitchen"
-and "kitchen lights" find the same one. `home_assistant` puts a real house behind the same methods.
+and "kitchen lights" find the same one. `home_assistant` has a real house with the same methods.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Protocol
 
 from voice.tools import phrasing
-from voice.tools.parsing import digits
 from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.spoken_numbers import digits
 
 _ALIASES = {
     "lamp": "light", "bulb": "light", "tv": "television", "t v": "television",
@@ -49,10 +48,10 @@ class Device:
     """A device and the state it is in, for display and for matching.
 
     Attributes:
-        name: With its room, as said: "kitchen light".
+        name: Spoken name, with the room: "kitchen light".
         kind: light, fan, thermostat, lock, cover, switch or media.
-        state: As said: "on", "50 percent", "21 degrees", "green".
-        identity: The house's own name of it.
+        state: As spoken: "on", "50 percent", "21 degrees", "green".
+        identity: The house's own name for the device.
     """
 
     name: str
@@ -62,7 +61,7 @@ class Device:
 
 
 class House(Protocol):
-    """Something with devices."""
+    """A house with devices."""
 
     async def devices(self) -> Sequence[Device]:
         """Every device as it is now.
@@ -79,11 +78,11 @@ class House(Protocol):
         """
 
     async def close(self) -> None:
-        """Let go of what is open; may be called again."""
+        """Close connections; may be called again."""
 
 
 class MemoryHouse:
-    """A small house for trying things out; nothing of it is kept."""
+    """A small house for trying out; its state ends with the program."""
 
     def __init__(self) -> None:
         rooms = ("kitchen", "living room", "bedroom", "bathroom", "hallway", "garage")
@@ -98,22 +97,15 @@ class MemoryHouse:
             Device("vacuum", "switch", "off"),
             Device("kitchen coffee machine", "switch", "off"),
         ]
-        self._lock = Lock()
         self._devices = {device.name: device for device in initial}
-
-    def snapshot(self) -> list[Device]:
-        """Every device as it is now; from any thread."""
-        with self._lock:
-            return list(self._devices.values())
 
     async def devices(self) -> Sequence[Device]:
         """See `House.devices`."""
-        return self.snapshot()
+        return list(self._devices.values())
 
     async def set_state(self, device: Device, state: str) -> None:
         """See `House.set_state`."""
-        with self._lock:
-            self._devices[device.name] = Device(device.name, device.kind, state)
+        self._devices[device.name] = Device(device.name, device.kind, state)
 
     async def close(self) -> None:
         """See `House.close`."""
@@ -141,7 +133,7 @@ async def get_device(device: str, room: str = "", *, house: House) -> str:
 
 
 def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]:
-    """The devices that were meant: one, or all of a kind where the plural or "all" was said.
+    """The spoken device: one, or all of a kind for a plural or "all".
 
     Raises:
         ToolError: There is none, or it is not clear which.
@@ -165,7 +157,7 @@ def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]
 
 
 def read_state(device: Device, said: str) -> str:
-    """The state that was said, as it is kept: "fifty percent" → "50 percent", "lock" → "locked".
+    """A spoken state in its stored form: "fifty percent" → "50 percent", "lock" → "locked".
 
     Raises:
         ToolError: It is no state, or not one of this device.

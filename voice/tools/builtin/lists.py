@@ -56,7 +56,7 @@ def read_list(list: str = "", *, store: Store) -> str:
 
 
 def _said_name(name: str) -> str:
-    """The list's name without what people say around it: "my shopping list" → "shopping"."""
+    """The list's name without the words around it: "my shopping list" → "shopping"."""
     said = re.sub(r"\b(?:lists?|please)\b", "", name.lower()).strip()
     said = re.sub(r"^(?:the|my|our|a)\b", "", said).strip()
     return said or _SHOPPING
@@ -67,7 +67,7 @@ def _stored_name(name: str) -> str:
 
 
 def _items_of(said: str, name: str) -> list[str]:
-    """The things that were said; only a shopping list's are told apart at "and"."""
+    """The spoken items; "and" separates items of a shopping list only."""
     bare = _bare(said)
     if _stored_name(name) != _SHOPPING or bare.lower() in _PAIRS:
         return [bare]
@@ -80,7 +80,7 @@ def _bare(item: str) -> str:
 
 
 def _find(said: str, items: list[str]) -> str | None:
-    """The item that was meant: the same words, or else the only one that has them all."""
+    """The item with the same words, or else the only one that has them all."""
     for item in items:
         if _key(item) == _key(said):
             return item
@@ -90,7 +90,7 @@ def _find(said: str, items: list[str]) -> str | None:
 
 
 def _key(item: str) -> str:
-    """What two ways of saying the same item have in common."""
+    """A form that is equal for an item's singular and plural, with an article or without."""
     words = re.sub(r"^(?:an?|the|some)\s+", "", item.lower()).split()
     stems = (re.sub(r"(?:ies|ie|y)$", "i", word) for word in words)
     return " ".join(re.sub(r"(?<=[^s])(?:es|s|e)$", "", stem) for stem in stems)

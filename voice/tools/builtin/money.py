@@ -15,8 +15,8 @@ from babel import Locale
 
 from voice.config import ToolsConfig
 from voice.tools import phrasing
-from voice.tools.parsing import amount as read_amount
 from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.spoken_numbers import amount as read_amount
 from voice.tools.web import Unreachable, Web, json_of
 
 _EXCHANGE = "exchange rate service"
@@ -30,7 +30,7 @@ _COMMON = {
     "american dollar": "USD", "u s dollar": "USD", "danish kroner": "DKK",
     "norwegian kroner": "NOK", "swedish kronor": "SEK",
 }  # fmt: skip
-"""What people mean by a currency's bare name, in the singular."""
+"""The usual meaning of a currency's short name, in the singular."""
 
 _TICKER_TABLE = """
 apple=aapl|google=googl|alphabet=googl|microsoft=msft|amazon=amzn|tesla=tsla|facebook=meta
@@ -101,7 +101,7 @@ async def _rate(source: str, target: str, web: Web, config: ToolsConfig) -> Deci
 
 
 def _currency(said: str) -> str:
-    """The ISO code of a currency as said.
+    """The ISO code of a spoken currency.
 
     Raises:
         Unreadable: It is not a currency.
@@ -122,7 +122,7 @@ def _currency(said: str) -> str:
 
 @cache
 def _currencies() -> dict[str, str]:
-    """Currency names in lower case, singular → ISO code; what people mostly mean wins."""
+    """Currency names in lower case, singular → ISO code; the most common meaning wins."""
     names = {name.lower(): code for code, name in Locale("en").currencies.items()}
     return names | {name.removesuffix("s"): code for name, code in names.items()} | _COMMON
 
@@ -140,10 +140,10 @@ def _takes_s(name: str) -> bool:
 
 
 def ticker_of(company: str) -> str | None:
-    """The symbol of a company, or None when it is not known; a symbol itself is taken as it is.
+    """The symbol of a company, None if unknown; a symbol itself is returned as it is.
 
     Args:
-        company: As said: "apple", "i b m", "coca-cola", or "AAPL".
+        company: Spoken: "apple", "i b m", "coca-cola", or "AAPL".
     """
     said = company.lower().replace("-", " ").replace("&", " and ").strip()
     said = re.sub(r"\b(?:stocks?|shares?|inc|corporation|company|the)\b", "", said)

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from voice.tools import dates, parsing, phrasing
+from voice.tools import phrasing, spoken_dates, spoken_numbers
 from voice.tools.registry import ToolError, tool
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
@@ -40,7 +40,7 @@ def set_timer(
     duration: str, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Start a countdown timer."""
-    length = parsing.duration(duration)
+    length = spoken_numbers.duration(duration)
     if length > _LONGEST_TIMER:
         raise ToolError("A timer can run for 7 days at most.")
     label = _bare(name)
@@ -93,7 +93,7 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
 def set_alarm(when: str, *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Set an alarm clock."""
     now = scope.now()
-    asked = dates.moment(when, now)
+    asked = spoken_dates.moment(when, now)
     if not asked.time_said:
         raise ToolError("At what time?")
     store.add_alert(AlertKind.ALARM, "", asked.moment.timestamp(), scope.session_id)
@@ -111,7 +111,7 @@ def set_reminder(
         store.add_alert(AlertKind.REMINDER, what, None, scope.session_id)
         return f"Reminder noted: {what}."
     now = scope.now()
-    moment = dates.moment(when, now, first_hour=_FIRST_REMINDER_HOUR).moment
+    moment = spoken_dates.moment(when, now, first_hour=_FIRST_REMINDER_HOUR).moment
     store.add_alert(AlertKind.REMINDER, what, moment.timestamp(), scope.session_id)
     ringer.wake()
     return f"Reminder set for {phrasing.moment(moment, now)}: {what}."
@@ -156,7 +156,7 @@ def _called(label: str, timers: list[Alert]) -> list[Alert]:
     if named:
         return named
     try:
-        length_s = parsing.duration(label).total_seconds()
+        length_s = spoken_numbers.duration(label).total_seconds()
     except ToolError:
         return []
     return [timer for timer in timers if not timer.label and timer.length_s == length_s]

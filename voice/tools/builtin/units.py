@@ -1,4 +1,4 @@
-"""Units of measure as people say them, converted by pint."""
+"""Converts spoken units of measure, by pint."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from voice.tools import phrasing
-from voice.tools.parsing import amount as read_amount
 from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.spoken_numbers import amount as read_amount
 
 _TABLE = """
 mile=mile=miles mi|kilometer=kilometer=kilometers kilometre kilometres km k
@@ -44,12 +44,12 @@ _PLURALS = {
     "square inch": "square inches", "stone": "stone", "kelvin": "kelvin",
     "horsepower": "horsepower",
 }  # fmt: skip
-# The kind of a unit decides what an ambiguous one beside it means.
-_BESIDE = {
+_AMBIGUOUS = {
     "ounce": ("fluid ounce", ("cup", "pint", "quart", "gallon", "liter", "milliliter",
                               "tablespoon", "teaspoon")),
     "degree": ("degree Fahrenheit", ("degree Celsius", "kelvin")),
 }  # fmt: skip
+"""Ambiguous unit → its meaning in a conversion from or to certain others."""
 _LARGEST = Decimal(10) ** 24
 
 
@@ -58,7 +58,7 @@ def convert_units(amount: str, from_unit: str, to_unit: str) -> str:
     """Convert between units of measure."""
     count = read_amount(amount, "amount")
     source, target = _unit(from_unit), _unit(to_unit)
-    source, target = _beside(source, target), _beside(target, source)
+    source, target = _resolved(source, target), _resolved(target, source)
     value = _converted(count, source, target)
     return f"{_counted(count, source)} is {_counted(value, target)}."
 
@@ -79,10 +79,10 @@ def _converted(count: Decimal, source: str, target: str) -> Decimal:
 
 
 def _unit(said: str) -> str:
-    """Our name of a unit as said.
+    """Our name of a spoken unit.
 
     Raises:
-        Unreadable: It is not a unit that we know.
+        Unreadable: The unit is unknown.
     """
     words = said.lower().replace(".", "").removeprefix("the ").split()
     key = "_".join(words)
@@ -95,10 +95,10 @@ def _unit(said: str) -> str:
     return found
 
 
-def _beside(unit: str, other: str) -> str:
+def _resolved(unit: str, other: str) -> str:
     if unit == "degree" and other == "degree Fahrenheit":
         return "degree Celsius"
-    meant, company = _BESIDE.get(unit, (unit, ()))
+    meant, company = _AMBIGUOUS.get(unit, (unit, ()))
     return meant if other in company else unit
 
 
@@ -125,7 +125,7 @@ def _entries() -> list[tuple[str, str, list[str]]]:
 
 @cache
 def _names() -> dict[str, str]:
-    """A unit as said, words joined by "_" → our name."""
+    """A spoken unit, words joined by "_" → our name."""
     known = {}
     for name, _, said in _entries():
         known[name.lower().replace(" ", "_")] = name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from voice.config import ToolsConfig
-from voice.tools import dates, phrasing
+from voice.tools import phrasing, spoken_dates
 from voice.tools.places import find_place
 from voice.tools.registry import ToolError, tool
 from voice.tools.scope import SessionScope
@@ -41,8 +41,8 @@ async def get_weather(
     asked = day.lower().removeprefix("on ").strip() or "today"
     if asked in ("now", "right now", "currently", "outside"):
         asked = "today"
-    ahead = (dates.day(asked, now) - today).days
-    if not 0 <= ahead < _DAYS:
+    days_ahead = (spoken_dates.day(asked, now) - today).days
+    if not 0 <= days_ahead < _DAYS:
         raise ToolError(f"The forecast is for the next {_DAYS} days only.")
     found = await find_place(where, web, config, _SERVICE)
     query: Query = {
@@ -51,20 +51,21 @@ async def get_weather(
         "current": "temperature_2m,weather_code",
         "daily": "weather_code,temperature_2m_mean,temperature_2m_max,temperature_2m_min",
         "timezone": "auto",
-        "forecast_days": ahead + 1,
+        "forecast_days": days_ahead + 1,
     }
     answer = json_of(_SERVICE, await web.get(_SERVICE, config.weather_url, query))
-    return f"{phrasing.sentence(dates.titled(asked))} in {found.name}: {_forecast(answer, ahead)}."
+    day_name = phrasing.sentence(spoken_dates.titled(asked))
+    return f"{day_name} in {found.name}: {_forecast(answer, days_ahead)}."
 
 
-def _forecast(answer: Any, ahead: int) -> str:
+def _forecast(answer: Any, days_ahead: int) -> str:
     try:
         daily = answer["daily"]
-        code, degrees = daily["weather_code"][ahead], daily["temperature_2m_mean"][ahead]
-        if ahead == 0:
+        code, degrees = daily["weather_code"][days_ahead], daily["temperature_2m_mean"][days_ahead]
+        if days_ahead == 0:
             code = answer["current"]["weather_code"]
             degrees = answer["current"]["temperature_2m"]
-        high, low = daily["temperature_2m_max"][ahead], daily["temperature_2m_min"][ahead]
+        high, low = daily["temperature_2m_max"][days_ahead], daily["temperature_2m_min"][days_ahead]
         return (
             f"{_CODES[int(code)]}, {round(degrees)} degrees, high {round(high)}, low {round(low)}"
         )

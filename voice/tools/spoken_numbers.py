@@ -1,4 +1,4 @@
-"""Numbers, amounts and durations as people say them.
+"""Reads spoken numbers, amounts and durations.
 
 Values come from a speech recogniser, so they are words ("an hour and a half", "two and a half"),
 but digits are read as well. text2num turns number words into digits; this module adds fractions,
@@ -26,17 +26,17 @@ _UNIT_SECONDS = {
 _SMALLER = {"week": "day", "day": "hour", "hour": "minute", "minute": "second"}
 _UNIT = "(" + "|".join(_UNIT_SECONDS) + ")s?"
 _LONGEST_S = 366 * 86_400
-# What is beyond needs more digits than decimal numbers have here, and nobody says it.
 _MOST_DIGITS = 24
-# Nobody says more; the patterns below take time that grows with the square of the length.
+"""Within the precision of decimal numbers, and more than anybody says."""
 _LONGEST_CHARS = 300
+"""More than anybody says; the patterns below take time that is quadratic in the length."""
 
 
 def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
     """The text in lower case with its numbers as digits: "two and a half miles" → "2.5 miles".
 
     Args:
-        text: As said.
+        text: The spoken words.
         fractions: Whether "and a half", "a quarter" and the like become decimals too.
         ordinals: Whether "second" and "third" are places in a row ("2nd"), not units and fractions.
 
@@ -63,11 +63,11 @@ def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
 
 
 def amount(text: str, kind: str = "number") -> Decimal:
-    """A number as said: "twenty", "two and a half", "a", "half a", "minus five", "1,200".
+    """A spoken number: "twenty", "two and a half", "a", "half a", "minus five", "1,200".
 
     Args:
-        text: As said.
-        kind: What it is called when it cannot be read.
+        text: The spoken words.
+        kind: Its name in the error, such as "quantity".
 
     Raises:
         Unreadable: It is not a number, or not 0 and not within 1e-24 and 1e24.
@@ -89,7 +89,7 @@ def amount(text: str, kind: str = "number") -> Decimal:
 
 
 def duration(text: str) -> timedelta:
-    """A length of time as said: "an hour and a half", "1 hour 30", "three quarters of an hour".
+    """A spoken length of time: "an hour and a half", "1 hour 30", "three quarters of an hour".
 
     Raises:
         Unreadable: It is not a length of time, is not positive, or is longer than a year.
@@ -115,7 +115,7 @@ def duration(text: str) -> timedelta:
 
 
 def _summed(said: str) -> tuple[Decimal, str]:
-    """The sum of the parts of a duration in seconds, and what could not be read of it."""
+    """The sum of the parts of a duration in seconds, and the rest that could not be read."""
     seconds = Decimal(0)
     smaller: str | None = None
     part = re.compile(rf"(?:and )?({NUMBER}) ?(?:{_UNIT}\b)?\s*")

@@ -1,8 +1,8 @@
-"""Days, times of day and moments as people say them, against a given now.
+"""Reads spoken days, times of day and moments, given the time that it is now.
 
 A moment is a length of time from now ("in ten minutes"), or else a day ("tomorrow", "friday",
-"december 25") is taken out of the text and what is left is a time of day ("half past seven", "seven
-thirty p m"). dateparser reads calendar dates; the rest is short enough to be said here.
+"december 25") is taken out of the text and the rest is a time of day ("half past seven", "seven
+thirty p m"). dateparser reads calendar dates.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 import dateparser
 from dateutil.easter import easter
 
-from voice.tools.parsing import digits, duration
 from voice.tools.registry import ToolError, Unreadable
+from voice.tools.spoken_numbers import digits, duration
 
 _WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTH = "(?:" + "|".join(name.lower() for name in calendar.month_name[1:]) + ")"
@@ -43,7 +43,7 @@ _PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A moment that was asked for, and whether its time of day was said or only its day."""
+    """A moment; ``time_said`` is False if only a day or a part of one was spoken."""
 
     moment: datetime
     time_said: bool
@@ -51,9 +51,9 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """A time of day as said; ``certain`` when the hour is already one of 24.
+    """A spoken time of day; ``certain`` when the hour is already one of 24.
 
-    Hour 24 is midnight, the end of the day that it is said of.
+    Hour 24 is midnight at the end of a day.
     """
 
     hour: int
@@ -61,7 +61,7 @@ class _Clock:
     certain: bool
 
     def hours(self, part: str | None, first_hour: int) -> list[int]:
-        """The hours of the day that it may mean, in order, given the part of the day if said."""
+        """The hours of the day that it may mean, in order; ``part`` of the day if spoken."""
         if self.certain:
             return [self.hour]
         before, after = self.hour % 12, self.hour % 12 + 12
@@ -73,7 +73,7 @@ class _Clock:
 
 
 def day(text: str, now: datetime) -> date:
-    """The day that was said: "tomorrow", "friday", "the twenty fifth", "in two weeks", "christmas".
+    """A spoken day: "tomorrow", "friday", "the twenty fifth", "in two weeks", "christmas".
 
     Raises:
         Unreadable: It is not a day.
@@ -91,13 +91,13 @@ def day(text: str, now: datetime) -> date:
 
 
 def moment(text: str, now: datetime, first_hour: int = 1) -> When:
-    """The moment that was said: "half past seven", "tomorrow at five", "in ten minutes".
+    """A spoken moment: "half past seven", "tomorrow at five", "in ten minutes".
 
-    A time said without a.m. or p.m. is the next one to come; on a day that was named, the first one
+    A time without a.m. or p.m. is the next one to come; on a day that was named, the first one
     of that day not before ``first_hour``.
 
     Args:
-        text: As said, in words or digits.
+        text: In words or digits.
         now: Aware.
         first_hour: In [0, 12].
 
@@ -277,7 +277,7 @@ def _first_after(now: datetime, days: list[date], hours: list[int], minute: int)
 
 
 def _some_time_on(found: date | None, part: str | None, now: datetime) -> datetime:
-    """When to speak up if only a day, or a part of one, was said."""
+    """The moment for a reminder if only a day, or a part of one, was spoken."""
     hour = _PARTS_OF_DAY[part or "morning"]
     if found == now.date() and part is None and now.hour >= hour:
         return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)

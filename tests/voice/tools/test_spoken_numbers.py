@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from num2words import num2words
 
-from voice.tools.parsing import amount, digits, duration
 from voice.tools.registry import ToolError, Unreadable
+from voice.tools.spoken_numbers import amount, digits, duration
 
 
 @pytest.mark.parametrize(

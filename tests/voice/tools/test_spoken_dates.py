@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.voice.tools.services import NOW
-from voice.tools import dates
+from voice.tools import spoken_dates
 from voice.tools.registry import ToolError, Unreadable
 
 
@@ -56,7 +56,7 @@ from voice.tools.registry import ToolError, Unreadable
     ],
 )
 def test_days(said: str, expected: str) -> None:
-    assert dates.day(said, NOW) == date.fromisoformat(expected)
+    assert spoken_dates.day(said, NOW) == date.fromisoformat(expected)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_days(said: str, expected: str) -> None:
 )
 def test_what_is_no_day_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
-        dates.day(said, NOW)
+        spoken_dates.day(said, NOW)
     assert str(failure.value) == f"I could not read the day {said}."
 
 
@@ -146,7 +146,7 @@ def test_what_is_no_day_is_named(said: str) -> None:
     ],
 )
 def test_moments(said: str, expected: str) -> None:
-    asked = dates.moment(said, NOW)
+    asked = spoken_dates.moment(said, NOW)
     assert asked.moment == datetime.fromisoformat(expected).replace(tzinfo=NOW.tzinfo)
     assert asked.time_said
 
@@ -164,15 +164,15 @@ def test_moments(said: str, expected: str) -> None:
     ],
 )
 def test_a_day_without_a_time(said: str, expected: str) -> None:
-    asked = dates.moment(said, NOW)
+    asked = spoken_dates.moment(said, NOW)
     assert asked.moment == datetime.fromisoformat(expected).replace(tzinfo=NOW.tzinfo)
     assert not asked.time_said
 
 
 def test_a_first_hour_makes_an_afternoon_of_a_named_days_early_hours() -> None:
-    assert dates.moment("tomorrow at five", NOW, first_hour=7).moment.hour == 17
-    assert dates.moment("tomorrow at seven", NOW, first_hour=7).moment.hour == 7
-    assert dates.moment("tomorrow at five a m", NOW, first_hour=7).moment.hour == 5
+    assert spoken_dates.moment("tomorrow at five", NOW, first_hour=7).moment.hour == 17
+    assert spoken_dates.moment("tomorrow at seven", NOW, first_hour=7).moment.hour == 7
+    assert spoken_dates.moment("tomorrow at five a m", NOW, first_hour=7).moment.hour == 5
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_first_hour_makes_an_afternoon_of_a_named_days_early_hours() -> None:
 )
 def test_a_moment_that_has_passed_is_told(said: str) -> None:
     with pytest.raises(ToolError, match=r"^That time has already passed\.$"):
-        dates.moment(said, NOW)
+        spoken_dates.moment(said, NOW)
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,14 @@ def test_a_moment_that_has_passed_is_told(said: str) -> None:
 )
 def test_what_is_no_moment_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
-        dates.moment(said, NOW)
+        spoken_dates.moment(said, NOW)
     assert str(failure.value) == f"I could not read the time {said}."
 
 
 def test_summer_time_shifts_neither_a_length_nor_a_clock_time() -> None:
     eve = datetime(2026, 10, 31, 23, 0, tzinfo=ZoneInfo("America/New_York"))
-    assert dates.moment("in four hours", eve).moment.hour == 2
-    assert dates.moment("seven a m", eve).moment.hour == 7
+    assert spoken_dates.moment("in four hours", eve).moment.hour == 2
+    assert spoken_dates.moment("seven a m", eve).moment.hour == 7
 
 
 @given(
@@ -209,14 +209,14 @@ def test_summer_time_shifts_neither_a_length_nor_a_clock_time() -> None:
 def test_a_time_is_always_within_the_next_day(hour: int, minute: int, at: datetime) -> None:
     now = at.replace(tzinfo=ZoneInfo("UTC"))
     half = "a m" if hour < 12 else "p m"
-    moment = dates.moment(f"{hour % 12 or 12}:{minute:02} {half}", now).moment
+    moment = spoken_dates.moment(f"{hour % 12 or 12}:{minute:02} {half}", now).moment
     assert (moment.hour, moment.minute) == (hour, minute)
     assert timedelta(0) < moment - now <= timedelta(days=1)
 
 
 @given(st.text(alphabet="0123456789: apmto'clkhfsevnday", max_size=30))
 def test_any_text_is_read_or_refused(said: str) -> None:
-    for read in (dates.day, dates.moment):
+    for read in (spoken_dates.day, spoken_dates.moment):
         try:
             read(said, NOW)
         except ToolError as failure:
@@ -224,8 +224,8 @@ def test_any_text_is_read_or_refused(said: str) -> None:
 
 
 def test_names_of_days_are_written_with_capitals() -> None:
-    assert dates.titled("next friday") == "next Friday"
-    assert dates.titled("new year's eve") == "New Year's Eve"
-    assert dates.titled("the day after tomorrow") == "the day after tomorrow"
-    assert dates.is_weekday("next friday")
-    assert not dates.is_weekday("friday the thirteenth")
+    assert spoken_dates.titled("next friday") == "next Friday"
+    assert spoken_dates.titled("new year's eve") == "New Year's Eve"
+    assert spoken_dates.titled("the day after tomorrow") == "the day after tomorrow"
+    assert spoken_dates.is_weekday("next friday")
+    assert not spoken_dates.is_weekday("friday the thirteenth")
