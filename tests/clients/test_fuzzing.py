@@ -14,7 +14,7 @@ from tests.clients.serving import KEY, program
 pytestmark = pytest.mark.e2e
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance"
-EXAMPLES = 60
+EXAMPLES = 20
 
 
 def test_nothing_that_the_description_allows_breaks_the_server(

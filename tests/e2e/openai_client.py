@@ -300,12 +300,14 @@ async def main(base_url: str, timer: bytes, time: bytes) -> None:
     async with AsyncOpenAI(base_url=base_url, api_key="unused") as client:
         found = {
             "typed": await typed_text(client),
-            "conversation": await conversation(client, timer, time),
             "function": await function_call(client),
             "beside": await beside(client),
             "push_to_talk": await push_to_talk(client, time),
-            "silence": await silence(client),
         }
+        # These two last as long as what is said in them.
+        found["conversation"], found["silence"] = await asyncio.gather(
+            conversation(client, timer, time), silence(client)
+        )
     print(json.dumps(found))
 
 
