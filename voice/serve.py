@@ -23,7 +23,7 @@ from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError, VoiceError
 from voice.server.app import build_app
-from voice.server.uvicorn_limits import forwarded_clients, guarded_protocols
+from voice.server.uvicorn_limits import forwarded_clients, limited_protocols
 
 _SHUTDOWN_S = 3
 _BACKLOG = 128
@@ -70,7 +70,7 @@ def listen(config: ServerConfig) -> socket.socket:
 
 
 def listen_for_audiosocket(config: TelephonyConfig) -> socket.socket | None:
-    """Another for AudioSocket's calls; None when they are not wanted.
+    """A listening socket for AudioSocket's calls; None when the option is off.
 
     Raises:
         ConfigError: As `listen`.
@@ -112,13 +112,13 @@ def url_of(listener: socket.socket) -> str:
 
 
 def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
-    """How uvicorn is to serve the application.
+    """The server's configuration for uvicorn.
 
     No compression: audio does not shrink, and a small message cannot unpack into a large one. No
     access log, which would repeat what clients send, and no forwarded addresses but those of
     `ServerConfig.trusted_proxies`.
     """
-    http, websocket = guarded_protocols(config)
+    http, websocket = limited_protocols(config)
     return uvicorn.Config(
         forwarded_clients(app, config),
         http=http,

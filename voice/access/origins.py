@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
 from voice.config.server import ServerConfig
@@ -48,7 +48,7 @@ class AllowedOrigins:
             AccessDenied: ``Host`` is neither loopback, nor an address, nor an allowed name.
         """
         name = (_host_name(headers.get("host", "")) or "").lower()
-        if not (is_loopback(name) or _is_address(name) or name in self._hosts):
+        if not (is_loopback(name) or parsed_address(name) is not None or name in self._hosts):
             raise AccessDenied(
                 "host not allowed; name it in server.allowed_hosts", 403, "host_not_allowed"
             )
@@ -71,21 +71,26 @@ class AllowedOrigins:
 
 def is_loopback(host: str) -> bool:
     """Whether a name or address can only be reached from this machine."""
-    if host.lower() == "localhost":
-        return True
-    if not _is_address(host):
-        return False
-    address = ipaddress.ip_address(host)
-    # A socket for both families gives an IPv4 peer an IPv6 address.
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    address = parsed_address(host)
+    return host.lower() == "localhost" or (address is not None and address.is_loopback)
 
 
-def _is_address(host: str) -> bool:
+def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
+    """An address; None for other text. An IPv4 address that is mapped to IPv6 is an IPv4 address.
+
+    A socket for both families gives its IPv4 peers such addresses.
+    """
     try:
-        ipaddress.ip_address(host)
+        address = ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def in_networks(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
+    """Whether an address lies in one of the networks; False for text that is no address."""
+    parsed = parsed_address(address)
+    return parsed is not None and any(parsed in network for network in networks)
 
 
 def _host_name(value: str) -> str | None:

@@ -1,7 +1,7 @@
 """One Realtime conversation over an accepted WebSocket.
 
-A thin shell: it moves text between the socket, the protocol and the session, and decides with which
-close code the connection ends. Keys, origins and limits on their number are checked before.
+It moves text between the socket, the protocol and the session, and decides with which close code
+the connection ends. Keys, origins and the number of sessions are checked before.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from voice.access.closing import CloseCode, Closing, first_of
 from voice.access.rate_limits import ClientLimits
 from voice.errors import VoiceError, origins
 from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
@@ -25,8 +26,6 @@ from voice.realtime.wire import ServerEvent
 
 if TYPE_CHECKING:
     from voice.session.session import Session
-
-NORMAL, UNSUPPORTED_DATA, POLICY, INTERNAL, TRY_AGAIN_LATER = 1000, 1003, 1008, 1011, 1013
 
 MAX_BYTES = 16 * 1024 * 1024
 """About four minutes of speech as 24 kHz PCM in base64."""
@@ -39,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class SlowClient(VoiceError):
-    """More is waiting for the client than it may leave unread."""
+    """More messages wait for the client than may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class Outbox:
         self._bytes = sum(len(message.text) for message in kept)
 
     def close(self) -> None:
-        """Take no more; `get` gives what is left and then None. May be called again."""
+        """Accept no more events; `get` returns those left and then None. May be called again."""
         self._closed = True
         self._changed.set()
 
@@ -105,15 +104,6 @@ class Outbox:
         return message.text
 
 
-class _Closing(Exception):
-    """Ends the connection with a close code."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
-
-
 class RealtimeConnection:
     """A conversation with one client.
 
@@ -121,10 +111,10 @@ class RealtimeConnection:
         socket: Accepted already.
         session: Not yet running.
         protocol: Of this session.
-        observe: Is shown every session event.
+        observe: Called with every session event.
         send_timeout_s: Longest wait for a client that does not read.
-        limits: What it may send; None is no limit.
-        idle_s: Longest that it may send nothing; None is for ever.
+        limits: What the client may send; None is no limit.
+        idle_s: Longest silence of the client; None is no limit.
     """
 
     def __init__(
@@ -147,17 +137,17 @@ class RealtimeConnection:
         self._outbox = Outbox()
 
     async def run(self) -> None:
-        """Hold the conversation until either side ends it; no failure of this one leaves here."""
-        closing = _Closing(NORMAL, "")
+        """Run the conversation until either side ends it. Raises nothing."""
+        closing = Closing(CloseCode.NORMAL, "")
         try:
             await self._converse()
-        except* _Closing as raised:
-            closing = _first(raised)
+        except* Closing as raised:
+            closing = first_of(raised)
         except* SlowClient:
-            closing = _Closing(POLICY, "the client does not read")
+            closing = Closing(CloseCode.POLICY, "the client does not read")
         except* Exception as raised:
             _log.error("session %s failed: %s", self._protocol.session_id, origins(raised))
-            closing = _Closing(INTERNAL, "internal error")
+            closing = Closing(CloseCode.INTERNAL, "internal error")
         finally:
             self._session.close("connection ended")
         await self.close(closing.code, closing.reason)
@@ -188,10 +178,10 @@ class RealtimeConnection:
                 async with asyncio.timeout(self._send_timeout_s):
                     await self._socket.send_text(text)
             except TimeoutError as error:
-                raise _Closing(POLICY, "the client does not read") from error
+                raise Closing(CloseCode.POLICY, "the client does not read") from error
             except (WebSocketDisconnect, RuntimeError):
-                # The latter once uvicorn has closed it by itself: at its end, or without a pong.
-                # Receiving learns of it too, and ends the session.
+                # RuntimeError: uvicorn has closed it, at shutdown or without a pong. `_receive`
+                # gets the disconnect too, and ends the session.
                 return
 
     async def _receive(self) -> None:
@@ -200,39 +190,33 @@ class RealtimeConnection:
                 async with asyncio.timeout(self._idle_s):
                     message = await self._socket.receive()
             except TimeoutError as error:
-                raise _Closing(POLICY, "the client has sent nothing for too long") from error
+                raise Closing(
+                    CloseCode.POLICY, "the client has sent nothing for too long"
+                ) from error
             if message["type"] == "websocket.disconnect":
                 self._session.close("client disconnected")
                 return
             text = message.get("text")
             if text is None:
-                raise _Closing(UNSUPPORTED_DATA, "expected text messages")
+                raise Closing(CloseCode.UNSUPPORTED_DATA, "expected text messages")
             if self._limits is not None and (excess := self._limits.excess(len(text))):
-                raise _Closing(POLICY, excess)
-            # What happened before is told as things stood then: a reply keeps its form.
+                raise Closing(CloseCode.POLICY, excess)
+            # Events of before this message are translated first: a reply keeps its format.
             for event in self._session.pending():
                 self._handle(event)
             self._outbox.put(self._protocol.receive(text))
 
-    async def close(self, code: int, reason: str) -> None:
-        """End the connection, if the client has not; raises nothing and waits for nobody long."""
+    async def close(self, code: CloseCode, reason: str) -> None:
+        """End the connection, if the client has not. Raises nothing; waits a second at most."""
         if self._socket.application_state is not WebSocketState.CONNECTED:
             return
         try:
-            # The close frame queues up behind what the client does not read; it may never leave.
+            # The close frame is queued after what the client has not read; it may never leave.
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                 await self._socket.close(code, reason)
         except (TimeoutError, WebSocketDisconnect, RuntimeError):
             # Starlette raises RuntimeError when the other side has closed it first.
             _log.debug("session %s: the client had gone", self._protocol.session_id)
-
-
-def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, _Closing)
-    return error
 
 
 def _json(event: ServerEvent) -> str:

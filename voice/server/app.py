@@ -1,6 +1,6 @@
-"""The ASGI application: the page, the Realtime WebSocket, and what a server needs besides.
+"""The ASGI application: page, Realtime WebSocket, telephone lines, the engine's API and metrics.
 
-Every request passes the same threshold: an allowed host always, origin and key for the API. The
+Every request must name an allowed host, and those of the API show an allowed origin and a key. The
 models are loaded by the caller and shared by all conversations.
 """
 
@@ -25,19 +25,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from voice.access.closing import CloseCode, close_reason
 from voice.access.keys import AccessPolicy, Grant, chosen_subprotocol
 from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
 from voice.errors import ProtocolError
 from voice.metrics import CONTENT_TYPE, Metrics
-from voice.realtime.connection import POLICY, TRY_AGAIN_LATER, RealtimeConnection
+from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, preview
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.engine_api import ApiGate, api_routes
 from voice.session.session import Session
-from voice.telephony.call import close_reason
 from voice.telephony.routes import TelephoneRoutes
 from voice.telephony.routing import OpenSession
 
@@ -118,7 +118,7 @@ def build_app(
             *routes.telephone.routes(),
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
-        middleware=[Middleware(_Threshold, policy=routes.policy)],
+        middleware=[Middleware(_HostCheck, policy=routes.policy)],
         lifespan=lifespan,
     )
 
@@ -154,7 +154,7 @@ class Routes:
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint behind the check of origin and key, its bad requests answered with 400."""
+        """The endpoint with checks of host, origin and key; bad requests are answered with 400."""
 
         async def guard(request: Request) -> Response:
             try:
@@ -168,7 +168,7 @@ class Routes:
         return guard
 
     async def realtime(self, socket: WebSocket) -> None:
-        """``/v1/realtime``: refused before the upgrade, or a conversation."""
+        """``/v1/realtime``: a conversation, or a refusal before the upgrade."""
         try:
             grant = self.policy.check(socket.headers, socket.scope["subprotocols"])
             wanted = socket.query_params.get("extensions", "")
@@ -191,7 +191,7 @@ class Routes:
                 await self._converse(socket, grant, extensions)
             else:
                 self.metrics.refused("capacity")
-                await socket.close(TRY_AGAIN_LATER, "all conversations are taken")
+                await socket.close(CloseCode.TRY_AGAIN_LATER, "all conversations are taken")
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         own = self._parts.options()
@@ -209,11 +209,11 @@ class Routes:
                 protocol.enable_extensions(extensions)
         except ProtocolError as error:
             session.close("refused")
-            await socket.close(POLICY, close_reason(str(error)))
+            await socket.close(CloseCode.POLICY, close_reason(str(error)))
             return
         with self.metrics.session(protocol.session_id) as measured:
             _log.info("session %s begins", protocol.session_id)
-            await self._hold(
+            await self._run(
                 RealtimeConnection(
                     socket,
                     session,
@@ -226,12 +226,12 @@ class Routes:
             )
             _log.info("session %s ends", protocol.session_id)
 
-    async def _hold(self, connection: RealtimeConnection) -> None:
+    async def _run(self, connection: RealtimeConnection) -> None:
         try:
             async with asyncio.timeout(self._config.server.longest_session_s):
                 await connection.run()
         except TimeoutError:
-            await connection.close(POLICY, "the longest session is over")
+            await connection.close(CloseCode.POLICY, "the longest session is over")
 
     async def mint(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""
@@ -258,10 +258,10 @@ class Routes:
         return JSONResponse({"status": "ok", **counts})
 
 
-class _Threshold:
+class _HostCheck:
     """Refuses a foreign ``Host``, and puts security headers on every answer.
 
-    Who leaves in the middle of a request gets none.
+    A client that disconnects before its request is complete gets no answer.
     """
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:

@@ -1,4 +1,4 @@
-"""The engine's own API beside the conversations: one model, one threshold for both."""
+"""The engine's API on the conversations' server: one model, one access policy."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class ApiGate:
-    """The server's rules for the API's requests; ephemeral keys open conversations only."""
+    """Access to the engine's API; ephemeral keys open conversations only."""
 
     def __init__(self, policy: AccessPolicy, metrics: Metrics) -> None:
         self._policy = policy
         self._metrics = metrics
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Let a request in.
+        """Accept a request.
 
         Raises:
             ApiError: Host, origin or key is wrong, or a key is missing.
@@ -34,8 +34,9 @@ class ApiGate:
 
         try:
             if not self._policy.check(headers).main_key:
-                told = "an ephemeral key opens conversations only"
-                raise AccessDenied(told, 403, "insufficient_key")
+                raise AccessDenied(
+                    "an ephemeral key opens conversations only", 403, "insufficient_key"
+                )
         except AccessDenied as denied:
             self._metrics.refused(denied.code)
             raise ApiError(denied.status, str(denied), denied.code) from denied
@@ -47,11 +48,11 @@ def api_routes(
     """Routes of the engine's API; none where the model is not in this process.
 
     Args:
-        model: What answers in conversations.
-        names: What clients may call it, beside its own name.
+        model: The model of the conversations.
+        names: Its names for clients, besides its own.
         config: Limits.
-        gate: Who may come in.
-        metrics: Where the API's series are kept.
+        gate: Accepts requests.
+        metrics: Keeps the API's series.
     """
     if not isinstance(model, EmbeddedModel):
         return []

@@ -1,8 +1,7 @@
-"""Connections of the server: how many there may be, and how long a request may take to arrive.
+"""uvicorn's protocols with limits on connections, on slow requests and on clients that do not read.
 
-uvicorn counts neither by address nor waits only so long for a request's headers; these are its
-protocols with both added, and with an end to waiting for a far side that does not read. Behind a
-proxy whole requests are counted, by the address that it names. It knows nothing of what is served.
+uvicorn neither counts connections by address nor bounds the time for a request to arrive. Behind a
+trusted proxy requests are counted instead, by the client address that it forwards.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv6Address, IPv6Network, ip_network
 from typing import Any
 
 import h11
@@ -21,20 +20,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
+from voice.access.closing import CloseCode
+from voice.access.origins import in_networks, parsed_address
 from voice.access.rate_limits import TokenBucket
 from voice.config.server import ServerConfig
 
 RETRY_AFTER_S = 5
-POLICY_VIOLATION = 1008
 FRAMES_PER_MESSAGE = 8
-"""Frames that are no message of their own, to each message that a client may send: pings, and the
-pieces in which large messages come."""
-UNREADABLE = "?"
-"""Stands for all whom a proxy does not name."""
+"""Other frames that may come for each message: pings, and fragments of large messages."""
+UNKNOWN = "?"
+"""Address of all clients that a proxy does not name."""
 
 
 class Proxies:
-    """Those who speak for others.
+    """The trusted reverse proxies.
 
     Args:
         trusted: Addresses and networks.
@@ -44,21 +43,20 @@ class Proxies:
         self._networks = [ip_network(one) for one in trusted]
 
     def __contains__(self, address: object) -> bool:
-        read = _read(str(address))
-        return read is not None and any(read in network for network in self._networks)
+        return in_networks(str(address), self._networks)
 
     def client_of(self, forwarded_for: str) -> str:
-        """Whom a proxy speaks for: the last in ``X-Forwarded-For`` that is no proxy of ours.
+        """The client of a proxy: the last address in ``X-Forwarded-For`` that is no trusted proxy.
 
-        What stands before it is that client's own word.
+        The addresses before it are that client's own claim.
         """
         for named in reversed(forwarded_for.split(",")):
             address = _without_port(named.strip())
-            if _read(address) is None:
-                return UNREADABLE
+            if parsed_address(address) is None:
+                return UNKNOWN
             if address not in self:
                 return address
-        return UNREADABLE
+        return UNKNOWN
 
 
 class Connections:
@@ -67,7 +65,7 @@ class Connections:
     Args:
         most: In all.
         most_per_address: From one address.
-        proxies: Are counted in all alone.
+        proxies: Have no limit of their own.
     """
 
     def __init__(self, most: int, most_per_address: int, proxies: Proxies | None = None) -> None:
@@ -78,11 +76,11 @@ class Connections:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Connections counted now."""
         return self._counts.total()
 
     def enter(self, address: str) -> HTTPStatus | None:
-        """Count one; when there are too many none is counted, and this is why."""
+        """Count a connection; returns a status, and counts nothing, if there are too many."""
         key = _counted_as(address)
         if self.total >= self._most:
             return HTTPStatus.SERVICE_UNAVAILABLE
@@ -92,7 +90,7 @@ class Connections:
         return None
 
     def leave(self, address: str) -> None:
-        """One that was counted has ended."""
+        """End a connection that was counted."""
         key = _counted_as(address)
         self._counts[key] -= 1
         if not self._counts[key]:
@@ -100,12 +98,12 @@ class Connections:
 
 
 class ForwardedClients:
-    """Counts the requests that come through trusted proxies, by the address they come from.
+    """Counts the requests of trusted proxies by the address of the client.
 
     Args:
-        app: Gets the request, with that address for its client's.
+        app: Called with that address as the client's.
         proxies: Whose ``X-Forwarded-For`` is believed.
-        clients: Counts.
+        clients: Counts requests.
     """
 
     def __init__(self, app: ASGIApp, proxies: Proxies, clients: Connections) -> None:
@@ -130,11 +128,11 @@ class ForwardedClients:
             self._clients.leave(address)
 
 
-class AwaitsReader(asyncio.Protocol):
-    """A connection that ends where the far side does not take what is sent to it.
+class ClosesUnread(asyncio.Protocol):
+    """A connection that is closed when the far side does not read.
 
     Attributes:
-        unread_s: Longest that it may take nothing, and at the most twice as long.
+        unread_s: How long it may read nothing; it is closed after twice that at the latest.
     """
 
     transport: asyncio.Transport
@@ -144,21 +142,21 @@ class AwaitsReader(asyncio.Protocol):
     _look_again: asyncio.TimerHandle | None = None
 
     def watch_reader(self) -> None:
-        """Begin to look, now and again."""
+        """Start the periodic check."""
         self._look_again = asyncio.get_running_loop().call_later(self.unread_s, self._look)
 
     def unwatch_reader(self) -> None:
-        """The connection is over."""
+        """Stop the periodic check."""
         if self._look_again is not None:
             self._look_again.cancel()
 
     def pause_writing(self) -> None:
-        """More waits to be read than may."""
+        """The write buffer is full."""
         self._full = True
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """The far side has read."""
+        """The write buffer has drained."""
         self._full = self._waited = False
         super().resume_writing()
 
@@ -166,7 +164,7 @@ class AwaitsReader(asyncio.Protocol):
         if self.transport.get_protocol() is not self:
             # It has become a WebSocket's.
             return
-        # One that is being closed, and is not over, has something left that is to be read first.
+        # A connection that is closing and not closed still has data to be read.
         waits = self._full or self.transport.is_closing()
         if waits and self._waited:
             self.transport.abort()
@@ -175,11 +173,11 @@ class AwaitsReader(asyncio.Protocol):
         self.watch_reader()
 
 
-class GuardedHttp(AwaitsReader, H11Protocol):
-    """A connection, until it becomes a WebSocket's.
+class LimitedHttp(ClosesUnread, H11Protocol):
+    """A connection of HTTP, until it becomes a WebSocket.
 
     Attributes:
-        guard: Counts it.
+        guard: Counts the connection.
         arrival_s: Longest that a request may take to arrive.
     """
 
@@ -189,7 +187,7 @@ class GuardedHttp(AwaitsReader, H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or refuse it and wait for nothing."""
+        """Accept the connection, or refuse it at once."""
         refused = self.guard.enter(_address(transport))
         self._counted = refused is None
         if refused is not None:
@@ -201,7 +199,7 @@ class GuardedHttp(AwaitsReader, H11Protocol):
         self._expect_request()
 
     def data_received(self, data: bytes) -> None:
-        """Go on with a request."""
+        """Take bytes of a request."""
         super().data_received(data)
         if not self._arriving():
             self._stop_waiting()
@@ -209,7 +207,7 @@ class GuardedHttp(AwaitsReader, H11Protocol):
             self._expect_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the connection."""
+        """Stop counting the connection."""
         self._stop_waiting()
         if self._counted:
             self.unwatch_reader()
@@ -234,20 +232,20 @@ class GuardedHttp(AwaitsReader, H11Protocol):
             self._deadline = None
 
 
-class GuardedWebSocket(AwaitsReader, WebSocketsSansIOProtocol):
+class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
     """A connection that was counted when it was HTTP's.
 
-    On a busy machine the answer to a ping waits to be read behind audio that was sent before it. So
-    a far side counts as gone only when nothing at all has come of it, though it was listened to.
+    On a busy machine the answer to a ping is read after audio that was sent before it. So a far
+    side counts as gone only when nothing at all has arrived from it while it was being read.
 
     Attributes:
-        guard: Counts it.
-        messages_per_s: What a client may send, on average, and ten seconds' worth at once.
+        guard: Counts the connection.
+        messages_per_s: Average limit of messages; ten seconds' worth may come at once.
     """
 
     guard: Connections
     messages_per_s: float
-    _heard = False
+    _received = False
     _frames: TokenBucket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -258,12 +256,12 @@ class GuardedWebSocket(AwaitsReader, WebSocketsSansIOProtocol):
         self._frames = TokenBucket(frames_per_s, 10 * frames_per_s)
 
     def data_received(self, data: bytes) -> None:
-        """Go on with what the far side sends."""
-        self._heard = True
+        """Take bytes of the far side."""
+        self._received = True
         super().data_received(data)
 
     def handle_cont(self, event: Frame) -> None:
-        """Take a further piece of a message."""
+        """Take a further fragment of a message."""
         if self._takes_frame():
             super().handle_cont(event)
 
@@ -273,57 +271,57 @@ class GuardedWebSocket(AwaitsReader, WebSocketsSansIOProtocol):
             super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
-        """Take the answer to a ping, or one that nobody has asked for."""
+        """Take a pong, solicited or not."""
         if self._takes_frame():
             super().handle_pong(event)
 
     def send_keepalive_ping(self) -> None:
-        """Ask whether the far side is there."""
-        self._heard = False
+        """Ping the far side."""
+        self._received = False
         super().send_keepalive_ping()
 
     def keepalive_timeout(self) -> None:
-        """Drop a far side that is gone; wait on for one that has been heard, or not listened to."""
-        if (self._heard or self.read_paused) and self.ping_timeout is not None:
-            self._heard = False
+        """Drop a far side that has sent nothing; wait again for one that has, or was not read."""
+        if (self._received or self.read_paused) and self.ping_timeout is not None:
+            self._received = False
             self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
             return
         super().keepalive_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the connection."""
+        """Stop counting the connection."""
         self.unwatch_reader()
         self.guard.leave(_address(self.transport))
         super().connection_lost(exc)
 
     def _takes_frame(self) -> bool:
-        """Whether there may be one more; whoever sends too many is sent away.
+        """Whether one more frame is within the limit; the connection is closed if not.
 
-        What makes a message is counted where messages are; the rest never gets there.
+        Whole messages are counted by `ClientLimits`, which never gets to see other frames.
         """
         if self.close_sent:
             return False
         if self._frames.take():
             return True
-        self.conn.fail(POLICY_VIOLATION, "too many frames")
+        self.conn.fail(CloseCode.POLICY, "too many frames")
         self.handle_parser_exception()
         return False
 
 
-def guarded_protocols(
+def limited_protocols(
     config: ServerConfig,
 ) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
-    """The classes that uvicorn is to use for HTTP and for WebSockets, with one count for both."""
+    """Uvicorn's classes for HTTP and for WebSockets, which count connections together."""
     connections = Connections(
         config.max_connections, config.max_connections_per_address, Proxies(config.trusted_proxies)
     )
 
-    class Http(GuardedHttp):
+    class Http(LimitedHttp):
         guard = connections
         arrival_s = config.handshake_timeout_s
         unread_s = config.send_timeout_s
 
-    class WebSocket(GuardedWebSocket):
+    class WebSocket(LimitedWebSocket):
         guard = connections
         unread_s = config.send_timeout_s
         messages_per_s = config.max_messages_per_s
@@ -332,7 +330,7 @@ def guarded_protocols(
 
 
 def forwarded_clients(app: ASGIApp, config: ServerConfig) -> ASGIApp:
-    """The application behind the count of requests that trusted proxies pass on."""
+    """The application with a limit on requests that trusted proxies forward."""
     clients = Connections(config.max_connections, config.max_connections_per_address)
     return ForwardedClients(app, Proxies(config.trusted_proxies), clients)
 
@@ -347,24 +345,16 @@ def _busy(status: HTTPStatus) -> Response:
 
 
 def _refusal(status: HTTPStatus) -> bytes:
-    """The same before a request has been read."""
+    """`_busy` as bytes, for a connection whose request has not been read."""
     return (
         f"HTTP/1.1 {status.value} {status.phrase}\r\nRetry-After: {RETRY_AFTER_S}\r\n"
         "Content-Length: 0\r\nConnection: close\r\n\r\n"
     ).encode()
 
 
-def _read(address: str) -> IPv4Address | IPv6Address | None:
-    try:
-        read = ip_address(address)
-    except ValueError:
-        return None
-    return getattr(read, "ipv4_mapped", None) or read
-
-
 def _counted_as(address: str) -> str:
-    """One who has an IPv6 network has all of its addresses."""
-    read = _read(address)
+    """The address, or its IPv6 network: who has one address of it has them all."""
+    read = parsed_address(address)
     if isinstance(read, IPv6Address):
         return str(IPv6Network((int(read) >> 64 << 64, 64)))
     return address if read is None else str(read)

@@ -1,7 +1,6 @@
-"""A telephone call over a connection: the shell around `voice.telephony.call_bridge`.
+"""A telephone call over a connection: moves messages, enforces limits, and ends the connection.
 
-It moves messages, keeps time and limits, and decides how the connection ends. Signatures and keys
-were checked before.
+`voice.telephony.call_bridge` is the call without I/O. Signatures and keys are checked before.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from voice.access.closing import CloseCode, Closing, close_reason, first_of
 from voice.access.rate_limits import TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
@@ -35,23 +35,13 @@ from voice.telephony.keypad import MAX_KEYS
 if TYPE_CHECKING:
     from voice.session.session import Session
 
-NORMAL, POLICY, TOO_LARGE, INTERNAL = 1000, 1008, 1009, 1011
-
 DRAIN_S = 2.0
-"""How much longer than its audio lasts a call may take to tell that all was heard."""
+"""How long a line may take, after its audio has ended, to report that all was played."""
 
 _CLOSE_TIMEOUT_S = 1.0
-_MAX_REASON_BYTES = 123
 _READ_BYTES = 4096
 
-E = TypeVar("E", bound=Exception)
-
 _log = logging.getLogger(__name__)
-
-
-def close_reason(text: str) -> str:
-    """As much of a text as a WebSocket's close frame holds."""
-    return text.encode(errors="replace")[:_MAX_REASON_BYTES].decode(errors="ignore")
 
 
 class TooLarge(ProtocolError):
@@ -143,13 +133,13 @@ class StreamConnection:
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """What a call may take.
+    """Limits of a call.
 
     Attributes:
         start_s: From the connection to the start of the call.
         idle_s: Without any message.
         longest_s: In all.
-        send_s: For one message to leave.
+        send_s: Until one message has been sent.
         messages_per_s: On average; ten seconds' worth may come at once.
         audio_speed: Seconds of audio per second, on average; likewise.
         digits_s: Pause that ends an entry of keys.
@@ -166,11 +156,11 @@ class CallLimits:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a call that has started is connected to.
+    """The conversation of a call that has started.
 
     Attributes:
         session: Not yet running.
-        observe: Is shown every session event.
+        observe: Called with every session event.
         hung_up: Called once the agent has ended the call.
     """
 
@@ -181,15 +171,6 @@ class Opened:
 
 Send = Callable[[list[LineMessage]], None]
 Connect = Callable[[CallStarted, CallCodec, Send], Opened]
-
-
-class _Closing(Exception):
-    """Ends the call with a close code."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
 
 
 class _Over(Exception):
@@ -203,7 +184,7 @@ class Call:
         connection: Accepted already.
         codec: Of its protocol.
         connect: Makes the conversation for a call that has started; a `ProtocolError` refuses it.
-        limits: What it may take.
+        limits: Of time and messages.
     """
 
     def __init__(
@@ -225,21 +206,22 @@ class Call:
         self._gone = False
 
     async def run(self) -> None:
-        """Hold the call until either side ends it; no failure of this one leaves here."""
-        closing = _Closing(NORMAL, "")
+        """Run the call until either side ends it. Raises nothing."""
+        closing = Closing(CloseCode.NORMAL, "")
         try:
             async with asyncio.timeout(self._limits.longest_s):
                 await self._answer()
-        except* _Closing as raised:
-            closing = _first(raised, _Closing)
+        except* Closing as raised:
+            closing = first_of(raised)
         except* ProtocolError as raised:
-            error = _first(raised, ProtocolError)
-            closing = _Closing(TOO_LARGE if isinstance(error, TooLarge) else POLICY, str(error))
+            error = first_of(raised)
+            code = CloseCode.TOO_LARGE if isinstance(error, TooLarge) else CloseCode.POLICY
+            closing = Closing(code, str(error))
         except* TimeoutError:
-            closing = _Closing(POLICY, "the call took too long")
+            closing = Closing(CloseCode.POLICY, "the call took too long")
         except* Exception as raised:
             _log.error("a call failed: %s", origins(raised))
-            closing = _Closing(INTERNAL, "internal error")
+            closing = Closing(CloseCode.INTERNAL, "internal error")
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                 await self._connection.close(closing.code, close_reason(closing.reason))
@@ -247,7 +229,7 @@ class Call:
             _log.debug("the line does not read")
 
     async def _answer(self) -> None:
-        # Of an entry of keys that is longer still, the end counts.
+        # Of more keys than that, the last ones count.
         keys: deque[CallEvent] = deque(maxlen=MAX_KEYS)
         try:
             async with asyncio.timeout(self._limits.start_s):
@@ -258,7 +240,7 @@ class Call:
                     if rest:
                         break
         except TimeoutError as error:
-            raise _Closing(POLICY, "the call did not start") from error
+            raise Closing(CloseCode.POLICY, "the call did not start") from error
         if message is None:
             return
         started = rest.popleft()
@@ -271,32 +253,32 @@ class Call:
     async def _converse(self, started: CallStarted, rest: list[CallEvent]) -> None:
         opened = self._connect(started, self._codec, self._push)
         session = opened.session
-        talk = CallBridge(session, self._codec, self._out, time.monotonic, self._limits.digits_s)
+        bridge = CallBridge(session, self._codec, self._out, time.monotonic, self._limits.digits_s)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(session.run())
-                group.create_task(self._listen(talk, session))
-                group.create_task(self._speak(talk))
+                group.create_task(self._listen(bridge, session))
+                group.create_task(self._speak(bridge))
                 session.greet()
                 for event in rest:
-                    self._hear(talk, event)
-                await self._follow(talk, opened)
+                    self._hear(bridge, event)
+                await self._follow(bridge, opened)
                 raise _Over
         except* _Over:
             _log.debug("session %s: the call is over", session.session_id)
         finally:
             session.close("connection ended")
 
-    async def _follow(self, talk: CallBridge, opened: Opened) -> None:
-        """Pass on what the session tells; at its end, hang up behind the last word."""
+    async def _follow(self, bridge: CallBridge, opened: Opened) -> None:
+        """Pass on the events of the session; at its end, hang up after the last word."""
         async for event in opened.session.events():
             opened.observe(event)
-            talk.tell(event)
+            bridge.tell(event)
             self._changed.set()
         if self._gone:
             return
         opened.hung_up()
-        unheard_s = talk.unheard_s()
+        unheard_s = bridge.unheard_s()
         if unheard_s is not None:
             self._silent.clear()
             with suppress(TimeoutError):
@@ -305,44 +287,44 @@ class Call:
         for message in self._codec.hang_up():
             await self._send(message)
 
-    async def _listen(self, talk: CallBridge, session: Session) -> None:
+    async def _listen(self, bridge: CallBridge, session: Session) -> None:
         while True:
             try:
                 async with asyncio.timeout(self._limits.idle_s):
                     message = await self._receive()
             except TimeoutError as error:
-                raise _Closing(POLICY, "the line is silent") from error
+                raise Closing(CloseCode.POLICY, "the line is silent") from error
             if message is None:
                 self._gone = True
                 self._changed.set()
                 session.close("the caller hung up")
                 return
             for event in self._codec.receive(message):
-                self._hear(talk, event)
+                self._hear(bridge, event)
 
-    def _hear(self, talk: CallBridge, event: CallEvent) -> None:
+    def _hear(self, bridge: CallBridge, event: CallEvent) -> None:
         self._gone = self._gone or isinstance(event, CallEnded)
         if isinstance(event, CallAudio) and not self._audio_s.take(
             len(event.samples) / event.rate_hz
         ):
-            raise _Closing(POLICY, "audio comes faster than it can be spoken")
-        talk.hear(event)
+            raise Closing(CloseCode.POLICY, "audio comes faster than it can be spoken")
+        bridge.hear(event)
         self._changed.set()
 
     async def _receive(self) -> LineMessage | None:
         message = await self._connection.receive()
         if message is not None and not self._messages.take(1):
-            raise _Closing(POLICY, "too many messages")
+            raise Closing(CloseCode.POLICY, "too many messages")
         return message
 
-    async def _speak(self, talk: CallBridge) -> None:
-        """Send what is due, for as long as the call lasts."""
+    async def _speak(self, bridge: CallBridge) -> None:
+        """Send messages when they are due, for as long as the call lasts."""
         while True:
             self._changed.clear()
-            wait_s = talk.tick()
+            wait_s = bridge.tick()
             while self._out:
                 await self._send(self._out.popleft())
-            if self._gone or talk.unheard_s() is None:
+            if self._gone or bridge.unheard_s() is None:
                 self._silent.set()
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
@@ -353,16 +335,8 @@ class Call:
             async with asyncio.timeout(self._limits.send_s):
                 await self._connection.send(message)
         except TimeoutError as error:
-            raise _Closing(POLICY, "the line does not read") from error
+            raise Closing(CloseCode.POLICY, "the line does not read") from error
 
     def _push(self, messages: list[LineMessage]) -> None:
         self._out += messages
         self._changed.set()
-
-
-def _first(group: BaseExceptionGroup[E], kind: type[E]) -> E:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, kind)
-    return error

@@ -1,7 +1,7 @@
 """Twilio Media Streams and the protocols made after it: JSON with audio in base64.
 
-They differ in the names of fields and commands, which a `Dialect` holds. What is sent is exactly
-what the vendor documents; what is received may carry more. Sources: Twilio "Media Streams WebSocket
+They differ in the names of fields and commands, which a `Dialect` holds. Messages are sent exactly
+as the vendor documents them; received ones may hold more. Sources: Twilio "Media Streams WebSocket
 messages", Telnyx "Media streaming", Plivo "Audio streaming", Exotel "AgentStream WebSocket".
 """
 
@@ -65,15 +65,15 @@ class Dialect:
         media_format: Field of ``start`` with encoding and rate, and ``sample_rate`` its rate.
         parameters: Field with custom values, in ``start`` or at the top.
         linear: Byte order of 16-bit samples.
-        fallback: Encoding where ``start`` does not say.
+        fallback: Encoding where ``start`` names none.
         media, mark, clear: Commands. ``played`` is the event that answers a mark.
         flat: Whether a mark's name stands at the top of its message.
-        typed_media: Whether media that is sent tells encoding and rate.
-        gaps: What shows lost audio: its timestamps in ms, or its chunk numbers, which also tell
+        typed_media: Whether media that is sent states encoding and rate.
+        gaps: How lost audio is detected: by timestamps in ms, or by chunk numbers, which also give
             the order where that is not guaranteed.
         digits: Command that presses keys; empty where there is none.
-        chunk_samples, least_samples: What the length of media that is sent must be a multiple of,
-            and what it must reach.
+        chunk_samples, least_samples: The length of media that is sent is a multiple of the first
+            and at least the second.
         traits: Pace.
     """
 
@@ -257,7 +257,7 @@ class MediaStream(CallCodec):
         return [CallAudio(piece, form.rate_hz) for piece in pieces if len(piece)]
 
     def _gap(self, stamp_ms: int, samples: Samples) -> Samples:
-        """Silence for what is missing before a piece."""
+        """Silence in place of audio lost before a chunk."""
         rate_hz = self.rate_hz
         missing_ms = 0 if self._next_ms is None else stamp_ms - self._next_ms
         self._next_ms = stamp_ms + len(samples) * 1000 // rate_hz
@@ -266,13 +266,13 @@ class MediaStream(CallCodec):
         return np.zeros(missing_ms * rate_hz // 1000, np.int16)
 
     def _in_order(self, chunk: int, samples: Samples) -> list[Samples]:
-        """What can be heard now, with silence for chunks that never came."""
+        """The chunks in order, as far as complete, with silence for those that never came."""
         if self._next_chunk is None:
             self._next_chunk = chunk
         out: list[Samples] = []
         self._late = self._late + 1 if chunk < self._next_chunk else 0
         if self._late > REORDER:
-            # No chunk is late so often: the far side began its count anew.
+            # No chunk is late so often: the far side has restarted its count.
             out = [self._early[number] for number in sorted(self._early)]
             self._early.clear()
             self._next_chunk, self._late = chunk, 0

@@ -1,7 +1,7 @@
-"""The telephone's addresses: who may call, and the connection that carries the call.
+"""The routes of telephone lines, and their protection.
 
-Everything is refused before the upgrade, from headers alone. Twilio's requests are signed; other
-lines show a token, as Bearer, as Basic's password, or at the end of the path.
+Requests are refused before the upgrade, from headers alone. Twilio's requests are signed; other
+lines present a token, as Bearer, as Basic's password, or at the end of the path.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from voice.access.keys import AccessPolicy, presented_key, same_secret
-from voice.access.origins import AccessDenied, is_loopback
+from voice.access.origins import AccessDenied, in_networks, is_loopback
 from voice.access.rate_limits import SessionSlots
 from voice.config import Config, secret
 from voice.errors import ConfigError, ProtocolError
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class TelephoneRoutes:
-    """The doors that are open.
+    """The routes of the lines that are configured.
 
     Args:
         parts: The models.
@@ -64,7 +64,7 @@ class TelephoneRoutes:
         open_session: Makes the sessions of calls.
 
     Raises:
-        ConfigError: A door is unknown, or what protects it is missing.
+        ConfigError: A protocol is unknown, or its token is not set.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class TelephoneRoutes:
             raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")
 
     def routes(self) -> list[BaseRoute]:
-        """The addresses; none when no door is open."""
+        """The routes; none when no protocol is configured."""
         routes: list[BaseRoute] = []
         if self._signatures is not None:
             routes += [
@@ -105,7 +105,7 @@ class TelephoneRoutes:
         return routes
 
     async def voice(self, request: Request) -> Response:
-        """``POST /twilio/voice``: TwiML that leads the call to the stream."""
+        """``POST /twilio/voice``: TwiML that connects the call to the stream."""
         try:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
@@ -138,7 +138,7 @@ class TelephoneRoutes:
         await self._serve(socket, TWILIO, self._calls)
 
     async def line(self, socket: WebSocket) -> None:
-        """``/telephone/<door>``, with or without a token behind it."""
+        """``/telephone/<protocol>``, with or without a token after it."""
         try:
             self._policy.origins.check_host(socket.headers)
             self._check_token(socket.headers, socket.path_params.get("token"))
@@ -152,7 +152,7 @@ class TelephoneRoutes:
         """Take AudioSocket's calls for as long as the context lasts.
 
         Args:
-            listener: Where they come in, closed at the end; None takes none.
+            listener: Listens for them, closed at the end; None takes none.
         """
         if listener is None:
             yield
@@ -163,7 +163,8 @@ class TelephoneRoutes:
     async def audiosocket(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A connection of AudioSocket's port."""
         peer = writer.get_extra_info("peername")[0]
-        allowed = is_loopback(peer) or self._is_peer(peer)
+        networks = map(ip_network, self._config.audiosocket_peers)
+        allowed = is_loopback(peer) or in_networks(peer, networks)
         with self._slots.slot() as free, ExitStack() as stack:
             if not allowed or not free:
                 self._metrics.refused("capacity" if allowed else "peer_not_allowed")
@@ -172,12 +173,6 @@ class TelephoneRoutes:
             connection = StreamConnection(reader, writer)
             connect = self._router.connector(stack)
             await Call(connection, AudioSocket(), connect, self._router.limits).run()
-
-    def _is_peer(self, host: str) -> bool:
-        address = ip_address(host)
-        # So a socket for both families names a peer that has an IPv4 address.
-        address = getattr(address, "ipv4_mapped", None) or address
-        return any(address in ip_network(one) for one in self._config.audiosocket_peers)
 
     async def _serve(self, socket: WebSocket, name: str, twilio: TwilioCalls | None) -> None:
         protocol = PROTOCOLS[name]
@@ -254,7 +249,7 @@ class TelephoneRoutes:
 
 
 def _target(scope: Mapping[str, object]) -> str:
-    """Path and query as they were sent; what a signature covers."""
+    """Path and query as they were sent, which a signature covers."""
     path = bytes(scope["raw_path"]).decode("ascii", "replace")  # type: ignore[call-overload]
     query = bytes(scope["query_string"]).decode("ascii", "replace")  # type: ignore[call-overload]
     return f"{path}?{query}" if query else path

@@ -1,8 +1,8 @@
-"""Who speaks for Twilio: signatures, tickets for streams, and the TwiML that leads a call here.
+"""Twilio's requests: signatures, tickets for streams, and the TwiML that connects a call.
 
-A signature proves who made a request, but it is the same for every stream, since Twilio signs the
-address alone. So each call also gets a ticket, good once and briefly, which the stream shows in its
-first message. Source: Twilio "Webhooks security" and "TwiML <Stream>".
+A signature proves that a request is Twilio's, but it is the same for every stream, since Twilio
+signs the address alone. So each call also gets a ticket, valid once and briefly, which the stream
+sends in its first message. Source: Twilio "Webhooks security" and "TwiML <Stream>".
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class TwilioSignatures:
         """
         given = headers.get(SIGNATURE, "")
         key, digest = self._key_of(headers.get(SETTINGS, ""))
-        # Every value once, sorted: so says Twilio's own validator.
+        # Every value once, sorted, as in Twilio's own validator.
         fields = "".join(f"{name}{value}" for name, value in sorted(set(form)))
         right = False
         for host in self._hosts:
@@ -96,7 +96,7 @@ class TwilioSignatures:
 
 
 class TwilioCalls:
-    """Calls between the webhook that announces them and the one that asks what comes after.
+    """Calls between the webhook that announces them and the one after their stream.
 
     Bounded: the oldest call is forgotten when there are too many.
 
@@ -135,12 +135,12 @@ class TwilioCalls:
         _forget(self._begun)
 
     def hand_over(self, call_id: str, number: str) -> None:
-        """Remember the number that a call goes on to."""
+        """Remember the number that a call is transferred to."""
         self._begun[call_id] = number
         _forget(self._begun)
 
     def after(self, call_id: str) -> str:
-        """The number that a call goes on to; empty when it is over. It is told once."""
+        """The number that a call is transferred to, once; empty when there is none."""
         number = self._begun.get(call_id, "")
         if number:
             self._begun[call_id] = ""
@@ -148,7 +148,7 @@ class TwilioCalls:
 
 
 def stream_twiml(authority: str, parameters: Mapping[str, str]) -> str:
-    """TwiML that connects a call to the stream's address, and then asks what comes after.
+    """TwiML that connects a call to the stream's address, and then requests `after_twiml`.
 
     Args:
         authority: Public name of this server, with its port if that is not 443.

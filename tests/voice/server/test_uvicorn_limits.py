@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from voice.config import ServerConfig
-from voice.server.uvicorn_limits import UNREADABLE, Connections, Proxies
+from voice.server.uvicorn_limits import UNKNOWN, Connections, Proxies
 
 TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
 UPGRADE = (
@@ -63,9 +63,9 @@ def test_a_proxy_stands_for_many() -> None:
         ("203.0.113.7:4711", "203.0.113.7"),
         ("[2001:db8::1]:4711", "2001:db8::1"),
         ("2001:db8::1", "2001:db8::1"),
-        ("203.0.113.7, nonsense", UNREADABLE),
-        ("10.0.0.3", UNREADABLE),
-        ("", UNREADABLE),
+        ("203.0.113.7, nonsense", UNKNOWN),
+        ("10.0.0.3", UNKNOWN),
+        ("", UNKNOWN),
     ],
 )
 def test_whom_a_proxy_speaks_for(forwarded_for: str, client: str) -> None:

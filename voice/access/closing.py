@@ -1,0 +1,43 @@
+"""How the server ends a WebSocket: close codes, reasons, and the exception that carries both."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TypeVar
+
+_MAX_REASON_BYTES = 123
+
+E = TypeVar("E", bound=Exception)
+
+
+class CloseCode(IntEnum):
+    """Close codes. Source: RFC 6455, section 7.4.1, and the IANA registry."""
+
+    NORMAL = 1000
+    UNSUPPORTED_DATA = 1003
+    POLICY = 1008
+    TOO_LARGE = 1009
+    INTERNAL = 1011
+    TRY_AGAIN_LATER = 1013
+
+
+class Closing(Exception):
+    """Ends a connection with a close code and a reason."""
+
+    def __init__(self, code: CloseCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+def close_reason(text: str) -> str:
+    """As much of a text as a close frame holds."""
+    return text.encode(errors="replace")[:_MAX_REASON_BYTES].decode(errors="ignore")
+
+
+def first_of(group: BaseExceptionGroup[E]) -> E:
+    """The first exception in a group, and in groups inside it."""
+    error: E | BaseExceptionGroup[E] = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
