@@ -45,9 +45,9 @@ class ModelError(VoiceError):
 
 
 def origins(error: BaseException) -> str:
-    """Kinds of an error, of its causes and of all in a group, with the lines that raised them.
+    """Types of an error, of its causes and of all in a group, with their tracebacks.
 
-    For the log where nobody foresaw the error: its text may quote the conversation.
+    For logging unexpected errors without their text, which may quote the conversation.
     """
     return "\n".join(
         "\n".join((type(one).__name__, *traceback.format_tb(one.__traceback__)))

@@ -1,7 +1,7 @@
-"""What is measured: Prometheus series for a scraper, and JSON lines for who asks for them.
+"""Metrics: Prometheus series, and JSON lines of turns if configured.
 
-The series carry no text of a conversation, and no label that a client can choose. The lines carry
-transcripts only when the configuration says so.
+The series hold no text of a conversation, and no label that a client can choose. The lines hold
+transcripts only if configured.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Metrics:
                 self._marks.labels(mark if mark in MARKS else OTHER).observe(value_ms / 1000)
 
     def drafts(self, used: DraftsUsed) -> None:
-        """Count what a turn's drafts cost, and what they came to."""
+        """Count a turn's drafts."""
         self._drafts.add(used)
 
     def reply(self, ended: ReplyEnded) -> None:
@@ -128,14 +128,13 @@ class Metrics:
         self._failures.labels(failure.stage if failure.stage in STAGES else OTHER).inc()
 
     def write_line(self, fields: dict[str, object]) -> None:
-        """Append a JSON line, if lines are wanted; none any more once the file takes no more."""
+        """Append a JSON line, if configured; after a failure to write, none."""
         if self._lines is None:
             return
         line = {"time": round(self._clock(), 3), **fields}
         try:
             self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
         except OSError as error:
-            # Conversations are worth more than their lines.
             _log.warning(
                 "metrics.json_lines: cannot write %r: %s; no more lines are written",
                 self._config.json_lines,
@@ -151,14 +150,13 @@ class Metrics:
         """Close the file of lines; may be called again."""
         lines, self._lines = self._lines, None
         if lines is not None:
-            # It writes what a full disk has not taken once more, and is closed whether or not that
-            # fails.
+            # Closing flushes again, which fails on a full disk; the file is closed all the same.
             with suppress(OSError):
                 lines.close()
 
 
 class _DraftSeries:
-    """What drafts cost, and what became of them."""
+    """Number, cost and outcome of drafts."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._made = Counter(
@@ -203,7 +201,7 @@ class _DraftSeries:
 
 
 class SessionMetrics:
-    """Enters the events of one session.
+    """Counts the events of one session.
 
     Args:
         metrics: The server's series.
@@ -219,7 +217,7 @@ class SessionMetrics:
         self._agent: tuple[int, str] = (0, "")
 
     def observe(self, event: SessionEvent) -> None:
-        """Take what the session tells."""
+        """Take an event of the session."""
         match event:
             case FinalTranscript(turn_id=turn_id, text=text):
                 self._user = (turn_id, text)
@@ -256,7 +254,7 @@ def _open_lines(path: str) -> TextIO | None:
         return None
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        # Line-buffered: whoever follows the file sees a turn when it ends.
+        # Line-buffered: a reader sees a turn as soon as it ends.
         return Path(path).open("a", encoding="utf-8", buffering=1)
     except OSError as error:
         raise ConfigError(f"metrics.json_lines: cannot open {path!r}: {error.strerror}") from error

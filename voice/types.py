@@ -1,9 +1,9 @@
-"""What flows through the agent, and its units.
+"""The data that flows between the parts of the agent, and its units.
 
 Every value is frozen. Audio inside the agent is 16 kHz mono int16 in frames of 20 ms; time is
 counted in samples of the user's audio since the session began, never read from a clock. ``turn_id``
-counts the user's turns from 1; whatever a turn produces carries it, and is dropped where it is met
-once stale.
+counts the user's turns from 1; all that a turn produces carries it, and is dropped once it is
+stale.
 
 Shapes: T is a number of samples.
 """
@@ -55,7 +55,7 @@ class AudioFrame:
 
 @dataclass(frozen=True, slots=True)
 class SpeechStarted:
-    """The user began to speak. ``start_sample`` is where, pre-roll not included."""
+    """The user began to speak at ``start_sample``, pre-roll not included."""
 
     turn_id: int
     start_sample: int
@@ -83,7 +83,7 @@ class SpeechResumed:
 
 @dataclass(frozen=True, slots=True)
 class SpeechLasted:
-    """A turn holds as much speech by now as nobody makes who does not want to be heard."""
+    """The turn has more speech than a backchannel or a noise: it is meant as a turn."""
 
     turn_id: int
 
@@ -103,7 +103,7 @@ class TurnEnded:
     Attributes:
         end_sample: Where speech ended.
         decided_sample: Where the audio stood when the decision fell.
-        start_sample: Where a turn began that `SpeechStarted` has not told of; else None.
+        start_sample: Start of the turn if no `SpeechStarted` was emitted; else None.
     """
 
     turn_id: int
@@ -118,7 +118,7 @@ EndpointEvent = SpeechStarted | SpeechLasted | Pause | SpeechResumed | TurnEnded
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was recognised so far in a turn.
+    """The transcript of a turn, interim or final.
 
     Attributes:
         text: Words as recognised; empty when nothing was understood.
@@ -144,7 +144,7 @@ class Transcript:
 
     @property
     def sure_of_end(self) -> float:
-        """Confidence of the last words, or where nobody can tell, of all."""
+        """Confidence of the last words, or if unknown, of all."""
         return self.confidence if self.ending_confidence is None else self.ending_confidence
 
 

@@ -1,7 +1,7 @@
 """Every option of the agent: one frozen model per part, read from TOML, overrides and environment.
 
-This is the only place where an option has a name, a unit, a default and a meaning; the table in
-docs/configuration.md is made from it. It knows nothing of the parts that use the options.
+An option's name, unit, default and meaning are written here alone; docs/configuration.md is
+generated from them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Groups of options, read from a TOML file and from overrides; strict about names and values.
 
 Every mistake becomes a `ConfigError` that names the file and the key (or ``--set``, or an option of
-the command line's own), what was got and what is expected. It does not know which options there
-are: that is `voice.config`.
+the command line's own), what was got and what is expected. The options themselves are in
+`voice.config`.
 """
 
 from __future__ import annotations

@@ -26,29 +26,28 @@ class ServerConfig(Section):
     max_message_bytes: int = Field(default=2 * 1024 * 1024, ge=1024)
     """Largest WebSocket message accepted."""
     send_timeout_s: float = Field(default=10.0, gt=0)
-    """Longest wait for a client that does not read, before it is dropped."""
+    """How long a client may not read before it is disconnected."""
     max_connections: int = Field(default=512, ge=1)
     """TCP connections open at once; one more is closed, with 503 where that still arrives."""
     max_connections_per_address: int = Field(default=128, ge=1)
     """Of these, from one address, or from one IPv6 network of 64 bits; one more gets 429."""
     trusted_proxies: Networks = ()
-    """Addresses or networks of reverse proxies: of their requests, those are counted that come from
-    one address by X-Forwarded-For, which is believed of nobody else."""
+    """Addresses or networks of reverse proxies: their requests are counted by the client address in
+    X-Forwarded-For, which is ignored from any other peer."""
     handshake_timeout_s: float = Field(default=5.0, gt=0)
     """Longest a request may take to arrive, headers and body."""
     max_messages_per_s: float = Field(default=200.0, gt=0)
-    """WebSocket messages taken from one client, on average; ten seconds' worth may come at once. Of
-    other frames, such as pings and pieces of messages, eight for each."""
+    """WebSocket messages accepted from one client, on average; ten seconds' worth may come at once.
+    Eight times as many other frames, such as pings and fragments of messages, are accepted."""
     max_audio_speed: float = Field(default=4.0, ge=1)
     """Seconds of audio taken per second, on average; a minute of it may come at once, on the
     telephone what ten seconds allow."""
     max_responses_per_min: float = Field(default=240.0, gt=0)
-    """Replies of all Realtime conversations with one key: one more that a client asks for is
+    """Replies of all Realtime conversations with one key; one more that a client requests is
     refused."""
     longest_session_s: float = Field(default=3600.0, gt=0)
     """A conversation is ended after this long."""
     idle_session_s: float = Field(default=900.0, gt=0)
-    """A Realtime client that sends nothing for so long is sent away."""
+    """A Realtime client that sends nothing for so long is disconnected."""
     ping_s: float = Field(default=20.0, gt=0)
-    """How often a WebSocket's far side is asked whether it is there, and how long it may take to
-    answer."""
+    """How often a WebSocket is pinged, and how long the answer may take."""

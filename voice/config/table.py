@@ -2,7 +2,7 @@
 
     python -m voice.config.table > docs/configuration.md
 
-It knows `voice.config` alone; what an option means stands there.
+The meaning of an option is its docstring in `voice.config`.
 """
 
 from __future__ import annotations

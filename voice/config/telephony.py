@@ -13,13 +13,13 @@ class TelephonyConfig(Section):
     """Telephone lines; docs/telephony.md says how each is connected."""
 
     doors: tuple[str, ...] = ()
-    """Protocols served: twilio, telnyx, plivo, exotel, asterisk, jambonz, audio_fork, vonage."""
+    """Protocols served, by their names in docs/telephony.md."""
     public_url: str = ""
-    """Origin under which telephone services reach this server, such as https://voice.example.com;
+    """Origin at which telephone services reach this server, such as https://voice.example.com;
     Twilio signs it."""
     token_env: str = "QUICKSILVER_TELEPHONE_TOKEN"
-    """Environment variable with the token that lines other than Twilio must show; unset leaves a
-    loopback server open to them."""
+    """Environment variable with the token that lines other than Twilio's must present; unset leaves
+    a loopback server open to them."""
     twilio_token_env: str = "TWILIO_AUTH_TOKEN"
     """Environment variable with Twilio's auth token."""
     twilio_shared_key_env: str = "TWILIO_SHARED_KEY_SECRET"
@@ -31,7 +31,7 @@ class TelephonyConfig(Section):
     numbers: dict[str, str] = Field(default_factory=dict)
     """Twilio: called number → agent."""
     transfer_numbers: dict[str, str] = Field(default_factory=dict)
-    """Twilio: who a caller may be put through to → number; "anyone" is for all others."""
+    """Twilio: name that a caller may be transferred to → number; "anyone" is for all others."""
     digits_timeout_s: float = Field(default=2.5, gt=0)
     """A pause of this length ends an entry of keys; the hash key ends it at once."""
     start_timeout_s: float = Field(default=5.0, gt=0)
@@ -53,7 +53,7 @@ class TelephonyConfig(Section):
     def _check_url(cls, url: str) -> str:
         try:
             parts = urlsplit(url)
-            # A port out of range is told only to who asks for it.
+            # A port out of range raises when it is read.
             readable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         except ValueError:
             readable = False

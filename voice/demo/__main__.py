@@ -39,7 +39,7 @@ PAUSE_S = 0.4
 async def converse(
     url: str, api_key: str | None, lines: Sequence[Line], console: Console
 ) -> tuple[list[Turn], Samples]:
-    """Say the lines one after the other, each when the reply to the one before has been heard.
+    """Say the lines one after the other, each after the reply to the one before.
 
     Returns:
         A turn for each line, and the conversation as (T, 2) int16 at 24 kHz.
@@ -61,7 +61,7 @@ async def converse(
 
 
 def show(said: Line, turn: Turn, console: Console) -> None:
-    """Print a turn: what was said and understood, what was done, the reply, the waterfall."""
+    """Print a turn: line, transcript, tool calls, reply, and times."""
     shown = [Text(), line("user", turn.transcript or "(not understood)")]
     if turn.transcript != said.text:
         shown.append(line("user", f"said: {said.text}", style="dim italic"))
@@ -138,8 +138,8 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
     write_wav(file, both)
     missed = sum(not called(said, turn) for said, turn in zip(lines, turns, strict=True))
     console.print(f"\n{len(lines) - missed} of {len(lines)} turns called the expected tool")
-    if told := timing(turns):
-        console.print(told)
+    if summary := timing(turns):
+        console.print(summary)
     console.print(f"the conversation: {file}")
     return missed
 

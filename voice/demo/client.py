@@ -1,8 +1,8 @@
 """A small client of /v1/realtime that talks in real time; the demo and the benchmarks use it.
 
-It keeps every event with the moment it arrived, feeds a virtual microphone, plays what comes back
-on a virtual loudspeaker, and behaves as a page should: when the user speaks it falls silent, drops
-what it has, and says how much was heard. It does not know how a conversation is judged or shown.
+It keeps every event with its arrival time, sends the audio of a virtual microphone and plays the
+agent's on a virtual loudspeaker. As a page should, it stops playback when the user speaks, and
+reports how much was played. It does not know how a conversation is judged or shown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RATE_HZ = 24_000
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 PLAYED_EVERY_S = 0.2
 LATE_START_S = 0.3
-"""How long after the end of speech its last start may still be announced."""
+"""How long after the end of speech a speech_started event may still arrive."""
 SILENT_ANSWER_S = 1.5
 """How long after an empty transcript a reply may still begin."""
 LATE_LATENCY_S = 0.5
@@ -66,8 +66,8 @@ class RealtimeClient:
     """One conversation; made by `RealtimeClient.open`.
 
     Attributes:
-        events: Everything the server has sent, in order; to be read, not changed.
-        closed: Close code and reason, or how it broke, once the connection is closed; else None.
+        events: All events of the server, in order; not to be changed.
+        closed: Close code and reason, or the error, once the connection is closed; else None.
     """
 
     def __init__(self, socket: ClientConnection, background: Samples) -> None:
@@ -91,16 +91,15 @@ class RealtimeClient:
         holds: bool = False,
         background: Samples | None = None,
     ) -> AsyncGenerator[RealtimeClient, None]:
-        """Connect, switch transcripts and extension events on, and start microphone and playback.
+        """Connect, enable transcripts and extension events, and start microphone and playback.
 
         Args:
             url: As ``ws://127.0.0.1:7860/v1/realtime``.
             api_key: Sent as a bearer token when given.
             greet: Whether the agent may say its greeting.
-            holds: Whether its sound is held at the first sign of speech, as the page does it; else
-                it is dropped.
-            background: (T,) int16 at 24 kHz that the microphone picks up all the time; faint noise
-                unless given.
+            holds: Whether playback is paused at the first sign of speech, as on the page, and not
+                dropped.
+            background: (T,) int16 at 24 kHz, the noise at the microphone; faint unless given.
 
         Raises:
             OSError: Nobody listens there, or the connection broke before the session began.
@@ -113,7 +112,7 @@ class RealtimeClient:
             max_size=MAX_MESSAGE_BYTES,
             compression=None,
             proxy=None,
-            # A server that is behind reads a ping behind all audio sent before it, and is there.
+            # A busy server reads a ping after all audio sent before it, and is not gone.
             ping_timeout=None,
         ) as socket:
             client = cls(socket, noise)
@@ -124,7 +123,7 @@ class RealtimeClient:
 
     @asynccontextmanager
     async def _running(self) -> AsyncGenerator[None, None]:
-        """Listen to the server, speak to it and tell it what was played, meanwhile."""
+        """Receive events, send audio and report playback for as long as the context lasts."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -136,7 +135,7 @@ class RealtimeClient:
                 for task in tasks:
                     task.cancel()
         except BaseExceptionGroup as failed:
-            # One failure is what the caller can act on; the group around it is our own affair.
+            # A caller expects a single failure without a group around it.
             if len(failed.exceptions) == 1:
                 raise failed.exceptions[0] from None
             raise
@@ -149,11 +148,11 @@ class RealtimeClient:
     async def until(
         self, find: Callable[[], Found | None], timeout_s: float | None = 10.0
     ) -> Found:
-        """Wait until ``find`` gives something other than None; it is asked after every event.
+        """Wait until ``find`` returns something other than None; it is called after every event.
 
         Args:
-            find: Looks at the client and gives what is waited for, or None.
-            timeout_s: Longest wait; None waits for ever.
+            find: Returns what is waited for, or None.
+            timeout_s: Longest wait; None is no limit.
 
         Raises:
             TimeoutError: It did not in time.
@@ -168,10 +167,10 @@ class RealtimeClient:
                 return found
         except TimeoutError as error:
             last = self.events[-1].type if self.events else "nothing"
-            raise TimeoutError(f"waited {timeout_s} s in vain; last came {last}") from error
+            raise TimeoutError(f"waited {timeout_s} s; the last event was {last}") from error
 
     async def wait_for(self, kind: str, since: int = 0, timeout_s: float = 10.0) -> Received:
-        """The first event of a type among ``events[since:]``, waited for if need be.
+        """The first event of a type in ``events[since:]``; waits for it.
 
         Raises:
             TimeoutError: None came in time.
@@ -182,7 +181,7 @@ class RealtimeClient:
         )
 
     async def settled(self, quiet_s: float = 0.5) -> None:
-        """Return when nothing has been replied or is sounding, and none has begun for a while."""
+        """Wait until no reply is under way or sounding, and none has begun for a while."""
         begun = -1
         while begun != (begun := len(of_type(self.events, "response.created"))):
             await self.until(self._idle, timeout_s=30.0)
@@ -196,13 +195,13 @@ class RealtimeClient:
         timeout_s: float = 15.0,
         hear_out: bool = True,
     ) -> Turn:
-        """Say something, and hear the reply to it.
+        """Say something and wait for the reply.
 
         Args:
             samples: (T,) int16 speech at 24 kHz.
             end: Index just past the last sample of speech; found by energy unless given.
             timeout_s: Longest wait for the reply to have been sent, from the end of speech.
-            hear_out: Whether to wait until it has sounded to its end.
+            hear_out: Whether to wait until the reply has been played.
 
         Raises:
             ConnectionError: The server closed the connection before it had replied.
@@ -268,11 +267,11 @@ class RealtimeClient:
         await self.send({"type": "input_audio_buffer.append", "audio": audio})
 
     async def _report_played(self) -> None:
-        told: dict[str, int] = {}
+        reported: dict[str, int] = {}
         while True:
             await asyncio.sleep(PLAYED_EVERY_S)
             played = self.loudspeaker.playing()
-            if played and told != (told := {played.item_id: int(played.played_ms)}):
+            if played and reported != (reported := {played.item_id: int(played.played_ms)}):
                 await self.send(
                     {
                         "type": "quicksilver.played",
@@ -283,7 +282,7 @@ class RealtimeClient:
 
 
 def _ending(socket: ClientConnection) -> str:
-    """Close code and reason; where no close frame came, what happened instead."""
-    told = f"{socket.close_code} {socket.close_reason}".strip()
+    """Close code and reason; without a close frame, the error."""
+    ending = f"{socket.close_code} {socket.close_reason}".strip()
     error = socket.protocol.close_exc
-    return told if error.rcvd else f"{told} ({socket.connection_exc or error})"
+    return ending if error.rcvd else f"{ending} ({socket.connection_exc or error})"

@@ -1,7 +1,4 @@
-"""A server in a process of its own on a free port, for as long as a ``with`` lasts.
-
-The demo and the benchmarks talk to it as any client would; nothing of it runs in their process.
-"""
+"""A server in its own process on a free port, for the demo and the benchmarks."""
 
 from __future__ import annotations
 

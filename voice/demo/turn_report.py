@@ -1,4 +1,4 @@
-"""What came of something the user said, read from the events that a Realtime client received.
+"""The outcome of a turn, from the events that a Realtime client received.
 
 Pure functions over events with arrival times; they know nothing of sockets or sound.
 """
@@ -34,18 +34,18 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What came of something the user said.
+    """The outcome of a turn.
 
     Attributes:
-        transcript: What was recognised; parts of a turn that was cut in two are joined.
-        reply: The text of the reply, heard or not.
+        transcript: As recognised; the parts of a turn that was cut in two are joined.
+        reply: Text of the reply, played or not.
         status: Status of the reply, or "none" when there was no reply.
         marks_ms: As in quicksilver.latency; empty when the server sent none.
         voice_to_voice_ms: Last sample of speech to first audible sample of the reply.
         after_commit_ms: Arrival of the last commit, that is of the end-of-turn decision, to the
             same sample.
-        commits: How many turns the server made of it.
-        early_commits: How many of them it took to be over before the speech was.
+        commits: Turns that the server committed.
+        early_commits: Of these, turns committed before the speech had ended.
     """
 
     transcript: str
@@ -65,7 +65,7 @@ def of_type(events: Sequence[Received], kind: str) -> list[Received]:
 
 
 def answer(events: Sequence[Received]) -> Received | None:
-    """The end of the reply to the last thing said, or None while there is none.
+    """The end of the reply to the last turn, or None while there is none.
 
     A reply that the user's speech cancelled answers nothing, and neither does one that ended before
     the last turn was committed.
@@ -80,7 +80,7 @@ def answer(events: Sequence[Received]) -> Received | None:
 
 
 def understood_nothing(events: Sequence[Received]) -> bool:
-    """Whether the last transcript is there and empty."""
+    """Whether the last transcript has arrived and is empty."""
     kind = "conversation.item.input_audio_transcription.completed"
     transcripts = of_type(events, kind)
     return bool(transcripts) and not transcripts[-1].event["transcript"].strip()
@@ -93,10 +93,10 @@ def item_of(events: Sequence[Received], response_id: str) -> str | None:
 
 
 def report(events: Sequence[Received], speech_end_s: float, first_audible_s: float | None) -> Turn:
-    """Put a turn together.
+    """The outcome of a turn.
 
     Args:
-        events: All that came since the user began.
+        events: All events since the user began to speak.
         speech_end_s: When the last sample of speech was captured.
         first_audible_s: When the first audible sample of the reply sounded, if one did.
     """

@@ -1,8 +1,8 @@
-"""A microphone and a loudspeaker without a sound card, exact to the sample on the loop's clock.
+"""A virtual microphone and loudspeaker, exact to the sample on the event loop's clock.
 
 The microphone delivers a packet at the moment its last sample would have been captured; the
-loudspeaker knows when each sample it was given sounds. So what a user said and heard, and when, is
-known exactly. Neither knows of the network.
+loudspeaker computes when each sample is heard. So the times of all that the user says and hears
+are known exactly. Neither knows of the network.
 
 Shapes: T is a number of samples.
 """
@@ -53,18 +53,18 @@ def speech_span(samples: Samples, rate_hz: int) -> tuple[int, int]:
 
 
 def room_tone(seconds: float, rate_hz: int, level_dbfs: float = -66.0) -> Samples:
-    """Faint noise such as any microphone delivers: (T,) int16, the same on every call."""
+    """Faint microphone noise: (T,) int16, the same on every call."""
     noise = np.random.default_rng(0).normal(size=round(seconds * rate_hz))
     return np.round(noise * 32768 * 10 ** (level_dbfs / 20)).astype(np.int16)
 
 
 class Microphone:
-    """Delivers what is said to it in real time, over a background that never stops.
+    """Delivers speech in real time, mixed with background noise.
 
     Args:
         rate_hz: Rate of all samples given and delivered.
         clock: The event loop's clock, in seconds.
-        background: (T,) int16, repeated for ever under whatever is said.
+        background: (T,) int16, repeated without end.
     """
 
     def __init__(self, rate_hz: int, clock: Clock, background: Samples) -> None:
@@ -88,7 +88,7 @@ class Microphone:
         return self._start_s + position / self.rate_hz
 
     def say(self, samples: Samples) -> int:
-        """Say something as soon as what is being said is over.
+        """Say something after what is being said.
 
         Args:
             samples: (T,) int16.
@@ -125,7 +125,7 @@ class Microphone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sounding:
-    """A stretch of a reply's audio and when its first sample sounds, in seconds on the clock."""
+    """A piece of a reply's audio and when its first sample sounds, in seconds on the clock."""
 
     item_id: str
     start_s: float
@@ -141,7 +141,7 @@ class Played:
 
 
 class Loudspeaker:
-    """Plays what it is given, at its rate, one piece after the other, without delay of its own.
+    """Plays pieces of audio one after the other, without delay of its own.
 
     Args:
         rate_hz: Rate of all samples given.
@@ -165,7 +165,7 @@ class Loudspeaker:
 
     @property
     def held(self) -> bool:
-        """Whether it has been paused."""
+        """Whether playback is paused."""
         return self._held is not None
 
     def play(self, item_id: str, samples: Samples) -> None:
@@ -179,25 +179,25 @@ class Loudspeaker:
         self.timeline.append(Sounding(item_id, max(now_s, self.silent_from_s), samples))
 
     def playing(self) -> Played | None:
-        """What sounds now, or sounded last; None before anything has."""
+        """The item that sounds now, or sounded last; None before any has."""
         now_s = self._clock()
         begun = [piece for piece in self.timeline if piece.start_s <= now_s]
         return self._heard(begun[-1].item_id) if begun else None
 
     def hold(self) -> None:
-        """Pause: what has not sounded waits, and whatever is queued meanwhile behind it."""
+        """Pause; what has not sounded, and what is queued meanwhile, waits."""
         if self._held is None:
             self._held = self._cut()
 
     def release(self) -> None:
-        """Go on where it paused."""
+        """Continue where it paused."""
         waiting, self._held = self._held or [], None
         for piece in waiting:
             start_s = max(self._clock(), self.silent_from_s)
             self.timeline.append(replace(piece, start_s=start_s))
 
     def flush(self) -> Played | None:
-        """Fall silent and drop what has not sounded; None when nothing was left to sound."""
+        """Stop and drop what has not sounded; None when nothing was left."""
         dropped = self._cut() if self._held is None else self._held
         self._held = None
         return self._heard(dropped[0].item_id) if dropped else None
@@ -210,23 +210,15 @@ class Loudspeaker:
                 return piece.start_s + int(loud[0]) / self.rate_hz
         return None
 
-    def last_audible_s(self, item_id: str) -> float | None:
-        """When the last audible sample of an item sounds; None while there is none."""
-        for piece in reversed(self._of(item_id)):
-            loud = np.flatnonzero(_audible(piece.samples))
-            if loud.size:
-                return piece.start_s + (int(loud[-1]) + 1) / self.rate_hz
-        return None
-
     async def drained(self) -> None:
-        """Return when everything queued has sounded; what is held does not count."""
+        """Wait until everything queued has sounded; paused audio does not count."""
         left_s = self.silent_from_s - self._clock()
         if left_s > 0:
             await asyncio.sleep(left_s)
             await self.drained()
 
     def _cut(self) -> list[Sounding]:
-        """Take what has not sounded by now off the timeline."""
+        """Remove what has not sounded by now from the timeline."""
         now_s = self._clock()
         kept, rest = [], []
         for piece in self.timeline:

@@ -1,11 +1,9 @@
-"""Takes what the loudspeaker plays out of what the microphone hears.
+"""Removes the loudspeaker's sound from the microphone's: WebRTC's echo canceller, from livekit.
 
-WebRTC's echo canceller, from the livekit package; nothing here knows of sound cards. What is played
-is told from one thread, what is heard is cleaned on another, where all the work is done.
-
-It counts samples on both sides, and knows by them how long the echo takes. Where the loudspeaker
-runs dry or the microphone's sound is lost, that time becomes another, and the agent's voice comes
-through until the canceller has found it again.
+Played audio is passed in from one thread, the microphone's is cleaned on another, where all the
+work is done. The canceller infers the delay of the echo from the numbers of samples on both sides.
+After a dropout of either device the delay is another one, and the agent's voice comes through until
+the canceller has found it again.
 
 Shapes: T is a number of samples.
 """
@@ -27,7 +25,7 @@ _WAITING_BLOCKS = 512
 """Played blocks kept while nothing is heard; the oldest go first."""
 _LONGEST_DELAY_MS = 500
 SETTLING_S = 4.0
-"""After a dropout nobody should trust what is cleaned for so long; up to 3.5 s were measured."""
+"""How long the echo may come through after a dropout; up to 3.5 s were measured."""
 
 
 def can_cancel() -> bool:
@@ -36,15 +34,15 @@ def can_cancel() -> bool:
 
 
 class EchoCanceller:
-    """One microphone and one loudspeaker that it can hear.
+    """The echo of one loudspeaker in one microphone.
 
     Args:
-        played_hz: Rate of what is played.
-        heard_hz: Rate of what is heard.
-        delay_ms: From being played here to being heard here, roughly; the canceller finds the rest.
+        played_hz: Rate of the loudspeaker.
+        captured_hz: Rate of the microphone.
+        delay_ms: Rough time from playback to capture, which the canceller refines.
     """
 
-    def __init__(self, played_hz: int, heard_hz: int, delay_ms: float) -> None:
+    def __init__(self, played_hz: int, captured_hz: int, delay_ms: float) -> None:
         from livekit.rtc import AudioFrame, AudioProcessingModule
 
         self._frame: Any = AudioFrame
@@ -52,17 +50,17 @@ class EchoCanceller:
         self._delay_ms = round(min(_LONGEST_DELAY_MS, max(0.0, delay_ms)))
         self._played: deque[Samples] = deque(maxlen=_WAITING_BLOCKS)
         self._far = _Steps(played_hz)
-        self._near = _Steps(heard_hz)
+        self._near = _Steps(captured_hz)
 
     def played(self, samples: Samples) -> None:
-        """Tell of (T,) samples handed to the loudspeaker, silence included; from any one thread."""
+        """Take (T,) samples handed to the loudspeaker, silence included; from any one thread."""
         self._played.append(samples)
 
     def clean(self, samples: Samples) -> Samples:
-        """Take the echo out of (T,) samples of the microphone; about 20 ms of work per second.
+        """Remove the echo from (T,) samples of the microphone; about 20 ms of work per second.
 
         Returns:
-            At 16 kHz, in steps of 10 ms: what is left over comes with the next call.
+            At 16 kHz, in steps of 10 ms; the rest comes with the next call.
         """
         while self._played:
             for step in self._far.push(self._played.popleft()):

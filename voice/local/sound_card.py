@@ -1,8 +1,7 @@
 """Microphone and loudspeaker through PortAudio.
 
-PortAudio is loaded when a device is first asked for. Blocks of the microphone and requests for
-output arrive on PortAudio's own threads, late where the machine is busy; nothing here knows what
-the sound means.
+PortAudio is loaded when a device is first used. Its callbacks run on its own threads, late when the
+machine is busy.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from voice.types import SAMPLE_RATE_HZ, Samples
 OUTPUT_RATE_HZ = 24_000
 BLOCK_MS = 20
 LATENCY_S = 0.05
-"""Asked of both devices: enough for callbacks in Python, little enough for a conversation."""
+"""Requested of both devices: enough for callbacks in Python, short for a conversation."""
 
 Kind = Literal["input", "output"]
 Hear = Callable[[Samples, float], None]
-"""Takes a (T,) int16 block of the microphone and when, in seconds by the card's clock, it began."""
+"""Takes a (T,) int16 block of the microphone and its start, in seconds on the card's clock."""
 
 
 def list_devices() -> str:
@@ -52,8 +51,8 @@ class SoundCard:
         DeviceError: PortAudio or a device is missing, or a device cannot do mono or stereo int16.
 
     Attributes:
-        dropout_s: When the loudspeaker last ran dry or the microphone's sound was last lost, by the
-            card's clock; -inf before.
+        dropout_s: Last underrun of the loudspeaker or overflow of the microphone, on the card's
+            clock; -inf before.
     """
 
     def __init__(self, input_device: str, output_device: str) -> None:
@@ -80,7 +79,7 @@ class SoundCard:
 
     @property
     def echo_delay_s(self) -> float:
-        """From handing a sample to the loudspeaker to getting it from the microphone, roughly."""
+        """Rough time from handing a sample to the loudspeaker to capturing it."""
         return float(self._output.latency) + float(self._input.latency)
 
     @contextmanager
@@ -90,11 +89,11 @@ class SoundCard:
         played: Callable[[Samples], None] | None = None,
         lost: Callable[[], None] | None = None,
     ) -> Generator[None, None, None]:
-        """Run both for the length of a ``with``, then close them; what has not sounded is dropped.
+        """Run both devices for the length of a ``with``, then close them and drop what is queued.
 
         Args:
             hear: Called on PortAudio's thread with each block of the microphone.
-            played: Called on another of its threads with each block given to the loudspeaker.
+            played: Called on another of its threads with each block for the loudspeaker.
             lost: Called on one of them when a device stops by itself, once for each.
 
         Raises:
@@ -108,7 +107,7 @@ class SoundCard:
         except self._failure as error:
             raise DeviceError(f"the sound device failed: {error}") from error
         finally:
-            # What is closed stops as well.
+            # Closing a device stops it as well.
             self._lost = _ignore
             self._input.close()
             self._output.close()
@@ -141,8 +140,8 @@ class SoundCard:
         self._played(samples)
 
 
-def _ignore(*told: object) -> None:
-    del told
+def _ignore(*arguments: object) -> None:
+    del arguments
 
 
 def _settings(sounddevice: Any, kind: Kind, device: str, wanted_hz: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A conversation on a terminal: who said what, the tools in between, the line being spoken now."""
+"""A conversation on a terminal: turns, tool calls, and the line being spoken now."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rich.text import Text
 STYLES = {"user": "bold cyan", "agent": "bold green", "tool": "yellow", "error": "bold red"}
 
 
-def line(role: str, said: str, *, unheard: str = "", style: str = "") -> Text:
+def line(role: str, text: str, *, unheard: str = "", style: str = "") -> Text:
     """One line of the conversation.
 
     Args:
-        role: Who; a key of `STYLES`.
-        said: The words.
+        role: A key of `STYLES`.
+        text: The words.
         unheard: Words after them that were cut off.
         style: How the words look; rich's notation.
     """
-    shown = Text.assemble((f"{role:>6}  ", STYLES[role]), (said, style))
+    shown = Text.assemble((f"{role:>6}  ", STYLES[role]), (text, style))
     return shown.append(unheard, "dim strike") if unheard else shown
 
 
@@ -33,9 +33,9 @@ def tool_line(name: str, arguments: Mapping[str, Any], result: str = "") -> Text
 
 
 class Terminal:
-    """Lines that stay, and below them one that changes while somebody speaks; a context manager.
+    """Finished lines, and below them one that changes during speech; a context manager.
 
-    On anything but a terminal only the lines that stay are written.
+    Without a terminal only finished lines are written.
     """
 
     def __init__(self, console: Console) -> None:
@@ -43,16 +43,16 @@ class Terminal:
         self._live = Live(console=console, transient=True, auto_refresh=False)
 
     def __enter__(self) -> Terminal:
-        """Begin to draw."""
+        """Start drawing."""
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the lines that stay."""
+        """Stop drawing; the finished lines stay."""
         self._live.stop()
 
     def keep(self, text: Text | str) -> None:
-        """Write a line that stays, in place of the changing one."""
+        """Write a finished line in place of the changing one."""
         self._live.update(Text(""))
         self.console.print(text, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""Conversation items: what a client may add, what they mean to the dialogue, and their order.
+"""Conversation items: those that clients send, their messages in the dialogue, and their order.
 
 Audio is never kept: an item of speech holds its transcript alone.
 """
@@ -22,7 +22,7 @@ Item = dict[str, Any]
 ROOT = "root"
 
 MAX_ITEMS = 2000
-"""Items remembered; the oldest are forgotten beyond, long after the model stopped seeing them."""
+"""Items kept; the oldest are dropped, long after they have left the model's context."""
 
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.AGENT}
 
@@ -43,17 +43,17 @@ class Part(WireModel):
         return kind
 
     @property
-    def unheard(self) -> bool:
-        """Whether it has the user's audio, of which nobody has told the words."""
+    def untranscribed(self) -> bool:
+        """Whether it is audio of the user without a transcript."""
         return self.type == "input_audio" and self.transcript is None and self.audio is not None
 
     def words(self) -> str:
-        """What the part says; nothing yet where it is `unheard`.
+        """The text or transcript of the part; empty where it is `untranscribed`.
 
         Raises:
             ProtocolError: It has neither text, nor transcript, nor the user's audio.
         """
-        if self.unheard:
+        if self.untranscribed:
             return ""
         words = self.transcript if self.type.endswith("audio") else self.text
         if words is None:
@@ -74,7 +74,7 @@ class Part(WireModel):
 
 
 class MessageItem(WireModel):
-    """Something said or typed."""
+    """A message, spoken or typed."""
 
     type: Literal["message"]
     id: str | None = Field(default=None, min_length=1, max_length=128)
@@ -83,21 +83,21 @@ class MessageItem(WireModel):
 
     @model_validator(mode="after")
     def _audio_is_the_users(self) -> Self:
-        unheard = sum(part.unheard for part in self.content)
-        if unheard and self.role != "user":
+        untranscribed = sum(part.untranscribed for part in self.content)
+        if untranscribed and self.role != "user":
             raise ValueError("audio without a transcript is the user's alone")
-        if unheard > 1:
+        if untranscribed > 1:
             raise ValueError("expected one part of audio without a transcript at the most")
         return self
 
     @property
     def audio(self) -> str | None:
-        """The audio that is to be recognised, as base64."""
-        return next((part.audio for part in self.content if part.unheard), None)
+        """The audio to be transcribed, base64."""
+        return next((part.audio for part in self.content if part.untranscribed), None)
 
 
 class FunctionCallItem(WireModel):
-    """A call that the agent made, put back by the client."""
+    """A call that the agent made, sent back by the client."""
 
     type: Literal["function_call"]
     id: str | None = Field(default=None, min_length=1, max_length=128)
@@ -107,7 +107,7 @@ class FunctionCallItem(WireModel):
 
 
 class FunctionOutputItem(WireModel):
-    """What a call gave."""
+    """The output of a call."""
 
     type: Literal["function_call_output"]
     id: str | None = Field(default=None, min_length=1, max_length=128)
@@ -119,13 +119,13 @@ ClientItem = MessageItem | FunctionCallItem | FunctionOutputItem
 
 
 class _Holder(WireModel):
-    """Lets `validated` read the union and name the fields as ``item.…``."""
+    """Makes `validated` name the fields of the union ``item.…``."""
 
     item: Annotated[ClientItem, Field(discriminator="type")]
 
 
 class ItemReference(WireModel):
-    """An item of the conversation, where a list of items is wanted."""
+    """A reference to an item of the conversation, in the input of a response."""
 
     type: Literal["item_reference"]
     id: str
@@ -133,13 +133,13 @@ class ItemReference(WireModel):
 
 @contextmanager
 def located(name: str, path: str) -> Iterator[None]:
-    """Let errors about a field of this name speak of where it stands in the client's event."""
+    """Rewrite errors about a field to name its path in the client's event."""
     try:
         yield
     except ProtocolError as error:
-        told = str(error).replace(name, path, 1)
+        message = str(error).replace(name, path, 1)
         param = (error.param or name).replace(name, path, 1)
-        raise ProtocolError(told, error.code, param) from error
+        raise ProtocolError(message, error.code, param) from error
 
 
 def parse_item(data: dict[str, Any]) -> ClientItem:
@@ -152,7 +152,7 @@ def parse_item(data: dict[str, Any]) -> ClientItem:
 
 
 def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
-    """What the item means to the dialogue.
+    """The message of the dialogue that an item stands for.
 
     Args:
         item: As the client sent it.
@@ -189,7 +189,7 @@ def wire_item(item: ClientItem, item_id: str) -> Item:
 
 
 def spoken_user_item(item_id: str, transcript: str | None = None) -> Item:
-    """A turn of the user; clients want the key ``transcript`` even before there is one."""
+    """A spoken turn of the user; clients expect the key ``transcript`` even while it is null."""
     return {
         "id": item_id,
         "object": "realtime.item",
@@ -201,7 +201,7 @@ def spoken_user_item(item_id: str, transcript: str | None = None) -> Item:
 
 
 def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Item:
-    """A reply's message; ``text`` None means that its content has not begun."""
+    """The message of a reply; ``text`` is None while its content has not begun."""
     part = {"type": "output_audio", "transcript": text}
     if not speech:
         part = {"type": "output_text", "text": text}
@@ -216,7 +216,7 @@ def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Ite
 
 
 def call_item(item_id: str, call: ToolCall, arguments: str, status: str) -> Item:
-    """A function call of the agent; ``arguments`` is what is known of them so far."""
+    """A function call of the agent; ``arguments`` is JSON, empty while in progress."""
     return {
         "id": item_id,
         "object": "realtime.item",
@@ -300,10 +300,10 @@ class ItemLog:
         return self._order[before - 1] if before else None
 
     def transcribed(self, item_id: str, text: str) -> int:
-        """Enter what was heard in an item's audio, where there is one without words.
+        """Enter a transcript into the first untranscribed part of an item.
 
         Returns:
-            The index of the part that holds it, 0 where there is none.
+            The index of the part, 0 where there is none.
         """
         item = self._items.get(item_id, {})
         content = list(item.get("content", []))
@@ -315,7 +315,7 @@ class ItemLog:
         return 0
 
     def remove(self, item_id: str) -> None:
-        """Forget an item that is there."""
+        """Remove an item."""
         del self._items[item_id]
         self._order.remove(item_id)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalNames:
-    """What the server calls its model and its voice, whatever a client asks for."""
+    """The server's names of its model and voice, shown whatever a client asks for."""
 
     model: str
     voice: str
@@ -67,10 +67,10 @@ class RealtimeProtocol:
     """One conversation on the wire.
 
     Args:
-        session: What the client's events act upon; its methods are called at once and not awaited.
+        session: Called synchronously for the client's events.
         names: Shown in the session object.
         new_id: Makes ids of events and items.
-        allowance: Replies that may be asked for; None is no limit.
+        reply_limit: Limits the replies that may be requested; None is no limit.
         idle_s: The agent's idle timeout, for a client that sends ``quicksilver``; others, made for
             OpenAI's API, expect one only if they set it.
     """
@@ -80,13 +80,13 @@ class RealtimeProtocol:
         session: Session,
         names: LocalNames,
         new_id: NewId = new_id,
-        allowance: TokenBucket | None = None,
+        reply_limit: TokenBucket | None = None,
         idle_s: float = 0.0,
     ) -> None:
         self._session = session
         self._names = names
         self._new_id = new_id
-        self._allowance = allowance
+        self._reply_limit = reply_limit
         self._idle_s = idle_s
         self._base = session.options
         self._greeted = self._extended = False
@@ -162,11 +162,11 @@ class RealtimeProtocol:
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
         """The server events of a session event."""
         limits: list[ServerEvent] = []
-        if isinstance(event, ReplyStarted) and self._allowance is not None:
+        if isinstance(event, ReplyStarted) and self._reply_limit is not None:
             if not self._events.expects(event.reply_id):
-                # What the user's speech brings is bounded by speech; it is counted all the same.
-                self._allowance.take()
-            limits = [_rate_limits(self._allowance)]
+                # Replies to speech are bounded by speech, and count as well.
+                self._reply_limit.take()
+            limits = [_rate_limits(self._reply_limit)]
         return self._stamped(self._events.translate(event) + limits)
 
     def _apply(self, event: client.ClientEvent) -> list[ServerEvent]:
@@ -209,7 +209,7 @@ class RealtimeProtocol:
                 return [{"type": "conversation.item.deleted", "item_id": item_id}]
             case client.ItemTruncate():
                 return self._truncate(event)
-        raise AssertionError(f"no rule for {type(event).__name__}")
+        raise AssertionError(f"no case for {type(event).__name__}")
 
     def _create_item(self, event: client.ItemCreate) -> list[ServerEvent]:
         parsed = items.parse_item(event.item)
@@ -258,7 +258,7 @@ class RealtimeProtocol:
         ]
 
     def _item(self, item_id: str) -> items.Item:
-        """The item as it stands; of a reply that was cut short, what was heard."""
+        """The item; of a reply that was cut short, the part that was played."""
         item = self._events.items.require(item_id)
         if item.get("role") == "assistant" and item["status"] != "in_progress":
             speech = item["content"][0]["type"] == "output_audio"
@@ -277,10 +277,10 @@ class RealtimeProtocol:
     def _create_response(self, response: dict[str, Any]) -> None:
         if self._object.transcribes:
             raise ProtocolError("a transcription session has no responses", "unsupported_event")
-        if self._allowance and self._allowance.left < 1:
+        if self._reply_limit and self._reply_limit.left < 1:
             raise ProtocolError(
-                f"more than {self._allowance.burst:.0f} replies in a minute; try again in "
-                f"{self._allowance.full_after_s:.0f} s",
+                f"more than {self._reply_limit.burst:.0f} replies in a minute; try again in "
+                f"{self._reply_limit.full_after_s:.0f} s",
                 "rate_limit_exceeded",
             )
         request = read_response_request(response, self._object, self._base, self._events.items)
@@ -288,8 +288,8 @@ class RealtimeProtocol:
         reply_id = self._session.create_response(
             request.overrides, request.context, request.out_of_band
         )
-        if self._allowance:
-            self._allowance.take()
+        if self._reply_limit:
+            self._reply_limit.take()
         self._events.expect(reply_id, self._form(request.session, request.metadata))
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:
@@ -324,11 +324,11 @@ class RealtimeProtocol:
         return [{"event_id": self._new_id("event"), **event} for event in events]
 
 
-def _rate_limits(allowance: TokenBucket) -> ServerEvent:
+def _rate_limits(bucket: TokenBucket) -> ServerEvent:
     limit = {
         "name": "requests",
-        "limit": round(allowance.burst),
-        "remaining": int(allowance.left),
-        "reset_seconds": round(allowance.full_after_s, 3),
+        "limit": round(bucket.burst),
+        "remaining": int(bucket.left),
+        "reset_seconds": round(bucket.full_after_s, 3),
     }
     return {"type": "rate_limits.updated", "rate_limits": [limit]}

@@ -1,8 +1,7 @@
-"""The session object: what a client may set, and how a change is merged.
+"""The session object: its fields, how changes are merged, and the `SessionOptions` it stands for.
 
-It does not know what the fields mean to the agent (see `options`). Model and voice are the server's
-own whatever the client asks for; fields without an effect are kept and echoed, because clients set
-them without looking.
+Model and voice are always the server's own. Fields without an effect are kept and echoed, because
+clients set them without need.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class ServerVad(WireModel):
 
 
 class SemanticVad(WireModel):
-    """A turn ends when what was said reads complete."""
+    """A turn ends when its transcript reads complete."""
 
     type: Literal["semantic_vad"]
     eagerness: Literal["low", "medium", "high", "auto"] = "auto"
@@ -67,7 +66,7 @@ TurnDetection = Annotated[ServerVad | SemanticVad, Field(discriminator="type")]
 
 
 class AudioInput(WireModel):
-    """What comes in."""
+    """The user's audio."""
 
     format: Annotated[AudioFormat, Field(discriminator="type")] = PcmFormat(type="audio/pcm")
     noise_reduction: dict[str, Any] | None = None
@@ -82,7 +81,7 @@ class VoiceId(WireModel):
 
 
 class AudioOutput(WireModel):
-    """What goes out."""
+    """The agent's audio."""
 
     format: Annotated[AudioFormat, Field(discriminator="type")] = PcmFormat(type="audio/pcm")
     voice: str | VoiceId = ""
@@ -90,7 +89,7 @@ class AudioOutput(WireModel):
 
     @property
     def voice_name(self) -> str:
-        """What the client calls the voice."""
+        """The client's name for the voice."""
         return self.voice if isinstance(self.voice, str) else self.voice.id
 
 
@@ -140,7 +139,7 @@ class Reasoning(WireModel):
 
 
 class Quicksilver(WireModel):
-    """What this server offers beyond the protocol."""
+    """Extensions of this server."""
 
     events: list[Extension] = Field(default=[])
     agent_tools: list[str] | None = None
@@ -170,7 +169,7 @@ class SessionObject(WireModel):
 
     @property
     def transcribes(self) -> bool:
-        """Whether the client wants transcripts alone, and no replies."""
+        """Whether the session has transcripts alone, and no replies."""
         return self.type == "transcription"
 
 
@@ -178,7 +177,7 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
     """The session after a client's partial change.
 
     Objects merge field by field; one whose ``type`` changes is replaced, since the old fields
-    belong to the old type. ``null`` resets what may be null and leaves alone what may not.
+    belong to the old type. ``null`` resets a field that may be null, and does not change another.
 
     Args:
         current: The session so far.
@@ -221,7 +220,7 @@ def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dic
 
 
 def initial_object(base: SessionOptions) -> SessionObject:
-    """The session object that says what ``base`` does."""
+    """The session object for the agent's own options."""
     detection: ServerVad | SemanticVad | None = None
     if base.turn_detection and base.silence_ms is None:
         detection = SemanticVad(
@@ -254,11 +253,11 @@ def initial_object(base: SessionOptions) -> SessionObject:
 
 
 def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
-    """What the session object means, as fields of `SessionOptions`.
+    """The fields of `SessionOptions` that the session object stands for.
 
     Args:
-        session: The session as the client wants it.
-        base: The agent's own options, for whatever the client leaves to the agent.
+        session: The session object.
+        base: The agent's own options, for fields that the client has not set.
     """
     detection = session.audio.input.turn_detection
     speed = session.audio.output.speed
@@ -293,8 +292,8 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
 def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
     """The part of `option_changes` that a single reply can override.
 
-    A client that declares tools wrote instructions for those: the agent's own are offered beside
-    them only when it names them.
+    A client that declares tools has written instructions for those: the agent's own tools are
+    offered as well only if the client names them.
 
     Raises:
         ProtocolError: A tool is unknown, or declared twice.
@@ -338,7 +337,7 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
 
 
 def _shown_prefix_ms(base: SessionOptions) -> int:
-    """The agent's own pre-roll; the protocol's default where it has none."""
+    """The agent's own pre-roll, else the protocol's default."""
     return 300 if base.pre_roll_ms is None else base.pre_roll_ms
 
 
@@ -348,7 +347,7 @@ def _shown_idle_ms(base: SessionOptions) -> int | None:
 
 
 def _shown_speed(base: SessionOptions) -> float:
-    """The agent's own speed as far as the protocol can say it."""
+    """The agent's own speed, within the protocol's bounds."""
     return min(max(base.speed, MIN_SPEED), MAX_SPEED)
 
 
@@ -370,7 +369,7 @@ def _merge(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         if value is None and key not in _NULLABLE:
             continue
         if isinstance(value, dict) and isinstance(before, dict):
-            # Of one that has another type now nothing stays.
+            # No field is kept of an object whose type has changed.
             same = value.get("type", before.get("type")) == before.get("type")
             tree[key] = _merge(before if same else {}, value)
         else:

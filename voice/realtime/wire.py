@@ -30,7 +30,7 @@ from voice.types import Samples
 ServerEvent = dict[str, Any]
 
 NewId = Callable[[str], str]
-"""Makes an id that no one else has; the argument is what it begins with."""
+"""Makes a unique id with a prefix."""
 
 _UNION_TAGS = frozenset(
     {"server_vad", "semantic_vad", "function", "mcp", "function_call", "function_call_output"}
@@ -57,10 +57,9 @@ _ENCODE = {
 
 
 class WireModel(BaseModel):
-    """Base of what a client sends: exact types, and unknown fields left aside.
+    """Base of objects that clients send: types are strict, unknown fields are ignored.
 
-    Clients are newer than servers: a field that this server does not know is no reason to refuse
-    the rest of the event.
+    Clients are newer than servers: an unknown field is no reason to refuse the rest of an event.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
@@ -91,13 +90,13 @@ def new_id(prefix: str) -> str:
 
 
 def read_json(text: str) -> Any:
-    """What JSON says, whose numbers are all finite: it can be written as JSON again.
+    """The value of a JSON text in which all numbers are finite, so that it can be written again.
 
     Raises:
         ValueError: It is not JSON, nests too deeply, or a number is too large.
     """
     data = pydantic_core.from_json(text, allow_inf_nan=False)
-    # The reader refuses `Infinity` and `NaN`, and makes infinity of 1e999.
+    # The parser refuses `Infinity` and `NaN`, but reads 1e999 as infinity.
     unread = [data]
     while unread:
         value = unread.pop()
@@ -114,8 +113,8 @@ def validated(model: type[M], data: Any, path: str = "") -> M:
     """Read ``data`` as ``model``.
 
     Args:
-        model: What is expected.
-        data: What was got.
+        model: Expected.
+        data: Parsed JSON.
         path: Where ``data`` stands in the client's event, to name the field at fault.
 
     Raises:
@@ -171,7 +170,7 @@ def encode_audio(samples: Samples, audio_format: AudioFormat) -> str:
 
 
 def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Samples]:
-    """Pieces of `CHUNK_MS`; a reply's first is short, so that it plays while the rest comes."""
+    """Pieces of `CHUNK_MS`; the first of a response is shorter, so that it plays sooner."""
     start = 0
     size = rate_hz * (FIRST_CHUNK_MS if first else CHUNK_MS) // 1000
     while start < len(samples):
@@ -181,7 +180,7 @@ def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Sample
 
 
 def _dotted(location: tuple[int | str, ...]) -> str:
-    """The path of a field without the names of union members that pydantic puts into it."""
+    """The path of a field, without the names of union members that pydantic adds."""
     names = [
         str(part)
         for part in location

@@ -141,7 +141,7 @@ class Routes:
         self._config = config
         self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
         self._slots = SessionSlots(config.server.max_sessions)
-        self._allowances = ReplyLimits(config.server.max_responses_per_min)
+        self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
@@ -196,9 +196,9 @@ class Routes:
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         own = self._parts.options()
         session = self._open_session(self._parts, replace(own, idle_timeout_s=0.0), None)
-        allowance = self._allowances.of(grant.account)
+        reply_limit = self._reply_limits.of(grant.account)
         protocol = RealtimeProtocol(
-            session, self._names, allowance=allowance, idle_s=own.idle_timeout_s
+            session, self._names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
         )
         try:
             if socket.query_params.get("intent") == "transcription":

@@ -27,6 +27,8 @@ def test_the_example_works(acme: Any) -> None:
     (audio,) = acme.receive(b"\xd5" * 160)
     assert isinstance(audio, CallAudio)
     assert acme.receive("KEY 5") == [KeyPressed("5")]
+    with pytest.raises(ProtocolError):
+        acme.receive("KEY")
     assert acme.receive("BYE") == [CallEnded()]
     assert acme.audio(np.zeros(2, np.int16)) == [b"\xd5\xd5"]
     assert acme.send_digits("12") == ["KEY 1", "KEY 2"]

@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ messages = (
 
 def codecs() -> list[tuple[str, Callable[[], CallCodec]]]:
     made: list[tuple[str, Callable[[], CallCodec]]] = [("audiosocket", AudioSocket)]
-    return made + [(name, lambda door=door: door.codec({})) for name, door in PROTOCOLS.items()]
+    return made + [(name, partial(found.codec, {})) for name, found in PROTOCOLS.items()]
 
 
 def feed(codec: CallCodec, sent: list[LineMessage]) -> None:
@@ -139,7 +140,7 @@ def test_memory_is_bounded(name: str, make: Callable[[], CallCodec]) -> None:
     assert len(pickle.dumps(held)) < 2 * MAX_BYTES
 
 
-TOLD_KEYS: dict[str, str] = {
+KEY_MESSAGES: dict[str, str] = {
     "twilio": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
     "telnyx": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
     "plivo": '{"event":"dtmf","dtmf":{"digit":"%s"}}',
@@ -159,7 +160,7 @@ def test_a_key_that_no_telephone_has_breaks_nothing(
 ) -> None:
     codec = make()
     codec.receive(STARTS[name][0])
-    told = TOLD_KEYS[name] % key
+    told = KEY_MESSAGES[name] % key
     message = told.encode() if isinstance(STARTS[name][0], bytes) else told
     assert codec.receive(message) == [KeyPressed(key)]
 
@@ -168,10 +169,10 @@ def test_a_key_that_no_telephone_has_breaks_nothing(
 def test_a_key_message_without_a_key_is_broken(name: str, make: Callable[[], CallCodec]) -> None:
     codec = make()
     codec.receive(STARTS[name][0])
-    told = TOLD_KEYS[name].replace("%s", "").replace("\x01", "\x00")
+    told = KEY_MESSAGES[name].replace("%s", "").replace("\x01", "\x00")
     with pytest.raises(ProtocolError):
         codec.receive(told.encode() if isinstance(STARTS[name][0], bytes) else told)
 
 
-def test_every_door_has_its_start() -> None:
-    assert STARTS.keys() == TOLD_KEYS.keys() == {"audiosocket", *PROTOCOLS}
+def test_every_protocol_has_its_start() -> None:
+    assert STARTS.keys() == KEY_MESSAGES.keys() == {"audiosocket", *PROTOCOLS}
