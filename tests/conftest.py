@@ -75,13 +75,6 @@ def corpora() -> Path:
     return CORPORA
 
 
-@pytest.fixture
-def fake_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doors open the sessions that a `tests.support.fakes.FakeParts` gives out."""
-    for module in ("voice.server.app", "voice.telephony.routing"):
-        monkeypatch.setattr(f"{module}.Session", lambda parts, options: parts.session(options))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

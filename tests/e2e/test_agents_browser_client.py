@@ -24,7 +24,6 @@ from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, Repl
 __all__ = ["client_home"]
 
 pytestmark = [
-    pytest.mark.usefixtures("fake_sessions"),
     pytest.mark.e2e,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
 ]

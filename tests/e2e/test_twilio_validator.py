@@ -17,7 +17,7 @@ from tests.voice.telephony.test_media_stream import TWILIO_START
 from tests.voice.telephony.test_telephone import says_goodbye
 from voice.config import Config, ServerConfig, TelephonyConfig
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("fake_sessions")]
+pytestmark = pytest.mark.e2e
 
 REQUIREMENT = "twilio"
 TOKEN, SHARED, PUBLIC = "auth-token", "shared-secret", "voice.example.com"

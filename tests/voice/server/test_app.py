@@ -17,8 +17,6 @@ from tests.support.serving import receive, send, serving
 from voice.config import Config, ServerConfig
 from voice.events import FinalTranscript, ReplyStarted, TurnMeasured
 
-pytestmark = pytest.mark.usefixtures("fake_sessions")
-
 KEY = "the-key-of-this-server"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 

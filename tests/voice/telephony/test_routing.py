@@ -16,8 +16,6 @@ from voice.telephony.media_stream import PLIVO, TWILIO, Dialect, MediaStream
 from voice.telephony.routing import CallRouter, TelephoneLine
 from voice.telephony.twilio import TwilioCalls
 
-pytestmark = pytest.mark.usefixtures("fake_sessions")
-
 NUMBERS = {"manager": "+15550100", "anyone": "+15550199"}
 
 

@@ -31,8 +31,6 @@ from voice.errors import ConfigError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
 from voice.serve import listen_for_audiosocket
 
-pytestmark = pytest.mark.usefixtures("fake_sessions")
-
 TOKEN, AUTH = "line-token", "twilio-auth-token"
 PUBLIC = "voice.example.com"
 TWILIO = {"doors": ("twilio",), "public_url": f"https://{PUBLIC}"}
