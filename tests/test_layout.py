@@ -133,7 +133,7 @@ def test_the_engine_needs_little(module: str) -> None:
 
 def test_every_room_stands_in_the_architecture() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"`([\w./]+)`", text.partition("\n## Rooms\n")[2]))
+    told = set(re.findall(r"\*\*`([\w./]+)`\*\*", text.partition("\n## Rooms\n")[2]))
     rooms = {room(module) for module in MODULES if not module.startswith("kernels")}
     for name in rooms - set(PACKAGES):
         path = name.replace(".", "/")
