@@ -22,7 +22,7 @@ from voice.demo.virtual_audio import PACKET_MS, room_tone
 from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking, Speak, StopSpeaking
 from voice.dialogue.conversation import Conversation
 from voice.hearing.asr.sphinx import SphinxRecognizer
-from voice.hearing.audio_input import AudioInput, Heard
+from voice.hearing.audio_input import AudioInput, HearingEvent
 from voice.hearing.vad import Vad, make_vad
 from voice.inputs import Announce, AudioSent, SessionOptions
 from voice.types import SAMPLE_RATE_HZ, Samples, ms_of_samples
@@ -138,7 +138,7 @@ class _Speaking:
         reply_id = next(command.reply_id for command in said if isinstance(command, Speak))
         self._conversation.feed(AudioSent(reply_id))
 
-    def _tell(self, event: Heard) -> None:
+    def _tell(self, event: HearingEvent) -> None:
         now = self.ears.position
         for command in self._conversation.feed(event):
             match command:

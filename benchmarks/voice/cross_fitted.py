@@ -1,12 +1,12 @@
-"""Dead air against false cutoffs over all recordings, none judged by a network that has met it.
+"""Dead air against false cutoffs over all recordings, each judged by weights fitted without it.
 
 The held-out half is small: one recording moves its figures by some 20 ms. Here the recordings of
 both halves fall into folds, one with all that was made of it by pauses into the same, and each fold
-is judged by a network fitted to the others (`benchmarks.voice.fit_endings.unseen`). The deal alone
+is judged by weights fitted to the others (`benchmarks.voice.fit_endings.unseen`). The deal alone
 moves the mean by some 15 ms, so folds are dealt several times, and figures are of all deals
 together. How far the ratio to silence alone hangs on which recordings there happen to be, a
 bootstrap tells: recordings are drawn with their variants, and at each draw both rules have the
-setting that is best for it. The networks are not fitted anew for a draw.
+setting that is best for it. The weights are not fitted anew for a draw.
 
 Shapes: S settings, R recordings, once for each deal, B draws.
 """
@@ -35,7 +35,7 @@ from benchmarks.voice.fit_endings import FOLDS, Examples, judged_each, odds_by, 
 from benchmarks.voice.pauses import Traced, dead_air_ms
 
 DEALS = 3
-ALONE, OURS = "silence alone", "words, model and voice"
+ALONE, OURS = "silence alone", "words and model"
 DRAWS = 2000
 SEED = 1
 MIDDLE = (0.025, 0.975)

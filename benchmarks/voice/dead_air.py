@@ -1,8 +1,8 @@
 """What a rule for the end of a turn costs on recordings: dead air, and turns cut off.
 
 The recordings are those of people in the agents' domains and of the demo, and the same with a pause
-put between two of their words. They are heard once (`benchmarks.voice.pauses`), and what the ears
-knew at each pause is kept in a file, so that every rule is tried on the same pauses. By a hash of
+put between two of their words. They are traced once (`benchmarks.voice.pauses`), and the cues
+at each pause are kept in a file, so that every rule is tried on the same pauses. By a hash of
 their names they fall into two halves, one to tune on. Which rules there are this module does not
 know, but for the plainest: silence alone.
 """

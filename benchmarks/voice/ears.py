@@ -38,7 +38,6 @@ from voice.demo.virtual_audio import room_tone
 from voice.hearing.asr.sphinx import SphinxRecognizer
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
-from voice.hearing.prosody import WINDOW_MS, measure
 from voice.hearing.vad import make_vad
 from voice.types import (
     SAMPLE_RATE_HZ,
@@ -50,7 +49,6 @@ from voice.types import (
     Transcript,
     TurnEnded,
     ms_of_samples,
-    samples_of_ms,
 )
 
 LEAD_S, TAIL_S = 0.5, 2.0
@@ -70,7 +68,6 @@ class Heard:
         late_ms: From the end of speech to the decision of the last turn; None when it was cut
             early.
         finish_ms: What each final decode took.
-        prosody_ms: What each measurement of the voice took.
         opinion_ms: What each opinion of the language model took, on an idle machine.
         busy_s: What everything took.
         seconds: How much audio went in.
@@ -81,7 +78,6 @@ class Heard:
     cut_early: bool
     late_ms: float | None
     finish_ms: tuple[float, ...]
-    prosody_ms: tuple[float, ...]
     opinion_ms: tuple[float, ...]
     busy_s: float
     seconds: float
@@ -115,7 +111,7 @@ class Listener:
         lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
         audio = np.concatenate([lead, utterance.samples, tail])
         began = time.perf_counter()
-        spent: dict[str, list[float]] = {"finish": [], "prosody": [], "opinion": []}
+        spent: dict[str, list[float]] = {"finish": [], "opinion": []}
         finals, decisions = self._listen(utterance.agent, audio, spent)
         end = len(lead) + utterance.end
         early = any(decided < end for decided in decisions)
@@ -126,7 +122,6 @@ class Listener:
             early,
             late,
             tuple(spent["finish"]),
-            tuple(spent["prosody"]),
             tuple(spent["opinion"]),
             time.perf_counter() - began,
             len(audio) / SAMPLE_RATE_HZ,
@@ -154,7 +149,7 @@ class Listener:
                             stream.accept(earlier)
                 elif isinstance(event, Pause) and stream is not None:
                     final = _timed(spent["finish"], stream.finish)
-                    cues = self._cues(agent, audio, event.end_sample, final, spent)
+                    cues = self._cues(agent, final, spent)
                 elif isinstance(event, SpeechResumed):
                     cues = Cues()
                 elif isinstance(event, TurnEnded) and stream is not None:
@@ -163,15 +158,11 @@ class Listener:
                     stream, cues = None, Cues()
         return finals, decisions
 
-    def _cues(
-        self, agent: str, audio: Samples, end: int, final: Transcript, spent: dict[str, list[float]]
-    ) -> Cues:
-        window = audio[max(0, end - samples_of_ms(WINDOW_MS)) : end]
-        prosody = _timed(spent["prosody"], lambda: measure(window))
+    def _cues(self, agent: str, final: Transcript, spent: dict[str, list[float]]) -> Cues:
         if not final.text:
-            return Cues(prosody=prosody)
-        opinion = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
-        return Cues(final.text, final.sure_of_end, opinion, prosody)
+            return Cues()
+        end_of_message = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
+        return Cues(final.text, final.sure_of_end, end_of_message)
 
 
 def _timed(spent: list[float], work: Callable[[], T]) -> T:
@@ -204,7 +195,6 @@ def figures_of(listener: Listener, utterances: Iterable[Utterance], guard: float
         "cut_early": share(sum(item.cut_early for item in heard), len(said)),
         "end_of_turn_delay_ms": percentiles([i.late_ms for i in heard if i.late_ms is not None]),
         "finish_ms": percentiles([ms for item in heard for ms in item.finish_ms], 1),
-        "prosody_ms": percentiles([ms for item in heard for ms in item.prosody_ms], 1),
         "opinion_ms": percentiles([ms for item in heard for ms in item.opinion_ms], 1),
         "real_time_factor": round(
             sum(item.busy_s for item in heard) / sum(item.seconds for item in heard), 3

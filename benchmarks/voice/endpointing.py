@@ -1,12 +1,12 @@
 """Dead air against false cutoffs: ``python -m benchmarks.voice.endpointing``.
 
 Recordings of people in the agents' domains, and the same with a pause put between two of their
-words, are heard once (`benchmarks.voice.pauses`); what the ears knew at each pause is kept in a
+words, are traced once (`benchmarks.voice.pauses`); the cues at each pause are kept in a
 file, and every rule for the end of a turn is tried on the same pauses. Half of the recordings, by a
-hash of their names, set the profiles' limits and are what the network is fitted to
+hash of their names, set the profiles' limits and are what the weights are fitted to
 (`benchmarks.voice.fit_endings`); figures are of the other half, pauses put into it included. That
-half is small: `benchmarks.voice.cross_fitted` measures on all recordings, each judged by a network
-that was fitted without it, and says how sure that is. Results go to
+half is small: `benchmarks.voice.cross_fitted` measures on all recordings, each judged by weights
+that were fitted without it, and says how sure that is. Results go to
 benchmarks/results/endpointing.json; --plot draws. After a change of the checkpoint:
 
     python -m benchmarks.voice.fit_endings && python -m benchmarks.voice.endpointing --plot
@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.report import ROOT, machine, percentiles, share, write
 from benchmarks.voice.corpus import PAUSES_MS
-from benchmarks.voice.cross_fitted import cross_fitted
+from benchmarks.voice.cross_fitted import ALONE, OURS, cross_fitted
 from benchmarks.voice.dead_air import (
     BARS,
     BUDGETS,
@@ -58,7 +58,7 @@ def words_only(setting: float) -> Wait:
 
 
 def ours(bar: float) -> Wait:
-    """The shipped network under another bar."""
+    """The shipped weights under another bar."""
     limits = within(bar)
     return lambda cues: silence_within(cues, limits, evidence(cues) if cues.text else 0.0)
 
@@ -126,9 +126,9 @@ def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:
     """Three rules over all their settings, on the half that figures are of."""
     both = domain([t for t in heard if is_held_out(t.name)])
     return {
-        "silence alone": curve(both, silence_only, SILENCES_MS),
+        ALONE: curve(both, silence_only, SILENCES_MS),
         "silence and words": curve(both, words_only, np.arange(0.2, 3, 0.05).tolist()),
-        "words, model and voice": curve(both, ours, BARS),
+        OURS: curve(both, ours, BARS),
     }
 
 
@@ -156,16 +156,12 @@ def measured(heard: Sequence[Traced], curves: dict[str, list[Point]]) -> dict[st
 
 def main() -> None:
     """Measure and write the results."""
-    import torch
-
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--fresh", action="store_true", help="hear all recordings anew")
     parser.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
     options = parser.parse_args()
     began, started = machine(), time.perf_counter()
     heard = traces(options.fresh)
-    # Matrices this small only wait for a second thread.
-    torch.set_num_threads(1)
     curves = held_out_curves(heard)
     figures = measured(heard, curves)
     for name in ("halves", "profiles", "least_dead_air_within_false_cutoffs"):

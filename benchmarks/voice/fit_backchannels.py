@@ -1,4 +1,4 @@
-"""Fits `voice.hearing.backchannel_sound`: ``python -m benchmarks.voice.fit_backchannels``.
+"""Fits `voice.hearing.backchannel`: ``python -m benchmarks.voice.fit_backchannels``.
 
 On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, on
 synthetic voices, and on half of the synthetic hummers of `benchmarks.voice.humming`, each changed a
@@ -34,7 +34,7 @@ from benchmarks.voice.short_words import (
 from voice.audio import Framer
 from voice.config import EndpointingConfig, VadConfig
 from voice.demo.virtual_audio import room_tone, speech_span
-from voice.hearing.backchannel_sound import (
+from voice.hearing.backchannel import (
     AFTER_MS,
     BANDS,
     BEFORE_MS,
@@ -141,7 +141,7 @@ def fit(inputs: Array, classes: Ids, epochs: int) -> dict[str, Array]:
         epochs: Passes over all of them.
 
     Returns:
-        What `voice.hearing.backchannel_sound.load` reads.
+        What `voice.hearing.backchannel.load` reads.
     """
     import torch
     from torch.nn import functional
@@ -193,7 +193,7 @@ def _layers() -> nn.ModuleDict:
 
 
 def _scores(layers: nn.ModuleDict, heard: Tensor) -> Tensor:
-    """(B, K) scores of (B, BANDS, FRAMES), as `voice.hearing.backchannel_sound.network` has it."""
+    """(B, K) scores of (B, BANDS, FRAMES), as `voice.hearing.backchannel.network` has it."""
     import torch
     from torch.nn import functional
 

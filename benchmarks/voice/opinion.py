@@ -4,8 +4,8 @@ Messages of held-out dialogues, whole and broken off behind each word. The model
 is that a message of these words ends, in one forward, with the dialogue before it in sight. The
 classifier is a logistic regression on the rules' reading and the words at both ends, fitted to
 messages of training dialogues; it needs no forward and sees the words alone. Rules and model are
-put together by the network of `voice.hearing.end_of_turn_network`, which without an opinion judges
-by the rules; classifier and model are added up.
+put together by `voice.hearing.end_of_turn`, which without the model's probability judges by the
+rules; classifier and model are added up.
 
 Results: benchmarks/results/opinion.json.
 """
@@ -22,8 +22,7 @@ import numpy as np
 from benchmarks.report import machine, shipped_checkpoint, write
 from benchmarks.voice.fit_endings import Matrix, logistic, messages, ranking
 from voice.hearing.completeness import Completeness, reads_complete
-from voice.hearing.end_of_turn import Cues, evidence
-from voice.hearing.end_of_turn_network import log_odds
+from voice.hearing.end_of_turn import Cues, evidence, log_odds
 
 BUCKETS = 512
 """Of the words, by a hash."""
@@ -96,7 +95,7 @@ def main() -> None:
             whole.append(float(n == last))
     ends, model = np.array(whole), np.array([log_odds(opinion) for opinion in opinions])
     words = classifier[0] + np.stack([row_of(text) for text in texts]) @ classifier[1:]
-    together = [Cues(text, opinion=said) for text, said in zip(texts, opinions, strict=True)]
+    together = [Cues(text, end_of_message=said) for text, said in zip(texts, opinions, strict=True)]
     scores = {
         "rules": np.array([evidence(Cues(text)) for text in texts]),
         "small classifier on the words": words,

@@ -7,11 +7,10 @@ tried on the same pauses within milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import soxr
 
 from benchmarks.voice.corpus import Utterance
 from voice.audio import Framer
@@ -20,7 +19,6 @@ from voice.demo.virtual_audio import room_tone
 from voice.hearing.asr.sphinx import SphinxRecognizer
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
-from voice.hearing.prosody import WINDOW_MS, Prosody, measure
 from voice.hearing.vad import make_vad
 from voice.types import (
     SAMPLE_RATE_HZ,
@@ -31,13 +29,10 @@ from voice.types import (
     SpeechStarted,
     Transcript,
     ms_of_samples,
-    samples_of_ms,
 )
 
 LEAD_S, TAIL_S = 0.5, 3.0
 NEVER_MS = 60_000
-SHORTEST_MS = 160
-"""Pauses below end no turn under any profile."""
 
 Opinion = Callable[[str, str], float]
 """Agent and text → the model's probability that the user's message ends there."""
@@ -107,13 +102,8 @@ class Tracer:
             inner = at in resumed
             if not inner and pauses and pauses[-1].gap_ms is None:
                 break
-            window = audio[max(0, at - samples_of_ms(WINDOW_MS)) : at]
-            cues = Cues(
-                final.text,
-                final.sure_of_end,
-                self._opinion(said.agent, final.text) if final.text else None,
-                measure(window),
-            )
+            end_of_message = self._opinion(said.agent, final.text) if final.text else None
+            cues = Cues(final.text, final.sure_of_end, end_of_message)
             gap_ms = ms_of_samples(resumed[at] - at) if inner else None
             pauses.append(Met(gap_ms, 0.0 if inner else ms_of_samples(at - end), cues))
         kind = f"{said.kind}, pause" if said.pause_ms else said.kind
@@ -164,36 +154,6 @@ class Tracer:
                         if start < end:
                             resumed[heard[-1][0]] = start
         return heard, resumed
-
-
-def heard_pauses(samples: Samples, rate_hz: int) -> Iterator[tuple[Prosody, bool]]:
-    """How speech sounded before each pause of a recording, and whether it ended there.
-
-    Pauses too short to end a turn, and those with too little voice before them, are left out.
-    """
-    audio = (
-        soxr.resample(samples, rate_hz, SAMPLE_RATE_HZ) if rate_hz != SAMPLE_RATE_HZ else samples
-    )
-    lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
-    audio = np.concatenate([lead, audio, tail])
-    vad = make_vad(VadConfig())
-    endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
-    events = [
-        event
-        for frame in Framer().push(audio)
-        for event in endpointer.accept(frame, vad.probability(frame), Cues())
-    ]
-    for event, following in zip(events, [*events[1:], None], strict=True):
-        if not isinstance(event, Pause):
-            continue
-        resumed = following.start_sample if isinstance(following, SpeechResumed) else None
-        if resumed is not None and ms_of_samples(resumed - event.end_sample) < SHORTEST_MS:
-            continue
-        prosody = measure(
-            audio[max(0, event.end_sample - samples_of_ms(WINDOW_MS)) : event.end_sample]
-        )
-        if prosody is not None:
-            yield prosody, resumed is None
 
 
 def dead_air_ms(traced: Traced, wait: Callable[[Cues], float]) -> float | None:

@@ -17,8 +17,8 @@ MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1)]
 
 def recordings(count: int) -> list[Traced]:
     """Each as it is and with a pause of 900 ms behind words that are not all."""
-    end = Met(None, 20.0, Cues("what time is it now", opinion=0.9))
-    begun = Met(900.0, 0.0, Cues("what time", opinion=0.001))
+    end = Met(None, 20.0, Cues("what time is it now", end_of_message=0.9))
+    begun = Met(900.0, 0.0, Cues("what time", end_of_message=0.001))
     whole = [Traced(str(i), "command", (end,)) for i in range(count)]
     return whole + [Traced(str(i), "command, pause", (begun, end)) for i in range(count)]
 
@@ -31,7 +31,7 @@ def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_fitted, "DRAWS", 50)
 
 
-@pytest.mark.usefixtures("one_thread", "few_folds")
+@pytest.mark.usefixtures("few_folds")
 def test_both_rules_are_tried_on_all_recordings_and_compared() -> None:
     heard = recordings(6)
     figures = cross_fitted.cross_fitted(heard, of_messages(MESSAGES))
@@ -50,8 +50,8 @@ def test_both_rules_are_tried_on_all_recordings_and_compared() -> None:
     assert figures == cross_fitted.cross_fitted(heard, of_messages(MESSAGES))
 
 
-@pytest.mark.usefixtures("one_thread", "few_folds")
-def test_no_network_has_met_a_recording_it_judges_nor_that_with_a_pause(
+@pytest.mark.usefixtures("few_folds")
+def test_no_weights_were_fitted_to_a_recording_they_judge_nor_that_with_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     met: dict[int, set[str]] = {}
@@ -63,9 +63,9 @@ def test_no_network_has_met_a_recording_it_judges_nor_that_with_a_pause(
 
     monkeypatch.setattr(fit_endings, "of_pauses", watched)
     heard = recordings(5)
-    networks = unseen(heard, of_messages(MESSAGES), seed=3)
-    ids = [id(network) for network in networks.values()]
-    by_name = dict(zip(networks, ids, strict=True))
+    fitted = unseen(heard, of_messages(MESSAGES), seed=3)
+    ids = [id(weights) for weights in fitted.values()]
+    by_name = dict(zip(fitted, ids, strict=True))
     assert len(set(ids)) == len(met) == 2
     for learned in met.values():
         left_out = {traced.name for traced in heard} - learned
@@ -107,10 +107,8 @@ def test_a_ratio_has_an_interval_and_none_where_a_rule_cuts_off_too_many() -> No
     assert lost == {"ratio": None, "low": None, "high": None, "at_most_half": 0.0}
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_another_seed_deals_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_endings, "FOLDS", 2)
-    monkeypatch.setattr(fit_endings, "STEPS", 1)
     heard, texts = recordings(8), of_messages(MESSAGES)
 
     def dealt(seed: int) -> set[frozenset[str]]:

@@ -15,7 +15,7 @@ from benchmarks.voice.fit_backchannels import (
     span,
     told_apart,
 )
-from voice.hearing.backchannel_sound import LAYERS, STRIDES, network
+from voice.hearing.backchannel import LAYERS, STRIDES, network
 from voice.types import AudioFrame, Samples
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tests.support.patience import PATIENCE_S
 from voice.config import EndpointingConfig
 from voice.errors import ModelError
-from voice.hearing.audio_input import AudioInput, Heard
+from voice.hearing.audio_input import AudioInput, HearingEvent
 from voice.inputs import SessionOptions
 from voice.types import (
     SAMPLE_RATE_HZ,
@@ -85,7 +85,7 @@ class Recognizer:
 class Rig:
     def __init__(self, **optional: Any) -> None:
         self.recognizer = Recognizer()
-        self.heard: list[Heard] = []
+        self.heard: list[HearingEvent] = []
         self.decoded: list[int] = []
         self.changed = asyncio.Event()
         self.threads = ThreadPoolExecutor(1)
@@ -100,7 +100,7 @@ class Rig:
         )
         self.ears.configure(OPTIONS)
 
-    def _tell(self, event: Heard) -> None:
+    def _tell(self, event: HearingEvent) -> None:
         self.heard.append(event)
         self.changed.set()
 

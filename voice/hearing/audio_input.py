@@ -1,9 +1,10 @@
-"""One session's ears: audio in; endpointing events and transcripts out.
+"""The audio input of one session: audio in; endpointing events and transcripts out.
 
 Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
 thread, in the order of the audio. The final decode of a turn starts at its first silent frames, so
-that it overlaps the silence that decides whether the turn is over; so does what else is asked about
-a pause: how the voice sounded before it, and whether the language model expects more.
+that it overlaps the silence that decides whether the turn is over. At the same time the sound of a
+short turn is judged (`voice.hearing.backchannel`), and the language model is asked how likely the
+message ends here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +23,9 @@ import numpy as np
 from voice.audio import Framer, StreamResampler
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError
-from voice.hearing.backchannel_sound import asks_to_go_on
+from voice.hearing.backchannel import BEFORE_MS, LONGEST_MS, sound_log_odds
 from voice.hearing.end_of_turn import Cues, Profile
 from voice.hearing.endpointing import Endpointer
-from voice.hearing.prosody import WINDOW_MS, Prosody, measure
 from voice.hearing.vad import Vad
 from voice.inputs import OpinionFailed, RecognitionFailed, SessionOptions
 from voice.types import (
@@ -53,10 +54,31 @@ BUFFERED_S = 120
 
 _log = logging.getLogger(__name__)
 
-Heard = EndpointEvent | Transcript | RecognitionFailed | OpinionFailed
+HearingEvent = EndpointEvent | Transcript | RecognitionFailed | OpinionFailed
 
-Opinion = Callable[[str], Awaitable[float | None]]
-"""The words of a turn → the probability that they are all of it, or None when nobody can say."""
+EndOfMessage = Callable[[str], Awaitable[float | None]]
+"""The words of a turn → the probability that the message ends there, or None where unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sound:
+    """The end of a turn's audio at a pause.
+
+    Attributes:
+        samples: (T,) int16 up to now.
+        speech: How many samples of it are the turn's.
+        silence: How many of the last samples are the pause's.
+    """
+
+    samples: Samples
+    speech: int
+    silence: int
+
+
+class _Phase(Enum):
+    SPEAKING = auto()
+    PAUSED = auto()
+    ENDED = auto()
 
 
 @dataclass(slots=True)
@@ -64,52 +86,43 @@ class _Turn:
     """Audio of a turn on its way through the recogniser.
 
     Attributes:
-        waiting: Frames that the recogniser has not been given.
+        queued: Frames that the recogniser has not been given.
         held: Frames since the pause began; given to it only if speech goes on.
-        paused: Whether speech has stopped, for now or for good.
-        decodes: Final decodes asked for; only the newest one's outcome counts.
+        decodes: Final decodes asked for; only the newest one's result counts.
         decoded: Final decodes begun, touched by the recogniser's thread alone.
-        final: What the newest one brought.
-        sounded: The audio up to the pause and of its first frames, until it has been measured.
-        speech: How many of its samples are the turn's.
-        silence: How many of its last samples are the pause's.
-        prosody: How it sounded.
+        final: The newest one's result.
+        sound: The audio at the pause, until it has been judged.
         go_on: See `Transcript`.
-        told: The newest text that was told of it.
-        ended: Whether the turn is over.
-        failed: Why the recogniser failed; None while it does not.
+        emitted: The newest text that was emitted.
+        failure: Why the recogniser failed; None while it does not.
     """
 
     turn_id: int
     start_sample: int
-    waiting: deque[AudioFrame] = field(default_factory=deque)
+    queued: deque[AudioFrame] = field(default_factory=deque)
     held: deque[AudioFrame] = field(default_factory=deque)
-    paused: bool = False
+    phase: _Phase = _Phase.SPEAKING
     decodes: int = 0
     decoded: int = 0
     final: Transcript | None = None
-    sounded: Samples | None = None
-    speech: int = 0
-    silence: int = 0
-    prosody: Prosody | None = None
+    sound: _Sound | None = None
     go_on: float | None = None
-    told: str = ""
-    ended: bool = False
-    failed: str | None = None
+    emitted: str = ""
+    failure: str | None = None
     stream: RecognizerStream | None = None
 
 
 class AudioInput:
-    """Hears one user.
+    """Turns one user's audio into events and transcripts.
 
     Args:
         recognizer: Opens a stream for each turn.
         vad: This session's own.
         config: Of endpointing.
         executor: Runs the recogniser.
-        tell: Called on the event loop with what was heard, in order.
+        emit: Called on the event loop with each event, in order.
         decoded: Called with a turn's id whenever a final decode of it is complete.
-        opinion: Asked about the words of every pause; None: nobody is asked.
+        end_of_message: Asked about the words of every pause; None: nothing is asked.
         telephone_vad: Makes the detector that replaces `vad` when audio of 8 kHz first arrives;
             None: `vad` is kept.
     """
@@ -120,10 +133,10 @@ class AudioInput:
         vad: Vad,
         config: EndpointingConfig,
         executor: Executor,
-        tell: Callable[[Heard], None],
+        emit: Callable[[HearingEvent], None],
         decoded: Callable[[int], None],
         *,
-        opinion: Opinion | None = None,
+        end_of_message: EndOfMessage | None = None,
         telephone_vad: Callable[[], Vad] | None = None,
     ) -> None:
         self._recognizer = recognizer
@@ -131,15 +144,15 @@ class AudioInput:
         self._config = config
         self._endpointer = Endpointer(config)
         self._executor = executor
-        self._tell = tell
+        self._emit = emit
         self._decoded = decoded
-        self._opinion = opinion
+        self._end_of_message = end_of_message
         self._telephone_vad = telephone_vad
         self._framer = Framer()
         self._resamplers: dict[int, StreamResampler] = {}
         self._before: deque[AudioFrame] = deque(maxlen=self._kept_before)
         self._recent: deque[AudioFrame] = deque(
-            maxlen=samples_of_ms(WINDOW_MS + config.pause_ms) // FRAME_SAMPLES
+            maxlen=samples_of_ms(BEFORE_MS + LONGEST_MS + config.pause_ms) // FRAME_SAMPLES + 1
         )
         self._buffer: deque[AudioFrame] = deque(maxlen=BUFFERED_S * SAMPLE_RATE_HZ // FRAME_SAMPLES)
         self._position = 0
@@ -151,12 +164,12 @@ class AudioInput:
 
     def configure(self, options: SessionOptions) -> None:
         """Take over what the client may change."""
-        self._endpointer.threshold = options.vad_threshold
-        self._endpointer.silence_ms = options.silence_ms
-        self._endpointer.profile = Profile(options.profile or self._config.profile)
         pre_roll_ms = options.pre_roll_ms
-        self._endpointer.pre_roll_ms = (
-            self._config.pre_roll_ms if pre_roll_ms is None else pre_roll_ms
+        self._endpointer.configure(
+            options.vad_threshold,
+            options.silence_ms,
+            Profile(options.profile or self._config.profile),
+            self._config.pre_roll_ms if pre_roll_ms is None else pre_roll_ms,
         )
         self._before = deque(self._before, maxlen=self._kept_before)
         if self._detects != options.turn_detection:
@@ -165,7 +178,7 @@ class AudioInput:
 
     @property
     def position(self) -> int:
-        """Samples heard so far."""
+        """Samples received so far."""
         return self._position
 
     @property
@@ -175,7 +188,7 @@ class AudioInput:
         return (self._endpointer.pre_roll_samples + window) // FRAME_SAMPLES + 1
 
     def append(self, samples: Samples, rate_hz: int) -> None:
-        """Hear audio of any rate and length."""
+        """Take in audio of any rate and length."""
         if rate_hz <= TELEPHONE_HZ and self._telephone_vad is not None:
             self._vad, self._telephone_vad = self._telephone_vad(), None
         if rate_hz != SAMPLE_RATE_HZ:
@@ -183,10 +196,10 @@ class AudioInput:
                 self._resamplers = {rate_hz: StreamResampler(rate_hz, SAMPLE_RATE_HZ)}
             samples = self._resamplers[rate_hz].push(samples)
         for frame in self._framer.push(samples):
-            self._hear(frame)
+            self._take(frame)
 
     def commit(self) -> None:
-        """End the turn at the client's word.
+        """End the turn because the client asks for it.
 
         Raises:
             ProtocolError: There is less than 100 ms of audio to commit.
@@ -198,7 +211,7 @@ class AudioInput:
             start = self._buffer[0].start_sample
             _, ended = self._endpointer.force_end(EndReason.MANUAL, start)
             assert isinstance(ended, TurnEnded)
-            # Without detection the endpointer has not heard how far the audio is.
+            # Without detection the endpointer does not know how far the audio is.
             now = self._position
             events = [replace(ended, start_sample=start, end_sample=now, decided_sample=now)]
             self._open(ended.turn_id, start, self._buffer)
@@ -207,7 +220,7 @@ class AudioInput:
         self._buffer.clear()
 
     def clear(self) -> None:
-        """Drop an open turn and what was heard of it."""
+        """Drop an open turn and its audio."""
         self._endpointer.reset()
         self._buffer.clear()
         self._before.clear()
@@ -225,7 +238,7 @@ class AudioInput:
             while self._work:
                 turn = self._work.popleft()
                 try:
-                    heard = await loop.run_in_executor(self._executor, self._recognise, turn)
+                    transcripts = await loop.run_in_executor(self._executor, self._recognise, turn)
                 except Exception as error:
                     # A recogniser that raises must cost this turn only.
                     _log.error("recognition failed: %s", type(error).__name__)
@@ -233,10 +246,10 @@ class AudioInput:
                         turn, str(error) if isinstance(error, ModelError) else "recognition failed"
                     )
                     continue
-                for transcript in heard:
-                    self._understand(turn, transcript)
-                if turn is self._turn and turn.final is not None and self._opinion is not None:
-                    group.create_task(self._ask(self._opinion, turn, turn.final))
+                for transcript in transcripts:
+                    self._accept(turn, transcript)
+                if turn is self._turn and turn.final and self._end_of_message:
+                    group.create_task(self._judge(self._end_of_message, turn, turn.final))
             self._wake.clear()
             if not self._work:
                 await self._wake.wait()
@@ -249,7 +262,7 @@ class AudioInput:
                 "input_audio_buffer_commit_empty",
             )
 
-    def _hear(self, frame: AudioFrame) -> None:
+    def _take(self, frame: AudioFrame) -> None:
         self._buffer.append(frame)
         self._position = frame.end_sample
         if not self._detects:
@@ -259,9 +272,10 @@ class AudioInput:
         self._recent.append(frame)
         events = self._endpointer.accept(frame, probability, self._cues)
         turn = self._turn
-        if turn is not None and turn.failed is None:
-            (turn.held if turn.paused else turn.waiting).append(frame)
-            if not turn.paused:
+        if turn is not None and turn.failure is None:
+            speaking = turn.phase is _Phase.SPEAKING
+            (turn.queued if speaking else turn.held).append(frame)
+            if speaking:
                 self._request(turn)
         for event in events:
             self._follow(event)
@@ -279,31 +293,31 @@ class AudioInput:
             case TurnEnded():
                 self._end(event)
                 return
-        self._tell(event)
+        self._emit(event)
 
     def _open(self, turn_id: int, start_sample: int, frames: deque[AudioFrame]) -> None:
         self._cues = Cues()
-        self._turn = _Turn(turn_id, start_sample, waiting=deque(frames))
+        self._turn = _Turn(turn_id, start_sample, queued=deque(frames))
         self._request(self._turn)
 
     def _pause(self, end_sample: int) -> None:
         turn = self._turn
-        # Words from before it are a guess: only the pause's own decode says how far to trust them.
+        # Words from before it are a guess: only the final decode has a confidence to trust.
         self._cues = Cues()
         if turn is not None:
-            turn.sounded = np.concatenate([frame.samples for frame in self._recent])
-            turn.speech = end_sample - turn.start_sample
-            turn.silence = self._position - end_sample
-            turn.paused = True
+            samples = np.concatenate([frame.samples for frame in self._recent])
+            speech = end_sample - turn.start_sample
+            turn.sound = _Sound(samples, speech, self._position - end_sample)
+            turn.phase = _Phase.PAUSED
             turn.decodes += 1
             self._request(turn)
 
     def _resume(self) -> None:
         turn = self._turn
         if turn is not None:
-            turn.paused = False
-            turn.final = turn.prosody = turn.go_on = None
-            turn.waiting.extend(turn.held)
+            turn.phase = _Phase.SPEAKING
+            turn.final = turn.go_on = None
+            turn.queued.extend(turn.held)
             turn.held.clear()
             self._request(turn)
 
@@ -314,81 +328,80 @@ class AudioInput:
         # A turn that follows at once is not to begin with the last word of this one.
         while self._before and self._before[0].start_sample < event.end_sample:
             self._before.popleft()
-        self._tell(event)
+        self._emit(event)
         if turn is None:
             return
-        turn.ended = True
-        if turn.failed is not None:
-            self._tell(RecognitionFailed(turn.turn_id, turn.failed))
+        phase, turn.phase = turn.phase, _Phase.ENDED
+        if turn.failure is not None:
+            self._emit(RecognitionFailed(turn.turn_id, turn.failure))
         elif turn.final is not None:
-            self._tell(turn.final)
-        elif not turn.paused:
+            self._emit(turn.final)
+        elif phase is _Phase.SPEAKING:
             turn.decodes += 1
             self._request(turn)
 
     def _request(self, turn: _Turn) -> None:
-        if turn.failed is None and turn not in self._work:
+        if turn.failure is None and turn not in self._work:
             self._work.append(turn)
             self._wake.set()
 
     def _fail(self, turn: _Turn, message: str) -> None:
-        """A turn has no words; that is told once its user has ended, who would be talked over."""
+        """Report that a turn has no words, once it has ended, lest the agent talk over the user."""
         if self._turn is turn:
-            turn.failed = message
-            turn.waiting.clear()
+            turn.failure = message
+            turn.queued.clear()
             turn.held.clear()
             self._cues = Cues()
         else:
-            self._tell(RecognitionFailed(turn.turn_id, message))
+            self._emit(RecognitionFailed(turn.turn_id, message))
 
     def _recognise(self, turn: _Turn) -> list[Transcript]:
-        """In a thread: give the recogniser what waits. Only this thread touches the stream."""
+        """In a thread: give the recogniser the queued frames. Only this thread uses the stream."""
         if turn.stream is None:
             turn.stream = self._recognizer.open(turn.turn_id)
-        heard = []
-        while turn.waiting:
-            interim = turn.stream.accept(turn.waiting.popleft())
+        transcripts = []
+        while turn.queued:
+            interim = turn.stream.accept(turn.queued.popleft())
             if interim is not None:
-                heard.append(interim)
+                transcripts.append(interim)
         if turn.decoded < turn.decodes:
             turn.decoded = turn.decodes
-            if turn.sounded is not None:
-                spoken = len(turn.sounded) - turn.silence
-                turn.prosody = measure(turn.sounded[:spoken])
-                turn.go_on = asks_to_go_on(turn.sounded, turn.speech, turn.silence)
-                turn.sounded = None
-            heard.append(replace(turn.stream.finish(), go_on=turn.go_on))
-        return heard
+            if turn.sound is not None:
+                sound, turn.sound = turn.sound, None
+                turn.go_on = sound_log_odds(sound.samples, sound.speech, sound.silence)
+            transcripts.append(replace(turn.stream.finish(), go_on=turn.go_on))
+        return transcripts
 
-    def _understand(self, turn: _Turn, transcript: Transcript) -> None:
-        """Back on the loop: tell what was recognised, unless speech has gone on since."""
+    def _accept(self, turn: _Turn, transcript: Transcript) -> None:
+        """Back on the loop: emit what was recognised, unless speech has gone on since."""
         if not transcript.final:
-            # Behind a pause its own decode follows, which knows how the words sounded as well.
-            if self._turn is turn and not turn.paused and transcript.text != turn.told:
-                turn.told = transcript.text
-                self._tell(transcript)
+            # After a pause the final decode follows, which comes with the sound's log odds.
+            speaking = self._turn is turn and turn.phase is _Phase.SPEAKING
+            if speaking and transcript.text != turn.emitted:
+                turn.emitted = transcript.text
+                self._emit(transcript)
             return
-        if turn.decoded < turn.decodes or not (turn.ended or turn.paused):
+        if turn.decoded < turn.decodes or turn.phase is _Phase.SPEAKING:
             return
         self._decoded(turn.turn_id)
-        if turn.ended:
-            self._tell(transcript)
+        if turn.phase is _Phase.ENDED:
+            self._emit(transcript)
         elif self._turn is turn:
             turn.final = transcript
-            turn.told = transcript.text.strip()
-            # Even without words: that it has none is known now.
-            self._tell(replace(transcript, final=False))
-            self._cues = Cues(turn.told, transcript.sure_of_end, prosody=turn.prosody)
+            turn.emitted = transcript.text.strip()
+            # Without words as well: that there are none is known now.
+            self._emit(replace(transcript, final=False))
+            self._cues = Cues(turn.emitted, transcript.sure_of_end)
 
-    async def _ask(self, opinion: Opinion, turn: _Turn, final: Transcript) -> None:
-        """Let somebody judge whether a pause is the end; too late an answer counts for nothing."""
+    async def _judge(self, end_of_message: EndOfMessage, turn: _Turn, final: Transcript) -> None:
+        """Ask how likely the message ends at a pause; ignored where speech has gone on since."""
         try:
-            probability = await opinion(final.text) if final.text.strip() else None
+            probability = await end_of_message(final.text) if final.text.strip() else None
         except Exception as error:
-            # Whoever is asked must not cost the conversation; the pause decides without them.
-            _log.error("no opinion on a pause: %s", type(error).__name__)
+            # A model that fails must not cost the conversation; the pause decides without it.
+            _log.error("no probability for a pause: %s", type(error).__name__)
             message = str(error) if isinstance(error, ModelError) else "the model failed"
-            self._tell(OpinionFailed(turn.turn_id, message))
+            self._emit(OpinionFailed(turn.turn_id, message))
             return
         if self._turn is turn and turn.final is final:
-            self._cues = replace(self._cues, opinion=probability)
+            self._cues = replace(self._cues, end_of_message=probability)

@@ -1,25 +1,34 @@
-"""Whether something said while the agent speaks is meant to interrupt it.
+"""Whether something said while the agent speaks is a backchannel, or is meant to interrupt it.
 
 "Mm-hmm" and "right" tell the speaker to go on. The same words are answers when the agent has just
-asked something. Single words are hard to recognise: of one or two, what was understood and how they
-sounded are added up in log odds. It knows English, and of audio what
-`voice.hearing.backchannel_sound` made of it.
+asked something. Single words are hard to recognise, so what was recognised and how it sounded are
+added up in log odds. The words are English. The sound is judged by a small convolutional network
+over the log-mel spectrum, which knows no words: what a recogniser takes a lone "right" or "mm-hmm"
+for depends on its vocabulary. Its weights are in `backchannel.npz`;
+``python -m benchmarks.voice.fit_backchannels`` fits them.
+
+Shapes: T samples, N analysis frames of 32 ms every 10 ms, M mel bands, C channels, K classes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 INTERRUPTS_FROM_S = 0.9
-"""Sound that is this long is speech, understood or not; shorter and like no word, a cough."""
-SHORTEST_S = 0.12
-"""No word is shorter: what is understood of such a scrap of one is anything."""
-FEW_WORDS = 2
-"""As many as a backchannel may be misheard as; the sound of more does not matter."""
+"""Sound this long is speech, recognised or not; shorter and without words, a cough."""
 UNDERSTOOD, UNDERSTOOD_ELSE = 7.0, -2.0
 GUESSED, GUESSED_ELSE = 3.0, 1.0
-"""Log odds of words that ask to go on, and of others, that are added to those of their sound. Set
-on the tuning half of benchmarks/voice/interruptions.py. Guesses say little: most are wrong."""
+"""Log odds of words that are backchannels, and of others, that are added to those of their sound.
+Set on the tuning half of benchmarks/voice/interruptions.py. Guesses say little: most are wrong."""
 
 
 def _phrases(text: str) -> frozenset[str]:
@@ -47,10 +56,10 @@ def is_parting(text: str) -> bool:
 
 
 def is_backchannel(text: str, answering: bool = False) -> bool:
-    """Whether the words ask the speaker to go on.
+    """Whether the words only ask the speaker to go on.
 
     Args:
-        text: All that was said; case and punctuation do not matter.
+        text: All words; case and punctuation do not matter.
         answering: Whether the agent has asked something: then only hums ask it to go on.
 
     Returns:
@@ -70,34 +79,32 @@ def interrupts(
     """Whether a sound made while the agent speaks is meant to stop it.
 
     Args:
-        text: What was understood of it.
+        text: What was recognised of it.
         seconds: How long the speech in it was.
         answering: See `is_backchannel`.
-        guess: What it may have been, where nothing was understood. A "right" with noise around it
-            is guessed to be "not right", so one word that asks to go on is enough there.
-        go_on: Log odds, by its sound, that it asks to go on; None where nobody can tell. An answer
-            sounds like it too, so it says nothing where the agent has asked.
+        guess: What it may have been, where nothing was recognised. A "right" with noise around it
+            is guessed to be "not right", so one backchannel among the words is enough there.
+        go_on: Log odds, by its sound, that it is a backchannel; None where unknown. Ignored where
+            the agent has asked something: an answer sounds the same.
     """
-    if seconds < SHORTEST_S:
-        return False
     words, guessed = _words(text), _words(guess)
-    if go_on is not None and not answering and (words or guessed) and len(words) <= FEW_WORDS:
+    if go_on is not None and not answering and (words or guessed):
         return go_on + _by_words(words, guessed) < 0
     if words:
         return not is_backchannel(text, answering)
     if seconds >= INTERRUPTS_FROM_S:
         return True
-    return bool(guessed) and not _any_asks_to_go_on(guessed, answering)
+    return bool(guessed) and not _any_backchannel(guessed, answering)
 
 
 def _by_words(words: list[str], guessed: list[str]) -> float:
-    """Log odds, by the words, that they ask to go on."""
+    """Log odds, by the words, that they are a backchannel."""
     if words:
         return UNDERSTOOD if _is_made_of(words, _HUMS | _AGREEING) else UNDERSTOOD_ELSE
-    return GUESSED if _any_asks_to_go_on(guessed) else GUESSED_ELSE
+    return GUESSED if _any_backchannel(guessed) else GUESSED_ELSE
 
 
-def _any_asks_to_go_on(words: list[str], answering: bool = False) -> bool:
+def _any_backchannel(words: list[str], answering: bool = False) -> bool:
     return any(is_backchannel(word, answering) for word in words)
 
 
@@ -113,3 +120,112 @@ def _is_made_of(words: list[str], phrases: frozenset[str]) -> bool:
         " ".join(words[:size]) in phrases and _is_made_of(words[size:], phrases)
         for size in range(1, min(3, len(words)) + 1)
     )
+
+
+Array = NDArray[np.float32]
+
+WEIGHTS_FILE = Path(__file__).with_suffix(".npz")
+BANDS = 24
+FRAMES = 100
+LAYERS = ("first", "second", "third")
+STRIDES = (2, 2, 1)
+SHORTEST_MS = 120
+"""Shorter speech is not judged: any scrap of a word sounds like any other."""
+LONGEST_MS = 1000
+"""Longer speech is no single word."""
+BEFORE_MS = 100
+"""Audio before the detected start that the network also gets: a soft first sound."""
+AFTER_MS = 60
+"""Audio after the detected end that it also gets: the last sound of "right" follows a gap that
+counts as silence."""
+
+_HOP = SAMPLE_RATE_HZ // 100
+_FRAME = 512
+_LOWEST_HZ, _HIGHEST_HZ = 80.0, 7000.0
+_PREEMPHASIS = 0.97
+_FLOOR = 1e3
+"""Added to the power in each band: silence of any depth looks alike."""
+_SCALE = 5.0
+
+
+def sound_log_odds(samples: Samples, speech: int, silence: int) -> float | None:
+    """Log odds that a short stretch of speech is a backchannel; about 2 ms.
+
+    Args:
+        samples: (T,) int16 at 16 kHz up to now.
+        speech: How many samples of it are the speech.
+        silence: How many samples have followed the speech; the first `AFTER_MS` of them count.
+
+    Returns:
+        None for speech of less than `SHORTEST_MS`, or more than `LONGEST_MS`.
+    """
+    if not is_short(speech):
+        return None
+    end = len(samples) - silence
+    first = max(0, end - speech - samples_of_ms(BEFORE_MS))
+    return log_odds(spectrum(samples[first : end + samples_of_ms(AFTER_MS)]), load())
+
+
+def is_short(speech: int) -> bool:
+    """Whether so many samples of speech may be a single word."""
+    return samples_of_ms(SHORTEST_MS) <= speech <= samples_of_ms(LONGEST_MS)
+
+
+def log_odds(inputs: Array, weights: Mapping[str, Array]) -> float:
+    """Log odds that a (FRAMES, M) spectrum is of a class that is a backchannel."""
+    scores, agrees = network(inputs, weights), weights["agrees"] > 0
+    return _log_sum(scores[agrees]) - _log_sum(scores[~agrees])
+
+
+@cache
+def load() -> Mapping[str, Array]:
+    """The weights: for each layer a kernel and a bias, and which classes are backchannels."""
+    with np.load(WEIGHTS_FILE) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored.files}
+
+
+def spectrum(samples: Samples) -> Array:
+    """(FRAMES, M) float32: the last second's log-mel spectrum about its mean over time.
+
+    Shorter audio is taken to follow on silence.
+    """
+    wide = samples[-(_FRAME + (FRAMES - 1) * _HOP) :].astype(np.float64)
+    wide = np.pad(wide, (max(0, _FRAME - len(wide)), 0))
+    sharp = np.append(wide[:1], wide[1:] - _PREEMPHASIS * wide[:-1])
+    frames = np.lib.stride_tricks.sliding_window_view(sharp, _FRAME)[::_HOP]
+    power = np.abs(np.fft.rfft(frames * np.hanning(_FRAME), axis=1)) ** 2
+    level = np.log(power @ _mel_bands().T + _FLOOR)
+    level = (level - level.mean(axis=0)) / _SCALE
+    silence = np.repeat(level.min(axis=0)[None], FRAMES - len(level), axis=0)
+    return np.concatenate([silence, level]).astype(np.float32)
+
+
+def network(inputs: Array, weights: Mapping[str, Array]) -> Array:
+    """(K,) scores of one (FRAMES, M) spectrum, before the softmax."""
+    found = inputs
+    for name, stride in zip(LAYERS, STRIDES, strict=True):
+        kernel = weights[f"{name}.weight"]
+        windows = np.lib.stride_tricks.sliding_window_view(found, kernel.shape[2], axis=0)[::stride]
+        flat = windows.reshape(len(windows), -1) @ kernel.reshape(len(kernel), -1).T
+        found = np.maximum(flat + weights[f"{name}.bias"], 0)
+    pooled = np.concatenate([found.mean(axis=0), found.max(axis=0)])
+    return np.asarray(weights["out.weight"] @ pooled + weights["out.bias"])
+
+
+@cache
+def _mel_bands() -> NDArray[np.float64]:
+    """(M, bins) triangles that are evenly spaced on the mel scale."""
+
+    def mel(hz: float) -> float:
+        return float(2595 * np.log10(1 + hz / 700))
+
+    edges = 700 * (10 ** (np.linspace(mel(_LOWEST_HZ), mel(_HIGHEST_HZ), BANDS + 2) / 2595) - 1)
+    low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+    bins = np.arange(_FRAME // 2 + 1) * SAMPLE_RATE_HZ / _FRAME
+    rising, falling = (bins - low) / (middle - low), (high - bins) / (high - middle)
+    return np.asarray(np.maximum(0, np.minimum(rising, falling)))
+
+
+def _log_sum(scores: NDArray[Any]) -> float:
+    top = scores.max()
+    return float(top + np.log(np.exp(scores - top).sum()))

@@ -1,22 +1,22 @@
-"""How long a silence must last before the user's turn is over: words, model and voice together.
+"""How long a silence must last before the user's turn is over: the words and the language model.
 
-A small network gives the log odds that a pause is the end (`voice.hearing.end_of_turn_network`). A
-silence adds its own, since pauses inside turns are about exponentially long: each `MS_PER_NAT` of
-it makes the end e times as likely. The turn is over when the sum reaches the profile's bar; so the
-needed silence falls in a straight line with the evidence. Words that the recogniser doubts are no
-evidence of an end. Where no word was understood there is nothing to answer, so nothing is gained by
-being quick.
+A logistic regression gives the log odds that a pause is the end. A silence adds its own, since
+pauses inside turns are about exponentially long: each `MS_PER_NAT` of it makes the end e times as
+likely. The turn is over when the sum reaches the profile's bar, so the needed silence falls in a
+straight line with the evidence. Words that the recogniser doubts are no evidence of an end. Where
+no word was recognised there is nothing to answer, so nothing is gained by being quick.
+
+``python -m benchmarks.voice.fit_endings`` fits `BIAS` and `WEIGHTS` to a new checkpoint.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from voice.hearing.completeness import Completeness, is_short_answer, reads_complete
-from voice.hearing.end_of_turn_network import inputs_of, load, score
-from voice.hearing.prosody import Prosody
 
 
 class Profile(StrEnum):
@@ -32,16 +32,15 @@ class Cues:
     """What is known about a pause, besides its length.
 
     Attributes:
-        text: What was understood up to it; "" while no word is known.
-        sure: The recogniser's confidence in the last words of it, in [0, 1].
-        opinion: The language model's probability that the message ends here; None while unknown.
-        prosody: How the speech before the pause sounded; None while unknown.
+        text: The words recognised up to it; "" while there are none.
+        confidence: The recogniser's, in the last of these words, in [0, 1].
+        end_of_message: The language model's probability that the message ends here; None while
+            unknown.
     """
 
     text: str = ""
-    sure: float = 1.0
-    opinion: float | None = None
-    prosody: Prosody | None = None
+    confidence: float = 1.0
+    end_of_message: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +49,19 @@ class Limits:
 
     Attributes:
         bar: Log odds at which the turn is over.
-        shortest_ms: However sure it is.
-        unasked_ms: However sure, while the model's opinion is unknown. It mostly comes in time, and
-            of what is read aloud, or heard in pieces, many beginnings look whole without it.
-        longest_ms: However unsure, as long as nothing says that the words go on; also where they
-            are not `TRUSTED`, since then nothing says that they are all.
-        unfinished_ms: However unsure, where the words read unfinished or the model takes them for
-            less than `UNLIKELY` to be all.
+        shortest_ms: The least silence that ends a turn.
+        unjudged_ms: The same while the model's probability is unknown. Of what is read aloud, or
+            recognised in pieces, many beginnings look whole without it.
+        longest_ms: The longest silence where nothing indicates more words; also the silence where
+            the words are not `TRUSTED`.
+        unfinished_ms: The longest silence where the words read unfinished, or the model's
+            probability is below `UNLIKELY`.
         no_text_ms: The silence while no word is known.
     """
 
     bar: float
     shortest_ms: int
-    unasked_ms: int
+    unjudged_ms: int
     longest_ms: int
     unfinished_ms: int
     no_text_ms: int
@@ -72,12 +71,10 @@ MS_PER_NAT = 250
 """Mean length of pauses inside turns, of those that last at all (160 ms): the longest silences in
 read speech, and the shortest among people who look for words."""
 UNLIKELY = 0.01
-"""Probability below which the model's opinion counts like a conjunction at the end."""
+"""A lower probability of the model's has the effect of a conjunction at the end."""
 TRUSTED = 0.65
-"""Confidence from which on words count as heard. Then "yeah" or "stop" is a whole answer, whatever
-the model expects: it has met few of them. With less the recogniser may have put words that it knows
-in place of others, and how whole those look tells nothing of what was said. In the middle of what
-does equally well on recordings: at 0.4 as at 0.75 the same turns are cut off, above it all wait."""
+"""Confidence from which on words count as recognised. A recogniser of few words puts those that it
+knows in place of others, and how whole those look says nothing about what was said."""
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.0, 160, 250, 400, 1200, 900),
@@ -85,17 +82,47 @@ PROFILES: Mapping[Profile, Limits] = {
     Profile.PATIENT: Limits(3.5, 240, 750, 900, 1800, 1500),
 }
 
+INPUTS = 5
+BIAS = -1.599
+WEIGHTS = (1.366, -2.466, 2.936, 0.850, 1.937)
+"""One for each of `inputs_of`."""
+_LOWEST_ODDS, _HIGHEST_ODDS = -10.0, 2.0
+"""Log odds of the model beyond which more says no more."""
+
+
+def inputs_of(text: str, end_of_message: float | None) -> tuple[float, ...]:
+    """What the log odds are a weighted sum of, each around one.
+
+    Args:
+        text: The words recognised up to the pause, not empty.
+        end_of_message: See `Cues`.
+
+    Returns:
+        Whether the text reads complete; whether it reads unfinished; the model's log odds; whether
+        these are unknown; how many words there are.
+    """
+    reads = reads_complete(text)
+    odds = -3.0
+    if end_of_message is not None:
+        odds = max(_LOWEST_ODDS, min(_HIGHEST_ODDS, log_odds(end_of_message)))
+    return (
+        float(reads is Completeness.COMPLETE),
+        float(reads is Completeness.INCOMPLETE),
+        (odds + 3) / 4,
+        float(end_of_message is None),
+        math.log1p(len(text.split())) - 1.5,
+    )
+
 
 def evidence(cues: Cues) -> float:
     """Log odds that the turn is over, by all but the silence; of cues with words."""
-    inputs = inputs_of(cues.text, cues.sure, cues.opinion, cues.prosody)
-    return float(score(inputs, load()))
+    inputs = inputs_of(cues.text, cues.end_of_message)
+    return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, inputs, strict=True))
 
 
 def needed_silence_ms(cues: Cues, profile: Profile) -> float:
     """How long the silence must be, in milliseconds, before the turn is over."""
-    limits = PROFILES[profile]
-    return silence_within(cues, limits, evidence(cues) if cues.text else 0.0)
+    return silence_within(cues, PROFILES[profile], evidence(cues) if cues.text else 0.0)
 
 
 def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
@@ -103,15 +130,21 @@ def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
     if not cues.text:
         return limits.no_text_ms
     longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms
-    if cues.sure < TRUSTED:
+    if cues.confidence < TRUSTED:
         return longest
     if is_short_answer(cues.text):
         return limits.shortest_ms
-    shortest = limits.unasked_ms if cues.opinion is None else limits.shortest_ms
+    shortest = limits.unjudged_ms if cues.end_of_message is None else limits.shortest_ms
     return max(shortest, min(longest, (limits.bar - odds) * MS_PER_NAT))
 
 
 def _goes_on(cues: Cues) -> bool:
-    """Whether anything says that there is more to come."""
-    unlikely = cues.opinion is not None and cues.opinion < UNLIKELY
+    """Whether anything indicates more words."""
+    unlikely = cues.end_of_message is not None and cues.end_of_message < UNLIKELY
     return unlikely or reads_complete(cues.text) is Completeness.INCOMPLETE
+
+
+def log_odds(probability: float) -> float:
+    """ln(p / (1 - p)), finite for every p in [0, 1]."""
+    inside = max(1e-9, min(1 - 1e-9, probability))
+    return math.log(inside / (1 - inside))

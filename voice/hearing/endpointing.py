@@ -1,9 +1,9 @@
 """When a turn begins, pauses and ends: a pure state machine over speech probabilities.
 
-Time is the samples of the frames it is given; it reads no clock and hears no audio, so a recording
-always gives the same events. The silence that ends a turn depends on what is known about the pause
-(`voice.hearing.end_of_turn`). What to do about the events is the caller's matter; so is the audio
-before the start (`pre_roll_samples`).
+Time is the samples of the frames it is given; it reads no clock and looks at no audio, so a
+recording always gives the same events. The silence that ends a turn depends on the cues at the
+pause (`voice.hearing.end_of_turn`). The caller acts on the events, and keeps the audio before the
+start (`pre_roll_samples`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from voice.types import (
 )
 
 BEGINS_FROM = 0.6
-"""Share of the threshold that will do for a turn's first frames: detectors warm to a voice."""
+"""Share of the threshold that will do for a turn's first frames: detectors are slow to rise."""
 RESUME_MS = 60
 """Unbroken speech that ends a pause; a shorter click or plosive leaves the silence running."""
 
@@ -40,16 +40,13 @@ class _State(Enum):
 
 
 class Endpointer:
-    """Turns frames, their speech probabilities and what is known of a pause into endpoint events.
+    """Turns frames, their speech probabilities and the cues at a pause into endpoint events.
 
-    Attributes:
-        threshold: Probability at and above which a frame counts as speech; may be changed at any
-            time.
+    Args:
+        config: Of endpointing.
+        threshold: Probability at and above which a frame counts as speech.
         silence_ms: A fixed silence that ends the turn whatever was said, or None for the adaptive
-            one; may be changed at any time.
-        profile: Of the adaptive one; may be changed at any time.
-        pre_roll_ms: Audio before the detected start that the recogniser is to get as well; may be
-            changed at any time.
+            one.
     """
 
     def __init__(
@@ -58,19 +55,32 @@ class Endpointer:
         threshold: float = 0.5,
         silence_ms: int | None = None,
     ) -> None:
-        self.threshold = threshold
-        self.silence_ms = silence_ms
-        self.profile = Profile(config.profile)
-        self.pre_roll_ms = config.pre_roll_ms
         self._config = config
         self._turn_id = 0
         self._now = 0
+        self.configure(threshold, silence_ms, Profile(config.profile), config.pre_roll_ms)
         self.reset()
+
+    def configure(
+        self, threshold: float, silence_ms: int | None, profile: Profile, pre_roll_ms: int
+    ) -> None:
+        """Take over what a client may change at any time.
+
+        Args:
+            threshold: See the class.
+            silence_ms: See the class.
+            profile: Of the adaptive silence.
+            pre_roll_ms: Audio before the detected start that the recogniser is to get as well.
+        """
+        self._threshold = threshold
+        self._silence_ms = silence_ms
+        self._profile = profile
+        self._pre_roll_ms = pre_roll_ms
 
     @property
     def pre_roll_samples(self) -> int:
         """Samples before `SpeechStarted.start_sample` that the recogniser is to get as well."""
-        return samples_of_ms(self.pre_roll_ms)
+        return samples_of_ms(self._pre_roll_ms)
 
     @property
     def in_turn(self) -> bool:
@@ -94,15 +104,15 @@ class Endpointer:
         Args:
             frame: The frame that follows the one before.
             probability: That the frame holds speech, in [0, 1].
-            cues: What is known by now of the open turn's words and of how they sounded.
+            cues: What is known by now of the pause in the open turn.
 
         Returns:
             The events that this frame brings, in order.
         """
         self._now = frame.end_sample
         if self._state is _State.IDLE:
-            return self._wait_for_start(frame, probability >= BEGINS_FROM * self.threshold)
-        speech = probability >= self.threshold
+            return self._wait_for_start(frame, probability >= BEGINS_FROM * self._threshold)
+        speech = probability >= self._threshold
         if self._now - self._start_sample >= round(self._config.longest_turn_s * 16_000):
             if self._state is _State.SPEAKING and speech:
                 self._end_sample = self._now
@@ -162,9 +172,9 @@ class Endpointer:
         return self._end(EndReason.SILENCE)
 
     def _needed_silence_ms(self, cues: Cues) -> float:
-        if self.silence_ms is not None:
-            return self.silence_ms
-        return max(self._config.pause_ms, needed_silence_ms(cues, self.profile))
+        if self._silence_ms is not None:
+            return self._silence_ms
+        return max(self._config.pause_ms, needed_silence_ms(cues, self._profile))
 
     def _begin(self, start_sample: int) -> SpeechStarted:
         self._turn_id += 1

@@ -29,7 +29,7 @@ from voice.events import (
     SessionEnded,
     SessionEvent,
 )
-from voice.hearing.audio_input import AudioInput, Heard
+from voice.hearing.audio_input import AudioInput, HearingEvent
 from voice.hearing.item_transcription import ItemTranscription
 from voice.inputs import Announce, IdleElapsed, SessionOptions, with_changes
 from voice.session.command_runner import CommandRunner, SessionCallbacks
@@ -91,7 +91,7 @@ class Session:
             parts.ear_threads,
             self._heard,
             self._marks.decoded,
-            opinion=self._expect_end,
+            end_of_message=self._expect_end,
             telephone_vad=parts.telephone_vad,
         )
         self._dictation = ItemTranscription(parts.recognizer, parts.ear_threads, self._feed)
@@ -290,7 +290,7 @@ class Session:
         if options.client_tools != self.options.client_tools:
             self._parts.model.check_tools(options.client_tools, path)
 
-    def _heard(self, event: Heard) -> None:
+    def _heard(self, event: HearingEvent) -> None:
         if isinstance(event, TurnEnded):
             self._marks.ended(event)
         self._feed(event)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.hearing import OPTIONS, LevelVad, hearing, loud, silent
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError
-from voice.hearing.backchannel_sound import asks_to_go_on
+from voice.hearing.backchannel import sound_log_odds
 from voice.inputs import OpinionFailed, RecognitionFailed, with_changes
 from voice.types import (
     FRAME_SAMPLES,
@@ -42,7 +42,7 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
         assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
         assert final.go_on is not None
         until = np.concatenate([audio, silent(0.06)])
-        assert final.go_on == asks_to_go_on(until, samples_of_ms(640), samples_of_ms(60))
+        assert final.go_on == sound_log_odds(until, samples_of_ms(640), samples_of_ms(60))
 
 
 async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
@@ -220,7 +220,7 @@ async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
         asked.append(words)
         return opinion
 
-    async with hearing(opinion=judge) as rig:
+    async with hearing(end_of_message=judge) as rig:
         rig.hear(loud(1.2), silent(0.1))
         await rig.settle()
         rig.hear(silent(0.3))
@@ -235,7 +235,7 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
     async def judge(words: str) -> float | None:
         raise errors.pop(0)
 
-    async with hearing(opinion=judge) as rig:
+    async with hearing(end_of_message=judge) as rig:
         for turn_id in (1, 2):
             rig.hear(loud(1.2), silent(0.1))
             await rig.settle()
@@ -257,7 +257,7 @@ async def test_a_client_may_choose_how_eager_the_agent_is(profile: str, ends: bo
         await rig.settle()
         assert (TurnEnded in rig.kinds()) is ends
         rig.ears.configure(OPTIONS)
-        assert rig.ears._endpointer.profile == EndpointingConfig().profile
+        assert rig.ears._endpointer._profile == EndpointingConfig().profile
 
 
 @pytest.mark.parametrize(("pre_roll_ms", "before_ms"), [(0, 0), (800, 800), (None, 300)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from voice.audio import Framer
 from voice.config import EndpointingConfig, VadConfig
-from voice.hearing.end_of_turn import Cues
+from voice.hearing.end_of_turn import Cues, Profile
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import make_vad
 from voice.types import (
@@ -94,7 +94,8 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
 @pytest.mark.parametrize(
     ("transcript", "silence_ms"),
     [
-        ("what time is it", 160),
+        ("thank you", 160),
+        ("what time is it", 440),
         ("a large latte", 500),
         ("add milk and", 1200),
         ("five five five", 1200),
@@ -128,7 +129,7 @@ def test_a_profile_is_chosen() -> None:
 
 def test_an_opinion_that_comes_late_still_decides() -> None:
     player = Player().speech(1000).silence(400, "a latte with oat milk")
-    cues = Cues("a latte with oat milk", opinion=0.9)
+    cues = Cues("a latte with oat milk", end_of_message=0.9)
     player.events += player.endpointer.accept(AudioFrame(SILENT, 1400 * 16), 0.0, cues)
     assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
 
@@ -139,7 +140,7 @@ def test_a_comma_ends_a_turn_of_trusted_words_and_none_of_words_in_doubt(
 ) -> None:
     """To a recogniser of few words "it is of the first importance" is a request for a list."""
     endpointer, at, events = Endpointer(EndpointingConfig()), 0, []
-    heard = Cues("is the first the report list", sure, opinion=0.9)
+    heard = Cues("is the first the report list", sure, end_of_message=0.9)
     for ms, probability in ((1000, 1.0), (440, 0.0), (1000, 1.0), (2000, 0.0)):
         for _ in range(ms // 20):
             events += endpointer.accept(AudioFrame(SILENT, at), probability, heard)
@@ -150,12 +151,12 @@ def test_a_comma_ends_a_turn_of_trusted_words_and_none_of_words_in_doubt(
 def test_a_fixed_silence_ignores_the_words() -> None:
     fixed = Endpointer(EndpointingConfig(), silence_ms=300)
     assert decided_after_ms("add milk and", fixed) == 300
-    fixed.silence_ms = None
+    fixed.configure(0.5, None, Profile.BALANCED, 300)
     assert decided_after_ms("add milk and", fixed) == 1200
 
 
 def test_a_transcript_that_comes_late_still_decides() -> None:
-    player = Player().speech(1000).silence(400, "").silence(20, "what time is it")
+    player = Player().speech(1000).silence(440, "").silence(20, "what time is it")
     assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
 
 
@@ -219,7 +220,7 @@ def test_the_threshold_can_be_moved() -> None:
     player = Player().play(500, 0.6)
     assert player.kinds() == [SpeechStarted]
     player.endpointer.reset()
-    player.endpointer.threshold = 0.7
+    player.endpointer.configure(0.7, None, Profile.BALANCED, 300)
     assert player.play(500, 0.4).kinds() == [SpeechStarted]
 
 
