@@ -66,6 +66,7 @@ _INCOMPLETE = tuple(
         r"^(?:how|what|when|where|who|which)$",
         r"^(?:how|which|whose|what) \w+$",
         r"^how many \w+(?: \w+)?$",
+        r"^how (?:do|can|did|would|should) (?:you|i|we) \w+$",
         rf"^{_POLITE}(?:set|start) (?:a|an|the|another)(?: new)? (?:timer|alarm)$",
         rf"\btimer for (?:\w+ )?{_NUMBER}$",
         rf"\b(?:a|an|the|one|two|three|four) {_SIZE}$",
@@ -103,7 +104,7 @@ _COMPLETE = tuple(
         r"^(?:please )?(?:cancel|stop|pause|resume|read|clear|show|list|check|close|open|lock"
         r"|unlock|confirm|repeat|delete) (?:the |my |all |that |it)\w*",
         r"^(?:what|what's|who|who's|where|where's|when|when's|how|how's|which|why|is|are|do|does"
-        r"|did|will|have|has) \w+ \w+",
+        r"|did|will|have|has) \w+ \w+ \w+",
         r"^(?:can|could|would|will) you \w+ \w+ \w+",
     )
 )

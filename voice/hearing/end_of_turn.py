@@ -83,8 +83,8 @@ PROFILES: Mapping[Profile, Limits] = {
 }
 
 INPUTS = 5
-BIAS = -1.599
-WEIGHTS = (1.366, -2.466, 2.936, 0.850, 1.937)
+BIAS = -1.597
+WEIGHTS = (1.627, -2.448, 2.947, 0.839, 1.916)
 """One for each of `inputs_of`."""
 _LOWEST_ODDS, _HIGHEST_ODDS = -10.0, 2.0
 """Log odds of the model beyond which more says no more."""
