@@ -59,8 +59,8 @@ class EndpointingConfig(Section):
     pause_ms: int = Field(default=60, ge=20)
     """Silence after which the final decode starts, without ending the turn."""
     profile: Literal["eager", "balanced", "patient"] = "balanced"
-    """How soon a pause is taken for the end of the turn, by the words, the language model's
-    expectation and the voice: docs/turn-taking.md has each one's latency and false cutoffs."""
+    """How soon a pause is taken for the end of the turn, by the words and the language
+    model's expectation: docs/turn-taking.md has each one's latency and false cutoffs."""
     barge_in_ms: int = Field(default=900, ge=20)
     """Speech this long stops the agent, whatever its words; shorter, they decide."""
     longest_turn_s: float = Field(default=30.0, gt=0)
