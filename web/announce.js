@@ -4,7 +4,7 @@
 /** @typedef {import("./conversation.js").Turn} Turn */
 
 /**
- * The newest thing of a turn that is complete. A spoken reply is not read out over the agent's voice.
+ * The newest complete part of a turn. A spoken reply is not read out over the agent's voice.
  *
  * @param {Turn} turn
  * @param {boolean} spoken Whether replies are heard.

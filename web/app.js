@@ -58,7 +58,7 @@ function newCall() {
       byId("welcome").hidden = true;
       transcript.show(turn);
       const words = announcement(turn, call.sound.speaker !== null);
-      // A change to an earlier turn, as its latency, does not have it read out again.
+      // A change to an earlier turn, such as its latency, must not cause it to be read out again.
       if (announced.get(turn) !== words) tell(words);
       announced.set(turn, words);
     },
@@ -123,7 +123,7 @@ function linkChanged() {
   if (!call.ready) askForKeyIfWanted();
 }
 
-/** A browser is not told why a socket was refused; a plain route says if it is for want of a key. */
+/** A browser does not learn why a WebSocket was refused; a plain route tells whether a key is missing. */
 async function askForKeyIfWanted() {
   const { key } = settings.chosen;
   const answer = await fetch(
@@ -159,7 +159,7 @@ async function attempt(action) {
 
 /**
  * @param {boolean} listen
- * @returns {Promise<void>} Of the start that is under way, if there is one.
+ * @returns {Promise<void>} Settles with the start that is in progress.
  */
 function start(listen) {
   if (!starting) {
@@ -220,7 +220,7 @@ document.addEventListener("visibilitychange", () => call.sound.wake());
 if (obstacle()) notice.show(obstacle());
 show();
 
-// For tests and the curious: what is going on, and with ?tap in the address, what was played.
+// For tests and debugging: the current state and, with ?tap in the address, the audio that was played.
 Object.defineProperty(window, "quicksilver", {
   value: Object.freeze({
     get state() {

@@ -2,7 +2,7 @@
 /**
  * One conversation: the connection, the microphone, the loudspeaker and what has been said.
  *
- * It knows nothing of the page's elements; it tells them that something changed.
+ * It knows nothing of the page's elements; it notifies a listener of changes.
  */
 
 import { Conversation } from "./conversation.js";
@@ -60,15 +60,15 @@ export class Call {
     /** Whether there has been a connection. */
     this.ready = false;
     this._timeline = new Timeline(this.sound.rateHz);
-    /** @type {Set<string>} Responses that the user has cut off: what still comes is dropped. */
+    /** @type {Set<string>} Responses that the user interrupted: what still arrives is dropped. */
     this._stale = new Set();
-    /** @type {{turn: Turn, frame: number} | null} Where the speech ended that is being answered. */
+    /** @type {{turn: Turn, frame: number} | null} The end of the speech that is being answered. */
     this._asked = null;
     /** @type {Set<string>} Items of replies whose sound came over this connection. */
     this._items = new Set();
-    /** @type {import("./requests.js").ClientEvent[]} Typed, and asked once no reply is under way. */
+    /** @type {import("./requests.js").ClientEvent[]} Typed messages, sent once no reply is in progress. */
     this._typed = [];
-    /** Whether a reply has been asked for that has not begun. */
+    /** Whether a requested reply has not begun yet. */
     this._requested = false;
   }
 
@@ -100,7 +100,7 @@ export class Call {
     this._listener.onChange();
   }
 
-  /** @param {string} words Typed by the user; a reply that is under way gives way. */
+  /** @param {string} words Typed by the user; a reply in progress is stopped. */
   say(words) {
     const itemId = `typed_${Date.now().toString(36)}_${this.conversation.turns.length}`;
     this.interrupt();
@@ -111,7 +111,7 @@ export class Call {
     this._listener.onChange();
   }
 
-  /** Stop the agent: its sound now, its reply as soon as the server hears of it. */
+  /** Stop the agent: its sound now, its reply as soon as the server gets the request. */
   interrupt() {
     const { active } = this.conversation;
     if (active && !this._stale.has(active.id)) this._client.send({ type: "response.cancel" });
@@ -140,7 +140,7 @@ export class Call {
     if (link.state === "open") {
       this.ready = true;
       this._timeline.reset();
-      // Who has spoken already, or has a question waiting, is not greeted.
+      // A user who has already spoken, or whose typed message is waiting, is not greeted.
       const greet = this.conversation.turns.length === 0;
       this._client.send(configuration(this.sound.speaker !== null, greet));
       for (const event of history(this.conversation.turns)) this._client.send(event);
@@ -155,7 +155,7 @@ export class Call {
     }
     if (link.state === "closed") {
       if (link.reason) this._listener.onNotice(link.reason);
-      // A farewell is still being played when the server hangs up: it is heard out.
+      // The server may hang up while a farewell is being played: it is played to its end.
       if (!this.sound.busy) this._release();
     }
     this._listener.onChange();
@@ -202,7 +202,7 @@ export class Call {
     this._asked = turn && frame !== null ? { turn, frame } : null;
   }
 
-  /** The user takes the floor: the agent falls silent, and the server learns what was heard. */
+  /** The user interrupts: the agent falls silent, and the server learns what was heard. */
   async _silence() {
     if (this.conversation.active) this._stale.add(this.conversation.active.id);
     if (!this.sound.speaker?.busy) return;

@@ -24,7 +24,7 @@
  * @property {number} heard Characters of `text` that have been heard.
  * @property {boolean} done
  * @property {boolean} interrupted
- * @property {string} failure Why there is no whole reply, in words.
+ * @property {string} failure Why the reply is incomplete, in words.
  * @property {ToolUse[]} tools
  */
 
@@ -177,7 +177,7 @@ export class Conversation {
     );
   }
 
-  /** @param {string} id A reply begins; it answers the newest turn, or nobody. */
+  /** @param {string} id A reply begins; it answers the newest turn, or none. */
   begin(id) {
     const turn = this.turns.at(-1) ?? this.open(null);
     this.active = {

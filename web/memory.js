@@ -1,5 +1,5 @@
 // @ts-check
-/** What the page remembers: by the browser, or until it is left where the browser forbids that. */
+/** What the page remembers: in the browser's storage, or only while it is open where that is blocked. */
 
 /** Where the user blocks site data, merely naming a storage throws. */
 const STORES = {
@@ -32,7 +32,7 @@ export class Memory {
     try {
       this._store().setItem(name, value);
     } catch {
-      // It is kept here, for as long as the page is open.
+      // It is kept in memory, for as long as the page is open.
     }
   }
 }

@@ -18,7 +18,7 @@ export class Notice {
    * @param {{label: string, run: () => void}} [action]
    */
   show(message, action) {
-    // The same again, as at each attempt to connect, is not read out again.
+    // A repeated message, as at each attempt to connect, is not read out again.
     if (this._text.textContent !== message) this._text.textContent = message;
     this._action.hidden = !action;
     this._action.textContent = action?.label ?? "";

@@ -113,7 +113,7 @@ export class Player {
   _item(id) {
     const last = this._items.at(-1);
     if (last?.id === id) return last;
-    // Only the newest item is still arriving: an item that another follows is whole.
+    // Only the newest item is still arriving: an item with a successor is complete.
     if (last) last.ended = true;
     const item = { id, received: 0, played: 0, ended: false, audible: false };
     this._items.push(item);

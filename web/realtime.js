@@ -24,7 +24,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 10000;
 const STABLE_MS = 5000;
 
-/** Waiting to be sent, at most: a link that is this far behind is not live any more. */
+/** Most that may wait to be sent: a link that is this far behind is no longer live. */
 const LARGEST_BACKLOG_BYTES = 1_000_000;
 
 /** What a subprotocol, and so a key, may consist of. */
@@ -114,7 +114,7 @@ export class RealtimeClient {
     if (this._wanted && this._socket === null) this._dial();
   }
 
-  /** Hang up; nothing is heard of this connection afterwards but `closed`. */
+  /** Hang up; the only later report of this connection is `closed`. */
   close() {
     this._wanted = false;
     clearTimeout(this._timer);
@@ -183,7 +183,7 @@ export class RealtimeClient {
       this._listener.onLink({ state: "closed", reason: reason || final });
       return;
     }
-    // A server that takes the call and drops it at once must not be called in a tight loop.
+    // A server that accepts a connection and drops it at once must not be retried in a tight loop.
     if (opened && this._now() - opened >= STABLE_MS) this._attempt = 0;
     const retryMs = backoffMs(this._attempt, this._random());
     this._attempt += 1;

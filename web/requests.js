@@ -8,7 +8,7 @@ import { WIRE_HZ } from "./pcm.js";
 
 const EXTENSIONS = ["transcript", "latency", "denoising", "tools", "heard", "state", "hold"];
 
-/** Entries of an earlier connection that a new one is told of, at most. */
+/** Most turns of the history that are sent to a new connection. */
 const REMEMBERED_TURNS = 12;
 
 /**
@@ -43,7 +43,7 @@ export function userMessage(itemId, words) {
 }
 
 /**
- * What a new connection must be told so that the agent remembers: only what was said and heard.
+ * The history that a new connection sends, so that the agent remembers: only what was said and heard.
  *
  * @param {Turn[]} turns
  * @returns {ClientEvent[]}

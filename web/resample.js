@@ -52,7 +52,7 @@ export class Resampler {
     const cutoff = Math.min(1, toHz / fromHz) * ROLLOFF;
     this._half = fromHz === toHz ? 0 : Math.ceil(ZERO_CROSSINGS / cutoff);
     this._bank = this._half ? filterBank(this._phases, this._half, cutoff) : [];
-    /** Input from `half - 1` samples before the next output's position on. */
+    /** Input, beginning `half - 1` samples before the next output's position. */
     this._held = new Float32Array(Math.max(0, this._half - 1));
     this._phase = 0;
   }

@@ -2,7 +2,7 @@
 /**
  * What each event of the server means for the conversation.
  *
- * Fields are read with care: a server that leaves one out, or sends another type, costs that field.
+ * A field that is missing or of another type is ignored; the rest of its event counts.
  */
 
 /** @typedef {import("./realtime.js").ServerEvent} ServerEvent */
@@ -36,7 +36,7 @@ function byResponse(it, event, change) {
 /** @param {Conversation} it @param {ServerEvent} event */
 function heardFinal(it, event) {
   const words = text(event.transcript ?? event.text).trim();
-  // Nothing understood may well mean that nothing will be answered.
+  // If nothing was understood, there may be no reply.
   if (words === "" && it.active === null) it.thinking = false;
   it.withUser(event.item_id, (user) => Object.assign(user, { text: words, final: true }));
 }
@@ -124,7 +124,7 @@ const EVENTS = new Map(
     },
     error(it, event) {
       const { code, message } = object(event.error);
-      // Who stops a reply that has just ended by itself has what they wanted.
+      // Stopping a reply that has just ended by itself is no error.
       if (code !== "response_cancel_not_active") it.failed(text(message));
     },
   }),

@@ -27,7 +27,7 @@ export class SettingsDialog {
     this._key = byId("key");
     this._key.value = tab.get("key");
     this._key.addEventListener("input", () => tab.set("key", this._key.value));
-    // Choosing where sound goes is not for all browsers.
+    // Not all browsers can choose the output device.
     byId("speaker-field").hidden = !("setSinkId" in AudioContext.prototype);
     for (const [select, told] of /** @type {const} */ ([
       [this._microphone, listener.onMicrophone],
@@ -87,7 +87,7 @@ function fill(select, found, noun) {
   select.replaceChildren(new Option("System default", ""), ...options);
   const wanted = devices.get(select.id);
   if (wanted && !named.some(({ deviceId }) => deviceId === wanted)) {
-    // Left out, it would still be what is asked for, and nobody could choose the default instead.
+    // Without this entry the device would still be requested, and the default could not be chosen.
     const known = found.some(({ deviceId }) => deviceId);
     select.append(new Option(known ? "As before (not connected)" : "As before", wanted));
   }

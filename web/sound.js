@@ -102,10 +102,10 @@ export class Sound {
     }
   }
 
-  /** Go on if the browser has suspended the sound, as it does for a telephone call. */
+  /** Resume if the browser has suspended the sound, as it does for a telephone call. */
   wake() {
     if (!this._context || this._context.state === "running") return;
-    // Refused while the telephone call lasts; the next change of state or look at the page asks again.
+    // Refused while the telephone call lasts; the next change of state or visit to the page tries again.
     this._context.resume().catch(() => {});
   }
 

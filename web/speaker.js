@@ -1,5 +1,5 @@
 // @ts-check
-/** The loudspeaker: replies in, sound out, and word of how far each has been played. */
+/** The loudspeaker: replies in, sound out, and reports of how far each has been played. */
 
 import { Resampler } from "./resample.js";
 import { WIRE_HZ, toFloat } from "./pcm.js";
@@ -66,13 +66,13 @@ export class Speaker {
     if (id === this._current) this._finish();
   }
 
-  /** Nothing more will come: what has arrived is heard out, held or not. */
+  /** Nothing more will arrive: what has arrived is played to its end, held or not. */
   drain() {
     this.hold(false);
     this._finish();
   }
 
-  /** @param {boolean} held Silent at once with the place kept, or on from there. */
+  /** @param {boolean} held True: silent at once, position kept; false: continue from there. */
   hold(held) {
     this._node.port.postMessage({ hold: held });
   }

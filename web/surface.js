@@ -1,5 +1,5 @@
 // @ts-check
-/** The line above the dock: still when nobody speaks, and moved by whoever does. */
+/** The line above the dock: still when nobody speaks, and moved by the sound of speech. */
 
 /** @typedef {import("./conversation.js").Activity} Activity */
 
@@ -19,7 +19,7 @@ export function heights(wave, points = POINTS) {
     const piece = wave.subarray(Math.floor(i * span), Math.floor((i + 1) * span));
     const mean = piece.reduce((sum, x) => sum + x, 0) / Math.max(1, piece.length);
     const place = Math.sin((Math.PI * i) / (points - 1)) ** 2;
-    // Speech is mostly quiet: a root makes soft voices visible without letting loud ones leave.
+    // Speech is mostly quiet: a root makes soft voices visible without clipping loud ones.
     return Math.sign(mean) * Math.sqrt(Math.abs(mean)) * place;
   });
 }

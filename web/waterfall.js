@@ -1,12 +1,12 @@
 // @ts-check
-/** Where the time of a turn went: a bar of stages with the voice-to-voice total, and a table behind it. */
+/** Where the time of a turn went: a bar of stages with the voice-to-voice total, and a table that opens from it. */
 
 import { element } from "./element.js";
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {{kind: string, name: string, startMs: number, endMs: number}} Stage */
 
-/** @typedef {{totalMs: number, measured: boolean, path: Stage[], beside: Stage[]}} Waterfall */
+/** @typedef {{totalMs: number, measured: boolean, path: Stage[], overlapping: Stage[]}} Waterfall */
 
 /** A bar as wide as the column; the same for all turns, so that they compare at a glance. */
 const FULL_BAR_MS = 1200;
@@ -21,11 +21,11 @@ const PATH = [
 /**
  * Stages from a turn's marks.
  *
- * `path` follows one another without gaps and adds up to the total; `beside` ran within it. A mark that
+ * `path` follows one another without gaps and adds up to the total; `overlapping` ran within it. A mark that
  * is missing, or earlier than the one before it, makes no stage of its own.
  *
  * @param {Record<string, number>} marksMs Mark → ms after the end of speech; `tool.<name>` a duration.
- * @param {number | null} voiceToVoiceMs As measured here; null takes the server's word.
+ * @param {number | null} voiceToVoiceMs As measured here; null takes the server's last mark.
  * @returns {Waterfall | null} Null where nothing is known.
  */
 export function waterfall(marksMs, voiceToVoiceMs) {
@@ -44,17 +44,17 @@ export function waterfall(marksMs, voiceToVoiceMs) {
   if (path.length === 0) return null;
 
   /** @type {Stage[]} */
-  const beside = [];
+  const overlapping = [];
   const recognised = marksMs.asr_final;
   if (recognised > 0) {
-    beside.push({ kind: "recognise", name: "Recognition", startMs: 0, endMs: recognised });
+    overlapping.push({ kind: "recognise", name: "Recognition", startMs: 0, endMs: recognised });
   }
   for (const [mark, ms] of Object.entries(marksMs)) {
     if (!mark.startsWith("tool.")) continue;
     const startMs = marksMs.end_of_turn ?? 0;
-    beside.push({ kind: "tool", name: mark.slice(5), startMs, endMs: startMs + ms });
+    overlapping.push({ kind: "tool", name: mark.slice(5), startMs, endMs: startMs + ms });
   }
-  return { totalMs: voiceToVoiceMs ?? atMs, measured: voiceToVoiceMs !== null, path, beside };
+  return { totalMs: voiceToVoiceMs ?? atMs, measured: voiceToVoiceMs !== null, path, overlapping };
 }
 
 /** @param {number} ms @returns {string} */
@@ -94,8 +94,8 @@ export function latencyView(turn) {
 }
 
 /** @param {Waterfall} parts @returns {HTMLElement} */
-function table({ path, beside }) {
-  const stages = [...path, ...beside];
+function table({ path, overlapping }) {
+  const stages = [...path, ...overlapping];
   const longestMs = Math.max(...stages.map((stage) => stage.endMs));
   const rows = stages.map(({ kind, name, startMs, endMs }) => {
     const piece = element("span", `piece stage-${kind}`);

@@ -26,10 +26,10 @@ test("stages follow one another from the end of speech to the ear", () => {
   assert.deepEqual([totalMs, measured], [395, true]);
 });
 
-test("what ran beside them is told apart", () => {
-  const { beside } = waterfall(marks, 395);
+test("overlapping stages are listed apart", () => {
+  const { overlapping } = waterfall(marks, 395);
   assert.deepEqual(
-    beside.map(({ kind, name, startMs, endMs }) => [kind, name, startMs, endMs]),
+    overlapping.map(({ kind, name, startMs, endMs }) => [kind, name, startMs, endMs]),
     [
       ["recognise", "Recognition", 0, 120],
       ["tool", "set_timer", 250, 254],
