@@ -1,7 +1,7 @@
 """The whole measurement on a GPU, one command: ``python -m benchmarks.gpu``.
 
 First the kernels' parity, compiled: a figure counts only behind that. Then every kernel against
-torch, torch.compile and the roofline; the whole denoising step at the shapes of 0.5B, 1.5B and 8B
+torch, torch.compile and the roofline; a round of the engine at the shapes of 0.5B, 1.5B and 8B
 models; tokens per second of the shipped model. Last a plot. Each part writes its own file in
 benchmarks/results after each figure, so that one that is cut off goes on with ``--go-on``;
 ``--only`` takes some of them, and ``--minutes`` bounds each. ``--dry-run`` goes through all of it
@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.report import RESULTS, ROOT
 from benchmarks.series import add_options
 
-PARITY = ("tests/kernels", "tests/dlm/fused/test_model.py", "tests/dlm/fused/test_runner.py")
+PARITY = ("tests/kernels", "tests/dlm/fused/test_runner.py")
 QUICK = ("tests/kernels/test_mlp.py", "tests/dlm/fused/test_packing.py")
 # A machine for measuring may lack the plugins that the project's options of pytest are for.
 PYTEST = (

@@ -23,17 +23,6 @@ class Effort(StrEnum):
     HIGH = "high"
 
 
-class Rule(StrEnum):
-    """Which positions a denoising step decides; each is a function of `dlm.decoding.unmask`."""
-
-    THRESHOLD = "threshold"
-    LOW_CONFIDENCE = "low_confidence"
-    FACTOR = "factor"
-    ENTROPY = "entropy"
-    HIERARCHICAL = "hierarchical"
-    STABLE = "stable"
-
-
 @dataclass(frozen=True, slots=True)
 class Refinement:
     """How a block is denoised.
@@ -41,18 +30,13 @@ class Refinement:
     Attributes:
         steps: Draft forwards per block at most, before the block is verified; 0 decodes token by
             token. A block that is committed as it was drafted takes as many as it needs.
-        threshold: The rule's number: a confidence for ``threshold``, ``hierarchical`` and
-            ``stable``, in (0, 1); the factor for ``factor``; nats for ``entropy``; unused by
-            ``low_confidence``.
-        rule: Which positions a step decides.
-        editing: Confidence in another token above which a decided one is overwritten, where blocks
-            are committed as they are; 1 is never. For checkpoints that were trained to.
+        threshold: The rule's number; of the rule ``threshold`` a confidence, in (0, 1).
+        rule: Which masked positions a step decides, by its name in `dlm.decoding.unmask.RULES`.
     """
 
     steps: int
     threshold: float
-    rule: Rule = Rule.THRESHOLD
-    editing: float = 1.0
+    rule: str = "threshold"
 
 
 REFINEMENT = {

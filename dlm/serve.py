@@ -97,7 +97,7 @@ def load(given: argparse.Namespace) -> Engine:
         raise ValueError(f"--dtype: got {given.dtype!r}, expected one of {', '.join(DTYPES)}")
     dtype = None if given.dtype is None else getattr(torch, given.dtype)
     engine = Engine.load(given.checkpoint, dtype, given.device, given.threads, given.kernels)
-    engine.max_live = given.max_live
+    engine.max_requests = given.max_live
     return engine
 
 

@@ -4,8 +4,8 @@ Triton is imported when a CUDA tensor first arrives, so that everything runs whe
 installed; within `interpreted`, its interpreter runs the kernels on a CPU. What a tensor on a
 device holds is not checked, since that would wait for the device.
 
-Shapes: N rows (positions) of D numbers, V ids of the vocabulary, O outputs; B requests or blocks of
-L positions; H query heads and K key/value heads of W numbers; P positions of a page.
+Shapes: N rows (positions) of D numbers, V ids of the vocabulary; B requests; H query heads and K
+key/value heads of W numbers; P positions of a page.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from kernels.checks import FLOATS, expect, expect_tensor
 from kernels.context import Context
 
 _INTERPRETED = ContextVar("interpreted", default=False)
-_RULES = ("threshold", "factor", "entropy")
-_EIGHT_BITS = (torch.int8, torch.float8_e4m3fn)
 
 
 @contextmanager
@@ -74,7 +72,7 @@ def unmask(
     rows: torch.Tensor,
     banned: torch.Tensor | None = None,
     noise: tuple[torch.Tensor, torch.Tensor] | None = None,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+) -> tuple[torch.Tensor, torch.Tensor]:
     """A token for each masked row straight from the hidden states: LM head and choice in one.
 
     Args:
@@ -90,7 +88,6 @@ def unmask(
         tokens: (N,) int64; ties go to the lowest id. 0 for padding.
         confidence: (N,) float32, the token's probability at temperature 1 among the ids that are
             not banned; nan for padding, and where all ids are banned.
-        entropy: (N,) float32, of the same distribution, in nats; nan likewise.
 
     Raises:
         ValueError: A shape, dtype or layout is wrong.
@@ -112,55 +109,9 @@ def unmask(
     out = (
         torch.empty(count, dtype=torch.int64, device=hidden.device),
         torch.empty(count, dtype=torch.float32, device=hidden.device),
-        torch.empty(count, dtype=torch.float32, device=hidden.device),
     )
     unmask_into(hidden, weight, rows, banned, noise, out)
     return out
-
-
-def accept(
-    tokens: torch.Tensor,
-    drafted: torch.Tensor,
-    worth: tuple[torch.Tensor, torch.Tensor],
-    mask_id: int,
-    rule: tuple[str, float],
-) -> torch.Tensor:
-    """Make the drafted tokens that are certain enough final, in place.
-
-    A block with masked positions gets at least one token. Ranks count masked positions from the
-    most certain one, ties from the left.
-
-    Args:
-        tokens: (B, L) int64; ``mask_id`` where undecided. Changed.
-        drafted: (B, L) int64: what may stand there.
-        worth: Confidence and entropy of the drafted tokens, each (B, L) float32. A nan is worst.
-        mask_id: Of an undecided position.
-        rule: ``("threshold", τ)``: confidence above τ. ``("factor", f)``: the leading ranks n = 0,
-            1, … with confidence ≥ 1 - f / (n + 2). ``("entropy", γ)``: the ranks, from the lowest
-            entropy on, before which the entropies add up to at most γ.
-
-    Returns:
-        (B, L) bool: the positions that were accepted.
-
-    Raises:
-        ValueError: A shape, dtype or layout is wrong, or the rule is unknown.
-
-    Source:
-        Fast-dLLM (arXiv 2505.22618) for threshold and factor; Ben-Hamu et al., "Accelerated
-        Sampling from Masked Diffusion Models via Entropy Bounded Unmasking" (arXiv 2505.24857).
-    """
-    expect_tensor("tokens", tokens, ("B", "L"), (torch.int64,))
-    expect_tensor("drafted", drafted, tuple(tokens.shape), (torch.int64,))
-    expect_tensor("confidence", worth[0], tuple(tokens.shape), (torch.float32,))
-    expect_tensor("entropy", worth[1], tuple(tokens.shape), (torch.float32,))
-    expect("rule", repr(rule[0]), "one of " + ", ".join(_RULES), rule[0] in _RULES)
-    if not _by_kernel(tokens) or not tokens.numel():
-        return reference.accept(tokens, drafted, worth, mask_id, *rule)
-    from kernels.accept import accept_into
-
-    accepted = torch.empty(tokens.shape, dtype=torch.bool, device=tokens.device)
-    accept_into(tokens, drafted, worth, mask_id, (_RULES.index(rule[0]), rule[1]), accepted)
-    return accepted
 
 
 def attention(
@@ -310,54 +261,3 @@ def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
     out = torch.empty(shape, dtype=gate_up.dtype, device=gate_up.device)
     silu_mul_into(gate_up, out)
     return out
-
-
-def linear(
-    x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor, parts: int | None = None
-) -> torch.Tensor:
-    """``x @ (weight · scale)ᵀ`` with weights of 8 bits, made by `quantize`.
-
-    Args:
-        x: (N, D) float16, bfloat16 or float32, last dim contiguous; N small, 64 or so.
-        weight: (O, D) int8 or float8_e4m3fn, last dim contiguous.
-        scale: (O,) float32.
-        parts: That D is split into on CUDA; more keep the device busy when O is small. By default
-            as many as the shape of ``weight`` asks for.
-
-    Returns:
-        (N, O), of the dtype of ``x``; added in float32.
-
-    Raises:
-        ValueError: A shape, dtype or layout is wrong.
-    """
-    expect_tensor("x", x, ("N", "D"), FLOATS, dense=False)
-    expect_tensor("weight", weight, ("O", x.shape[1]), _EIGHT_BITS, dense=False)
-    expect_tensor("scale", scale, (weight.shape[0],), (torch.float32,))
-    expect("parts", parts, "at least 1", parts is None or parts >= 1)
-    if not _by_kernel(x) or not x.shape[0] or not weight.numel():
-        return reference.linear(x, weight, scale)
-    from kernels.linear import linear_into, parts_of
-
-    out = torch.empty((x.shape[0], weight.shape[0]), dtype=x.dtype, device=x.device)
-    linear_into(x, weight, scale, parts or parts_of(*weight.shape), out)
-    return out
-
-
-def quantize(
-    weight: torch.Tensor, dtype: torch.dtype = torch.int8
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Round a matrix to 8 bits, with one scale for each output.
-
-    Args:
-        weight: (O, D) float16, bfloat16 or float32.
-        dtype: int8 or float8_e4m3fn.
-
-    Returns:
-        (O, D) of ``dtype`` and the scales, (O,) float32.
-
-    Raises:
-        ValueError: The shape or a dtype is wrong.
-    """
-    expect_tensor("weight", weight, ("O", "D"), FLOATS, dense=False)
-    expect("dtype", dtype, "int8 or float8_e4m3fn", dtype in _EIGHT_BITS)
-    return reference.quantize(weight, dtype)

@@ -28,8 +28,8 @@ def unmask(
     rows: torch.Tensor,
     banned: torch.Tensor | None,
     noise: tuple[torch.Tensor, torch.Tensor] | None,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """A token for each row, the model's probability for it, and the entropy."""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A token for each row, and the model's probability for it."""
     ids = torch.arange(weight.shape[0], device=hidden.device)
     # bfloat16 times bfloat16 is exact in float32, in which the kernel adds as well.
     logits = hidden[rows.clamp(min=0)].float() @ weight.float().T
@@ -42,16 +42,9 @@ def unmask(
         drawn = logits / temperatures.masked_fill(temperatures == 0, 1.0) + gumbel(seeds, ids)
         scores = torch.where(temperatures > 0, drawn, logits)
     tokens = _best(scores)
-    probabilities = logits.softmax(dim=-1)
-    # A banned token has no share in the sum, while 0 times -inf would be nan.
-    spread = torch.where(probabilities == 0, 0.0, probabilities * logits.log_softmax(dim=-1))
-    chosen = probabilities.gather(-1, tokens[:, None])[:, 0]
+    chosen = logits.softmax(dim=-1).gather(-1, tokens[:, None])[:, 0]
     padding = rows < 0
-    return (
-        tokens.masked_fill(padding, 0),
-        chosen.masked_fill(padding, torch.nan),
-        (-spread.sum(dim=-1)).masked_fill(padding, torch.nan),
-    )
+    return tokens.masked_fill(padding, 0), chosen.masked_fill(padding, torch.nan)
 
 
 def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
@@ -60,37 +53,6 @@ def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     # Of 24 bits, the last half step would round to 1, whose noise is infinite.
     uniform = ((mixed >> 9).float() + 0.5) * 2.0**-23
     return -(-uniform.log()).log()
-
-
-def accept(
-    tokens: torch.Tensor,
-    drafted: torch.Tensor,
-    worth: tuple[torch.Tensor, torch.Tensor],
-    mask_id: int,
-    rule: str,
-    bound: float,
-) -> torch.Tensor:
-    """Put accepted tokens in the place of masks; returns where."""
-    masked = tokens == mask_id
-    probabilities = worth[0].nan_to_num(nan=-1.0)
-    entropies = worth[1].nan_to_num(nan=torch.inf)
-    order_by = entropies if rule == "entropy" else -probabilities
-    order = order_by.masked_fill(~masked, torch.inf).argsort(dim=-1, stable=True)
-    rank = order.argsort(dim=-1)
-    if rule == "threshold":
-        good = probabilities > bound
-    elif rule == "factor":
-        misses = masked & ~(probabilities >= 1.0 - bound / (rank + 2))
-        first_miss = rank.masked_fill(~misses, tokens.shape[-1]).amin(dim=-1, keepdim=True)
-        good = rank < first_miss
-    else:
-        sorted_entropies = entropies.gather(-1, order)
-        before = sorted_entropies.cumsum(dim=-1).roll(1, dims=-1)
-        before[..., 0] = 0.0
-        good = before.gather(-1, rank) <= bound
-    accepted = masked & (good | (rank == 0))
-    tokens.copy_(torch.where(accepted, drafted, tokens))
-    return accepted
 
 
 def attention(
@@ -157,20 +119,6 @@ def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
     """SiLU of the first half times the second."""
     gate, up = gate_up.float().chunk(2, dim=-1)
     return (functional.silu(gate) * up).to(gate_up.dtype)
-
-
-def linear(x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """``x @ (weight · scale)ᵀ``, added in float32."""
-    return ((x.float() @ weight.to(x.dtype).float().T) * scale).to(x.dtype)
-
-
-def quantize(weight: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """Round a matrix to 8 bits, with one scale for each output."""
-    largest = 127.0 if dtype == torch.int8 else torch.finfo(dtype).max
-    scale = weight.float().abs().amax(dim=1) / largest
-    # A row of zeros keeps them, whatever its scale.
-    scaled = weight.float() / scale.clamp(min=torch.finfo(torch.float32).tiny)[:, None]
-    return (scaled.round() if dtype == torch.int8 else scaled).to(dtype), scale
 
 
 def _best(scores: torch.Tensor) -> torch.Tensor:

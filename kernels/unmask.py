@@ -1,9 +1,8 @@
 """LM head and unmasking in one: the logits of masked rows never reach memory.
 
-A program multiplies a tile of rows by a tile of the vocabulary and keeps six numbers of each row:
-the tile's largest logit m, the sums of exp(x - m) and of (x - m)·exp(x - m), and the score, the
-logit and the id of its best token. A second kernel folds a row's tiles. Arguments are checked by
-`kernels.ops`, not here.
+A program multiplies a tile of rows by a tile of the vocabulary and keeps five numbers of each row:
+the tile's largest logit m, the sum of exp(x - m), and the score, the logit and the id of its best
+token. A second kernel folds a row's tiles. Arguments are checked by `kernels.ops`, not here.
 
 Shapes: N rows of hidden states, D their width, V entries of the vocabulary, M rows to unmask,
 C tiles of the vocabulary.
@@ -93,14 +92,10 @@ def _products(
 @triton.jit
 @no_type_check
 def _sums(logits):
-    """Each row's largest logit m, and the sums of exp(x - m) and of (x - m)·exp(x - m)."""
+    """Each row's largest logit m, and the sum of exp(x - m)."""
     largest = tl.max(tl.where(logits == logits, logits, float("-inf")), axis=1)
     shift = tl.where(largest == float("-inf"), 0.0, largest)
-    below = logits - shift[:, None]
-    shares = tl.exp(below)
-    # A banned token weighs nothing, while -inf times 0 would be nan.
-    weighted = tl.where(below == float("-inf"), 0.0, below) * shares
-    return largest, tl.sum(shares, axis=1), tl.sum(weighted, axis=1)
+    return largest, tl.sum(tl.exp(logits - shift[:, None]), axis=1)
 
 
 @triton.jit
@@ -154,14 +149,13 @@ def _tiles_kernel(
     best, index, logit = _choice(
         logits, temperatures_ptr, seeds_ptr, slots, count, ids, SAMPLED, COLUMNS
     )
-    largest, total, spread = _sums(logits)
+    largest, total = _sums(logits)
     at = slots.to(tl.int64) * tiles + tile
     inside = slots < count
     tl.store(sums_ptr + at, largest, mask=inside)
     tl.store(sums_ptr + plane + at, total, mask=inside)
-    tl.store(sums_ptr + 2 * plane + at, spread, mask=inside)
-    tl.store(sums_ptr + 3 * plane + at, best, mask=inside)
-    tl.store(sums_ptr + 4 * plane + at, logit, mask=inside)
+    tl.store(sums_ptr + 2 * plane + at, best, mask=inside)
+    tl.store(sums_ptr + 3 * plane + at, logit, mask=inside)
     tl.store(tokens_ptr + at, tile * COLUMNS + index, mask=inside)
 
 
@@ -173,7 +167,6 @@ def _fold_kernel(
     tile_tokens_ptr,
     tokens_ptr,
     confidence_ptr,
-    entropy_ptr,
     tiles,
     plane,
     TILES: tl.constexpr,
@@ -183,24 +176,20 @@ def _fold_kernel(
     if tl.load(rows_ptr + slot) < 0:
         tl.store(tokens_ptr + slot, tl.zeros((), dtype=tl.int64))
         tl.store(confidence_ptr + slot, nan)
-        tl.store(entropy_ptr + slot, nan)
         return
     offsets = tl.arange(0, TILES)
     inside = offsets < tiles
     at = slot * tiles + offsets
     maxima = tl.load(sums_ptr + at, mask=inside, other=float("-inf"))
     sums = tl.load(sums_ptr + plane + at, mask=inside, other=0.0)
-    weighted = tl.load(sums_ptr + 2 * plane + at, mask=inside, other=0.0)
-    scores = tl.load(sums_ptr + 3 * plane + at, mask=inside, other=float("-inf"))
-    logits = tl.load(sums_ptr + 4 * plane + at, mask=inside, other=0.0)
+    scores = tl.load(sums_ptr + 2 * plane + at, mask=inside, other=float("-inf"))
+    logits = tl.load(sums_ptr + 3 * plane + at, mask=inside, other=0.0)
     tile_tokens = tl.load(tile_tokens_ptr + at, mask=inside, other=0)
     largest = tl.max(maxima, axis=0)
     shift = tl.where(largest == float("-inf"), 0.0, largest)
     # A tile of banned tokens alone has no sums, whatever its largest logit says.
-    below = tl.where(maxima == float("-inf"), 0.0, maxima - shift)
-    scale = tl.exp(below)
+    scale = tl.exp(tl.where(maxima == float("-inf"), 0.0, maxima - shift))
     total = tl.sum(sums * scale, axis=0)
-    spread = tl.sum((weighted + below * sums) * scale, axis=0)
     total = tl.where(total == 0.0, nan, total)
     _, best = tl.max(scores, axis=0, return_indices=True)
     chosen = offsets == best
@@ -208,7 +197,6 @@ def _fold_kernel(
     logit = tl.sum(tl.where(chosen, logits, 0.0), axis=0)
     tl.store(tokens_ptr + slot, token.to(tl.int64))
     tl.store(confidence_ptr + slot, tl.exp(logit - shift) / total)
-    tl.store(entropy_ptr + slot, tl.log(total) - spread / total)
 
 
 def unmask_into(
@@ -217,9 +205,9 @@ def unmask_into(
     rows: torch.Tensor,
     banned: torch.Tensor | None,
     noise: tuple[torch.Tensor, torch.Tensor] | None,
-    out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    out: tuple[torch.Tensor, torch.Tensor],
 ) -> None:
-    """Write each row's token, its probability and the entropy; see `kernels.ops.unmask`.
+    """Write each row's token and its probability; see `kernels.ops.unmask`.
 
     Args:
         hidden: (N, D), last dim contiguous.
@@ -227,11 +215,11 @@ def unmask_into(
         rows: (M,) int64, M ≥ 1; negative for padding.
         banned: (M, ceil(V / 32)) int32, last dim contiguous; a set bit bans an id.
         noise: Temperatures, (M,) float32, and seeds, (M,) int64; None takes the likeliest.
-        out: tokens (M,) int64, confidence and entropy (M,) float32; overwritten.
+        out: tokens (M,) int64 and confidence (M,) float32; overwritten.
     """
     count, (columns, width) = rows.shape[0], weight.shape
     tiles = triton.cdiv(columns, VOCABULARY_TILE)
-    sums = torch.empty((5, count, tiles), dtype=torch.float32, device=hidden.device)
+    sums = torch.empty((4, count, tiles), dtype=torch.float32, device=hidden.device)
     tile_tokens = torch.empty((count, tiles), dtype=torch.int32, device=hidden.device)
     temperatures, seeds = noise if noise is not None else (rows, rows)
     row_tile = ROW_TILES[count > ROW_TILES[0]]

@@ -25,7 +25,7 @@ from benchmarks.report import machine, percentiles, share, write
 from dlm.datagen.dialogues import generate
 from dlm.decoding.decoder import Decoder, Plan, Vocabulary
 from dlm.decoding.first_token_cache import FirstTokenCache
-from dlm.decoding.forwards import Forward, drive, forward
+from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine.engine import SHIPPED
@@ -80,7 +80,7 @@ class Case:
     @property
     def rules(self) -> AnswerRules:
         """What the answer may be, as voice asks for it."""
-        return AnswerRules(self.tools, said=sources(self.turns))
+        return AnswerRules(self.tools, copy_sources=sources(self.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,12 @@ def answer(
     cache = KVCache(config, len(prompt) + LONGEST + config.block_size)
     with torch.inference_mode():
         known = prompt[:-1]
-        forward(model, [(cache, Forward(known, len(known), len(known) - 1))])
+        logits_of(model, [(cache, Forward(known, len(known), len(known) - 1))])
     cache.commit(len(known))
     vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
     decoder = Decoder(cache, prompt, config.block_size, vocabulary)
     matcher = factory.matcher(case.rules) if way.grammar else None
-    aids = Aids(opening=openings.likely(case.turns))
+    aids = Aids(first_tokens=openings.likely(case.turns))
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
         drive(
@@ -208,20 +208,20 @@ def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator
     model, config = checkpoint.model, checkpoint.model.config
     generator = torch.Generator().manual_seed(SEED)
     for batch in BATCHES:
-        wishes = []
+        batch = []
         for _ in range(batch):
             ids = torch.randint(16, config.vocab_size, (prompt_tokens,), generator=generator)
             cache = KVCache(config, prompt_tokens + config.block_size)
             with torch.inference_mode():
-                forward(model, [(cache, Forward(ids.tolist(), prompt_tokens, prompt_tokens - 1))])
+                logits_of(model, [(cache, Forward(ids.tolist(), prompt_tokens, prompt_tokens - 1))])
             cache.commit(prompt_tokens)
             block = [16, *[config.mask_token_id] * (config.block_size - 1)]
-            wishes.append((cache, Forward(block, 0, 1)))
+            batch.append((cache, Forward(block, 0, 1)))
         spent = []
         with torch.inference_mode():
             for _ in range(repeats):
                 began = time.perf_counter()
-                forward(model, wishes)
+                logits_of(model, batch)
                 spent.append((time.perf_counter() - began) * 1000)
         yield {"batch": batch, "round_ms": percentiles(spent[repeats // 5 :], 2)}
 

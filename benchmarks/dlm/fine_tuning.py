@@ -43,7 +43,7 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
         for index, message in enumerate(row["messages"]):
             turn = turn_of(message)
             if turn.role == "assistant" and index:
-                yield Request(tuple(turns), tools, said=sources(turns)), turn
+                yield Request(tuple(turns), tools, copy_sources=sources(turns)), turn
             turns.append(turn)
 
 

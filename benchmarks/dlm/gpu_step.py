@@ -1,10 +1,10 @@
-"""The whole denoising step on a GPU: ``python -m benchmarks.dlm.gpu_step``.
+"""A round of the engine on a GPU: ``python -m benchmarks.dlm.gpu_step``.
 
-Random weights at the shapes of 0.5B, 1.5B and 8B models; blocks of 32 positions of 1, 4, 8 and 32
-requests, behind 1k and 8k positions of context. Measured as one CUDA graph, and launched kernel by
-kernel: the difference is what the host costs. What torch.compile makes of the plain step, for one
-request, stands beside it. The roofline is the time that the weights, the caches
-and nothing else need at the bandwidth of a large copy.
+Random weights at the shapes of 0.5B, 1.5B and 8B models; a denoising step over blocks of 32
+positions of 1, 4, 8 and 32 requests, behind 1k and 8k positions of context, as the engine's runner
+serves it: one CUDA graph where it keeps one, tokens chosen on the device and copied to the host.
+Beside it stands what torch.compile makes of the plain step, for one request. The roofline is the
+time that the weights, the caches and nothing else need at the bandwidth of a large copy.
 
 Results: benchmarks/results/gpu_step.json. ``--dry-run`` runs a small model once, on any machine.
 """
@@ -15,20 +15,20 @@ import argparse
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import get_args
 
 import torch
 
 from benchmarks.dlm.pure_step import Step
 from benchmarks.kernels.speed import peaks
 from benchmarks.series import Series, add_options
-from dlm.fused.model import Blocks, FusedModel, Weights
+from dlm.decoding.forwards import Choice, Forward
+from dlm.fused.packing import Batch
+from dlm.fused.runner import PAGE, FusedRunner
 from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
 
 BLOCK = 32
-PAGE = 64
-RULE = ("threshold", 0.9)
+LONGEST = 8192
 _BASE = ModelConfig(
     vocab_size=151_936,
     hidden_size=896,
@@ -70,45 +70,41 @@ SMALL = replace(
 )
 
 
-def blocks_of(fused: FusedModel, batch: int, context: int) -> Blocks:
-    """Masked blocks behind so many positions of whatever the store holds."""
-    pages = -(-(context + BLOCK) // fused.page_size)
-    device = str(fused.store.device)
-    config = fused.model.config
-    blocks = Blocks.empty((batch, BLOCK), pages, config.vocab_size, device)
-    blocks.tokens.fill_(config.mask_token_id)
-    blocks.committed.fill_(context)
-    blocks.pages.copy_(torch.arange(batch * pages, device=device).view(batch, pages))
-    return blocks
+def runner_of(model: Transformer, requests: int, context: int) -> FusedRunner:
+    """A runner with room for so many requests behind so many positions."""
+    return FusedRunner(model, requests * (-(-(context + BLOCK) // PAGE)) * PAGE)
 
 
-def least_ms(fused: FusedModel, batch: int, context: int, copy_gb_s: float, bits: Weights) -> float:
+def batch_of(runner: FusedRunner, config: ModelConfig, requests: int, context: int) -> Batch:
+    """A masked block for each request, behind a context of any content."""
+    batch = []
+    for _ in range(requests):
+        cache = runner.cache(context + BLOCK)
+        cache.commit(context)
+        masks = [config.mask_token_id] * BLOCK
+        batch.append((cache, Forward(masks, 0, choice=Choice((config.mask_token_id,)))))
+    return batch
+
+
+def least_ms(model: Transformer, requests: int, context: int, copy_gb_s: float) -> float:
     """The time that one read of the weights and of the caches takes."""
-    model, element = fused.model, fused.store.element_size()
+    config, element = model.config, model.embed_tokens.weight.element_size()
     inside = sum(p.numel() for layer in model.layers for p in layer.parameters() if p.dim() == 2)
-    head = model.config.vocab_size * model.config.hidden_size * element
-    cached = batch * context * fused.store[:, :, 0, 0].numel() * element
-    return (inside * (element if bits == "plain" else 1) + head + cached) / copy_gb_s / 1e6
+    head = config.vocab_size * config.hidden_size
+    numbers = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
+    return (inside + head + requests * context * numbers) * element / copy_gb_s / 1e6
 
 
 def measured(
-    fused: FusedModel, batch: int, context: int, copy_gb_s: float, bits: Weights
+    model: Transformer, runner: FusedRunner, requests: int, context: int, copy_gb_s: float
 ) -> dict[str, float]:
-    """Milliseconds of a step as a graph and launched one by one; share of the roofline."""
+    """Milliseconds of a step, and share of the roofline."""
     from triton.testing import do_bench
 
-    blocks = blocks_of(fused, batch, context)
-    replay = fused.captured(blocks, RULE)
-    graph = float(do_bench(replay, return_mode="median"))
-    eager = float(do_bench(lambda: fused.step(blocks, RULE), return_mode="median"))
-    least = least_ms(fused, batch, context, copy_gb_s, bits)
-    return {
-        "ms": round(graph, 3),
-        "launched_ms": round(eager, 3),
-        "host_gap_ms": round(eager - graph, 3),
-        "least_ms": round(least, 3),
-        "roofline": round(least / graph, 3),
-    }
+    batch = batch_of(runner, model.config, requests, context)
+    step = float(do_bench(lambda: runner.forward(batch), return_mode="median"))
+    least = least_ms(model, requests, context, copy_gb_s)
+    return {"ms": round(step, 3), "least_ms": round(least, 3), "roofline": round(least / step, 3)}
 
 
 def compiled_ms(model: Transformer, context: int) -> float:
@@ -159,13 +155,12 @@ def main() -> None:
 
 
 def dry_run() -> None:
-    """One step of a small model in every format, on any machine."""
+    """One step of a small model, on any machine."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    for bits in get_args(Weights):
-        fused = FusedModel(random_model(SMALL, device, torch.float32), 8, PAGE, bits)
-        made = int(fused.step(blocks_of(fused, 2, 100), RULE).sum())
-        print(f"{bits}: a step made {made} tokens final")
     model = random_model(SMALL, device, torch.float32)
+    runner = runner_of(model, 2, 100)
+    made = runner.forward(batch_of(runner, SMALL, 2, 100))
+    print(f"a step proposed {sum(len(one.tokens) for one in made)} tokens")  # type: ignore[union-attr]
     shape = (SMALL.num_hidden_layers, 2, SMALL.num_key_value_heads, 100, SMALL.head_dim)
     ids = torch.full((BLOCK,), SMALL.mask_token_id, device=device)
     logits = Step(model, BLOCK, 100)(ids, torch.randn(shape, device=device))
@@ -173,19 +168,16 @@ def dry_run() -> None:
 
 
 def measure(series: Series, name: str, copy_gb_s: float) -> None:
-    """All formats, contexts and batches of a model, then what torch.compile makes of it."""
+    """All contexts and batches of a model, then what torch.compile makes of it."""
     model = random_model(MODELS[name], "cuda", torch.bfloat16)
-    for bits in get_args(Weights):
-        fused = FusedModel(model, 32 * (-(-(8192 + BLOCK) // PAGE)), PAGE, bits)
-        for context in (1024, 8192):
-            for batch in (1, 4, 8, 32):
-                series.add(
-                    f"{name}_{bits}_{context}_{batch}",
-                    partial(measured, fused, batch, context, copy_gb_s, bits),
-                )
-        del fused
-        torch.cuda.empty_cache()
-    for context in (1024, 8192):
+    runner = runner_of(model, 32, LONGEST)
+    for context in (1024, LONGEST):
+        for requests in (1, 4, 8, 32):
+            step = partial(measured, model, runner, requests, context, copy_gb_s)
+            series.add(f"{name}_plain_{context}_{requests}", step)
+    del runner
+    torch.cuda.empty_cache()
+    for context in (1024, LONGEST):
         series.add(f"{name}_compiled_{context}", partial(compiled_ms, model, context))
         torch._dynamo.reset()
         torch.cuda.empty_cache()

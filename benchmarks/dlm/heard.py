@@ -90,5 +90,5 @@ def _calls(ask: Ask, utterance: Utterance, text: str) -> tuple[Call, ...]:
     specs = [TOOLS[name] for name in AGENT_TOOLS[utterance.agent]]
     tools = tuple(Tool(s["name"], s["description"], s["parameters"]) for s in specs)
     turns = (Turn("system", INSTRUCTIONS[utterance.agent]), Turn("user", text))
-    finished = ask(Request(turns, tools, said=(text,))) if text else None
+    finished = ask(Request(turns, tools, copy_sources=(text,))) if text else None
     return finished.answer.calls if finished else ()

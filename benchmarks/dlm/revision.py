@@ -71,7 +71,7 @@ def interim(turns: list[Turn], tools: tuple[Tool, ...]) -> Iterator[tuple[Reques
     words = turns[-1].content.split()
     for count in range(1, len(words) + 1):
         heard = [*turns[:-1], Turn("user", " ".join(words[:count]))]
-        yield Request(tuple(heard), tools, said=sources(heard)), count == len(words)
+        yield Request(tuple(heard), tools, copy_sources=sources(heard)), count == len(words)
 
 
 def timed(engine: Engine, request: Request) -> tuple[Finished, float]:

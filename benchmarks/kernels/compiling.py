@@ -3,8 +3,8 @@
 The interpreter, in which kernels are tested without a device, takes much that the compiler refuses,
 and knows nothing of registers and shared memory. So all that `benchmarks.gpu` launches is launched
 here on tensors without memory, and every launch ends with the compiler: Triton's, down to the
-machine code of a Hopper (H100, H200). That whole denoising steps run on such tensors shows besides
-that nothing in them waits for the device: a value could not be read.
+machine code of a Hopper (H100, H200). That whole forwards run on such tensors shows besides that
+nothing in them waits for the device: a value could not be read.
 
 Results: benchmarks/results/compiling.json. It must run without TRITON_INTERPRET.
 """
@@ -20,14 +20,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
-from benchmarks.dlm.gpu_step import MODELS, RULE, blocks_of
-from benchmarks.kernels.speed import SMALL, Shape, cases, linear_cases
+from benchmarks.dlm.gpu_step import MODELS, batch_of, runner_of
+from benchmarks.kernels.speed import SMALL, Shape, cases
 from benchmarks.report import machine, write
-from dlm.fused.model import FusedModel, Weights
+from dlm.fused.packing import Packed
+from dlm.fused.runner import PAGE
 from dlm.network.model import Transformer
 from kernels import ops
 
@@ -130,23 +131,25 @@ def _told(name: str, kernel: Any, constants: dict[str, Any], dtypes: tuple[str, 
     return Compiled(name, constants, dtypes, registers, stack + local, kernel.metadata.shared, mma)
 
 
-def step(name: str, bits: Weights, batch: int) -> None:
-    """A denoising step and a verification at a model's shapes; of its layers, two."""
+def step(name: str, requests: int) -> None:
+    """A denoising step at a model's shapes; of its layers, two."""
+    config = replace(MODELS[name], num_hidden_layers=2)
     with torch.device("meta"):
-        model = Transformer(replace(MODELS[name], num_hidden_layers=2))
+        model = Transformer(config)
     model = model.to(torch.bfloat16).eval().requires_grad_(False)
     with torch.inference_mode():
-        fused = FusedModel(model, 1, 64, bits)
-        for rule in (RULE, ("factor", 1.0), ("entropy", 0.5)):
-            fused.step(blocks_of(fused, batch, 1024), rule)
-        fused.verify(blocks_of(fused, batch, 1024))
+        runner = runner_of(model, requests, 1024)
+        batch = batch_of(runner, config, requests, 1024)
+        columns = -(-config.max_position_embeddings // PAGE)
+        packed = Packed.of(batch, columns)
+        hidden = runner.launch(*runner.sent(packed), packed.most_rows)
+        head = model.embed_tokens.weight if config.tie_word_embeddings else model.lm_head.weight
+        ops.unmask(hidden, head, torch.zeros(len(hidden), dtype=torch.int64, device="meta"))
 
 
 def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
     """Every operation of `benchmarks.kernels.speed`, and tokens that are drawn."""
-    # Few outputs, so that the inner dimension is split.
-    narrow = linear_cases(8, (shape.width, shape.inner), "meta", dtype)
-    for case in (*cases(batch, shape, "meta", dtype), *narrow):
+    for case in cases(batch, shape, "meta", dtype):
         case.run()
     with torch.device("meta"):
         hidden, head = (torch.empty(n, shape.width, dtype=dtype) for n in (32, shape.vocabulary))
@@ -158,7 +161,7 @@ def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
 
 def launches(quick: bool) -> Iterator[Callable[[], None]]:
     """All that is compiled; where it is to be quick, each kernel at least once."""
-    yield lambda: step("8B", "plain", 1)
+    yield lambda: step("8B", 1)
     yield lambda: operations(1, Shape(), torch.bfloat16)
     if quick:
         return
@@ -166,9 +169,8 @@ def launches(quick: bool) -> Iterator[Callable[[], None]]:
     yield lambda: operations(2, SMALL, torch.float32)
     yield lambda: operations(2, SMALL, torch.float16)
     for name in MODELS:
-        for bits in get_args(Weights):
-            for batch in (1, 8):
-                yield lambda name=name, bits=bits, batch=batch: step(name, bits, batch)
+        for requests in (1, 8):
+            yield lambda name=name, requests=requests: step(name, requests)
 
 
 def main() -> None:

@@ -1,9 +1,8 @@
 """Kernels against their references and torch.compile: ``python -m benchmarks.kernels.speed``.
 
 It needs an NVIDIA GPU. Each kernel runs at shapes of an 8B model's denoising step: 32 positions of
-each of 1, 4, 8 and 32 requests. Matrices of 8 bits run at 8, 16, 32 and 64 rows besides, beside the
-same product in full by torch (``linear_plain``, cuBLAS). What a kernel moves at least, and computes
-at least, gives its share of the roofline; a figure counts only if kernel and reference agree, which
+each of 1, 4, 8 and 32 requests. The bytes that a kernel has to move and the operations that it has
+to compute give its share of the roofline; a figure counts only if kernel and reference agree, which
 is checked first. ``--dry-run`` does that alone, on any machine and at small shapes.
 
 Results: benchmarks/results/kernels.json. Medians of `triton.testing.do_bench`.
@@ -106,34 +105,8 @@ def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator
         head.nbytes + x.nbytes,
         2 * rows * head.numel(),
     )
-    yield from linear_cases(rows, (shape.inner, shape.width), device, dtype)
     yield _rope_case(rows, shape, random)
-    yield _accept_case(batch, device)
     yield _attention_case(batch, shape, random, element)
-
-
-def linear_cases(
-    rows: int, matrix: tuple[int, int], device: str, dtype: torch.dtype
-) -> Iterator[Case]:
-    """A product of so many rows with a matrix of (outputs, width), in 8 bits and in full."""
-    full = torch.randn(matrix, device=device, dtype=dtype)
-    x = torch.randn(rows, matrix[1], device=device, dtype=dtype)
-    for name, bits in (("int8", torch.int8), ("float8", torch.float8_e4m3fn)):
-        weight, scale = ops.quantize(full, bits)
-        yield Case(
-            f"linear_{name}",
-            lambda weight=weight, scale=scale: ops.linear(x, weight, scale),
-            lambda weight=weight, scale=scale: reference.linear(x, weight, scale),
-            weight.nbytes + x.nbytes + rows * matrix[0] * dtype.itemsize,
-            2 * rows * weight.numel(),
-        )
-    yield Case(
-        "linear_plain",
-        lambda: torch.nn.functional.linear(x, full),
-        lambda: torch.nn.functional.linear(x.float(), full.float()).to(dtype),
-        full.nbytes + x.nbytes + rows * matrix[0] * dtype.itemsize,
-        2 * rows * full.numel(),
-    )
 
 
 def _rope_case(rows: int, shape: Shape, random: Callable[..., torch.Tensor]) -> Case:
@@ -156,26 +129,6 @@ def _rope_case(rows: int, shape: Shape, random: Callable[..., torch.Tensor]) -> 
         plain,
         2 * qkv.nbytes + 2 * turns.nbytes,
         10 * qkv.numel(),
-    )
-
-
-def _accept_case(batch: int, device: str) -> Case:
-    """Tokens are copied by both, since they are changed."""
-    tokens = torch.zeros(batch, BLOCK, dtype=torch.int64, device=device)
-    drafted = torch.ones_like(tokens)
-    worth = torch.rand(batch, BLOCK, device=device), torch.rand(batch, BLOCK, device=device)
-
-    def run(by: Callable[..., torch.Tensor], *rule: Any) -> torch.Tensor:
-        kept = tokens.clone()
-        by(kept, drafted, worth, 0, *rule)
-        return kept.float()
-
-    return Case(
-        "accept",
-        lambda: run(ops.accept, ("factor", 1.0)),
-        lambda: run(reference.accept, "factor", 1.0),
-        4 * tokens.nbytes + 2 * worth[0].nbytes,
-        tokens.numel() * BLOCK,
     )
 
 
@@ -287,16 +240,12 @@ def main() -> None:
 
 
 def everything(shape: Shape, dtype: torch.dtype) -> Iterator[tuple[str, Case]]:
-    """All that is measured, by name: the kernel, and requests, or rows and the matrix."""
+    """All that is measured, by name: the kernel and the number of requests."""
     for batch in (1, 4, 8, 32):
         for case in cases(batch, shape, "cuda", dtype):
             yield f"{case.name}_{batch}", case
     long = _attention_case(1, replace(shape, context=8192), _random("cuda", dtype), dtype.itemsize)
     yield "attention_8k_1", long
-    for matrix in ((shape.inner, shape.width), (shape.width, shape.inner)):
-        for rows in (8, 16, 32, 64):
-            for case in linear_cases(rows, matrix, "cuda", dtype):
-                yield f"{case.name}_{rows}_rows_{matrix[0]}x{matrix[1]}", case
 
 
 def checked(case: Case, limits: tuple[float, float]) -> dict[str, float]:

@@ -1,8 +1,8 @@
-"""Optional arguments that a call is likelier without: looked at again once the call is whole.
+"""Removes optional arguments from a finished call where the call is likelier without them.
 
-Written left to right, a parameter is named before its value is: once it is, some words of the user
-have to be its value, however little they suit ("can" as a quantity). Of the whole call and of the
-call without the argument the model knows which is likelier.
+A call is written left to right, the parameter's name before its value: once the name is there, some
+of the user's words have to be its value, however badly they fit ("can" as a quantity). The whole
+call and the call without the argument can be compared by their likelihoods.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dlm.language.template import split
 
 
 class ArgumentPruning:
-    """Looks at the calls of finished answers, for requests with some tools.
+    """Prunes the calls of finished answers to requests with some tools.
 
     Args:
         dialect: Of the answers.
         calls: How it spells calls.
-        tools: That are offered.
+        tools: The offered tools.
     """
 
     def __init__(self, dialect: Dialect, calls: MarkedCalls, tools: Sequence[Tool]) -> None:
@@ -36,67 +36,68 @@ class ArgumentPruning:
         self._marks = calls
         self._tools = {tool.name: tool for tool in tools}
 
-    def parts(self, decoder: Decoder, answer: Sequence[int]) -> tuple[tuple[Cache, Forward], ...]:
-        """Forwards that tell how likely an answer is, and each that is shorter by an argument.
+    def forwards(
+        self, decoder: Decoder, answer: Sequence[int]
+    ) -> tuple[tuple[Cache, Forward], ...]:
+        """Forwards that score an answer, and the answer without each of its optional arguments.
 
         Args:
             decoder: Whose cache holds the prompt, save its last token at most.
-            answer: Finished, its own or one that may become so.
+            answer: The decoder's finished answer, or a draft of it.
 
         Returns:
-            One for each; none where nothing can be left out, or there is no memory for it.
+            One forward for each answer; none where nothing can be left out, or there is no memory.
         """
-        return self._parts(decoder, [answer, *self.without_one(answer)])
+        return self._forwards(decoder, [answer, *self.shortened(answer)])
 
-    def steps(self, decoder: Decoder, rows: Sequence[Tensor] | None = None) -> Steps[None]:
-        """Take arguments out of a finished answer, one by one, as long as it gets likelier.
+    def steps(self, decoder: Decoder, logits: Sequence[Tensor] | None = None) -> Steps[None]:
+        """Remove arguments from a finished answer, one by one, as long as it gets likelier.
 
         Args:
-            decoder: Whose answer has come to its end.
-            rows: What served `parts` of it, where they were asked for already.
+            decoder: Whose answer is complete.
+            logits: The outputs of `forwards` for this answer, where they were asked for already.
         """
         tokens = list(decoder.progress.tokens)
-        while shorter := self.without_one(tokens):
+        while shorter := self.shortened(tokens):
             answers = [tokens, *shorter]
-            if rows is None:
-                parts = self._parts(decoder, answers)
+            if logits is None:
+                parts = self._forwards(decoder, answers)
                 if not parts:
                     break
-                rows = yield SideForwards(parts)
+                logits = yield SideForwards(parts)
                 decoder.progress.forwards += 1
             scores = [
-                log_probability(logits, answer)
-                for logits, answer in zip(rows, answers, strict=True)
+                log_probability(rows, answer) for rows, answer in zip(logits, answers, strict=True)
             ]
-            rows, best = None, scores.index(max(scores))
+            logits, best = None, scores.index(max(scores))
             if best == 0:
                 break
             tokens = answers[best]
-        decoder.settle(tokens)
+        decoder.replace_answer(tokens)
 
-    def without_one(self, tokens: Sequence[int]) -> list[list[int]]:
-        """A finished answer without each of its optional arguments; none for a malformed one."""
+    def shortened(self, tokens: Sequence[int]) -> list[list[int]]:
+        """An answer without each of its optional arguments; empty for a malformed answer."""
         try:
             answer = self._dialect.answer(tokens, list(self._tools.values()))
         except AnswerError:
             return []
         written = [part.count(self._marks.key) for part in split(tokens, self._marks.call)[1:]]
-        keys = [
+        optional = [
             key not in self._tools[call.name].required
             for call, count in zip(answer.calls, written, strict=True)
-            # Behind what was written there are nulls that were not.
+            # Arguments beyond the written ones are nulls that the reading added.
             for key in islice(call.arguments, count)
         ]
         starts = [at for at, token in enumerate(tokens) if token == self._marks.key]
         ends = {self._marks.key, self._marks.call, self._dialect.end}
-        cuts = []
-        for start, optional in zip(starts, keys, strict=True):
+        out = []
+        for start, removable in zip(starts, optional, strict=True):
             end = next(at for at in range(start + 1, len(tokens)) if tokens[at] in ends)
-            if optional:
-                cuts.append([*tokens[:start], *tokens[end:]])
-        return cuts
+            if removable:
+                out.append([*tokens[:start], *tokens[end:]])
+        return out
 
-    def _parts(
+    def _forwards(
         self, decoder: Decoder, answers: Sequence[Sequence[int]]
     ) -> tuple[tuple[Cache, Forward], ...]:
         if len(answers) < 2:
@@ -105,10 +106,10 @@ class ArgumentPruning:
         parts = []
         for answer in answers:
             try:
-                # Of the size of the dialogue's own, whose memory is there to be used again.
+                # Of the size of the dialogue's own cache, whose memory can be used again.
                 cache = decoder.cache.copy(known, decoder.cache.capacity)
             except queue.Full:
-                # It is worth no failure.
+                # Pruning is optional: without memory the answer stays as it is.
                 return ()
             ids = [decoder.prompt[-1], *answer[:-1]]
             parts.append((cache, Forward(ids, len(ids))))

@@ -1,9 +1,9 @@
 """What all ways of decoding share: one request's cache, prompt and progress, and how to decode.
 
-Decoding is a generator of the forwards that it wants (`dlm.decoding.forwards`):
-`dlm.decoding.self_speculative`, `dlm.decoding.block`, `dlm.decoding.full`. Whoever runs it may
-interleave requests, serve several with one forward, and stop any of them between two steps. It
-knows nothing of models, threads, queues or text.
+Decoding is a generator of the forwards that it asks for (`dlm.decoding.forwards`):
+`dlm.decoding.self_speculative`, `dlm.decoding.block_diffusion`. Its caller may interleave requests,
+serve several with one forward, and stop any of them between two steps. It knows nothing of models,
+threads, queues or text.
 
 Shapes: T new positions, L positions of a block, V vocabulary.
 """
@@ -22,9 +22,9 @@ from torch import Tensor
 
 from dlm.decoding.forwards import Choice, Forward, Steps
 from dlm.decoding.sampling import Sampling
-from dlm.decoding.unmask import Drift, Proposal, accept, propose
-from dlm.decoding.verify import guided
-from dlm.effort import Refinement, Rule
+from dlm.decoding.unmask import Proposal, accept, propose
+from dlm.decoding.verify import draft_under_grammar
+from dlm.effort import Refinement
 from dlm.grammar.matcher import Matcher
 from dlm.kv_cache.cache import Cache
 from dlm.kv_cache.prefix import common_prefix
@@ -35,13 +35,13 @@ PREFILL_CHUNK = 128
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The ids that decoding has to know.
+    """Special ids of a checkpoint.
 
     Attributes:
         mask: Stands for a position that is not decided yet.
         end: Ends an answer.
-        never: What an answer never holds, the mask among it.
-        ends: Others that end an answer; where one is likelier than ``end`` it counts as that.
+        never: Ids that no answer holds, the mask among them.
+        ends: Other ids that end an answer; where one is likelier than ``end`` it counts as ``end``.
     """
 
     mask: int
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, dialect: Dialect, size: int) -> Vocabulary:
-        """That of a checkpoint whose model has ``size`` logits, of which some may mean nothing."""
+        """Ids of a dialect whose model has ``size`` logits, of which some may mean nothing."""
         never = (*dialect.never, *range(dialect.size, size))
         return cls(dialect.mask, dialect.end, never, tuple(sorted(dialect.ends - {dialect.end})))
 
@@ -66,7 +66,7 @@ class Plan:
             may have a grammar), or committed as drafted.
         max_tokens: Longest answer, end mark included; at least 1.
         sampling: Draws the tokens; None takes the likeliest.
-        earlier: Tokens of an earlier answer to the prompt as it was, to be revised.
+        earlier: Tokens of an earlier answer, given to an earlier form of the prompt, to be revised.
     """
 
     refinement: Refinement
@@ -82,12 +82,12 @@ class Progress:
 
     Attributes:
         tokens: Final tokens of the answer, end mark included when ``complete``.
-        draft: Tokens being worked on behind them, for display; the mask id where unsure.
+        draft: Drafted tokens behind the final ones, for display; the mask id where undecided.
         forwards: Model forwards spent, prefill included.
-        prefills: Of these, forwards that only read the prompt.
-        steps: Of these, forwards that denoised.
+        prefills: Of these forwards, those that only read the prompt.
+        steps: Of these forwards, those that denoised.
         cached: Prompt tokens that did not need a forward.
-        kept: Tokens of the earlier answer that stand.
+        kept: Tokens of the earlier answer that the answer keeps.
         complete: Whether the end mark was reached.
     """
 
@@ -109,11 +109,11 @@ class Decoder:
         prompt: Ids, at least one.
         block_size: L.
         vocabulary: Of the checkpoint.
-        masks: Whether choices under a grammar are left to who runs the forwards.
+        applies_grammar: Whether the runner can choose tokens under a grammar.
 
     Attributes:
         progress: What it has produced.
-        undecided: Whether the last draft chose a tool in doubt (`dlm.grammar.tool_choice`).
+        in_doubt: Whether the last draft chose a tool in doubt (`dlm.grammar.tool_choice`).
     """
 
     def __init__(
@@ -122,17 +122,17 @@ class Decoder:
         prompt: Sequence[int],
         block_size: int,
         vocabulary: Vocabulary,
-        masks: bool = False,
+        applies_grammar: bool = False,
     ) -> None:
         self.cache = cache
         self.prompt = list(prompt)
         self.block_size = block_size
         self.vocabulary = vocabulary
-        self.masks = masks
+        self._applies_grammar = applies_grammar
         self.progress = Progress(cached=cache.length)
-        self.undecided = False
+        self.in_doubt = False
         self._never = torch.tensor([*vocabulary.never, *vocabulary.ends])
-        # Compared with every new prompt while this one is under way.
+        # As an array, because every new request compares its prompt with it.
         self.ids = np.asarray(self.prompt, dtype=np.int64)
 
     @property
@@ -141,54 +141,53 @@ class Decoder:
         answered = np.asarray(self.progress.tokens, dtype=np.int64)
         return np.concatenate((self.ids, answered))[: self.cache.length]
 
-    def ask(self, wish: Forward) -> Steps[Tensor]:
-        """Logits of a forward, (T - first, V); what never answers is banned with -inf."""
-        logits: Tensor = yield wish
+    def logits(self, asked: Forward) -> Steps[Tensor]:
+        """Logits of a forward, (wanted, V); ids that no answer holds are -inf."""
+        logits: Tensor = yield asked
         self.progress.forwards += 1
         if self.vocabulary.ends:
             end, others = self.vocabulary.end, list(self.vocabulary.ends)
             logits[:, end] = logits[:, [end, *others]].amax(dim=-1)
-        # Nobody else reads them: a copy would cost more than the ban.
+        # In place, because a copy would cost more than the ban and nobody else reads them.
         return logits.index_fill_(-1, self._never.to(logits.device), -torch.inf)
 
-    def choose(
+    def choices(
         self,
-        wish: Forward,
+        asked: Forward,
         plan: Plan,
         allowed: Callable[[], NDArray[np.int32]] | None = None,
     ) -> Steps[Proposal]:
-        """What the model would put behind, or at, each wanted position of a forward."""
+        """The token that the model would choose for each wanted position of a forward."""
         vocabulary, first = self.vocabulary, len(self.progress.tokens)
-        entropy = plan.refinement.rule is Rule.ENTROPY
-        choice = Choice(vocabulary.never, plan.sampling, first, entropy, allowed)
-        proposal: Proposal = yield replace(wish, choice=choice)
+        choice = Choice(vocabulary.never, plan.sampling, first, allowed)
+        proposal: Proposal = yield replace(asked, choice=choice)
         self.progress.forwards += 1
         for other in vocabulary.ends:
             proposal.tokens[proposal.tokens == other] = vocabulary.end
         return proposal
 
-    def _masked(self, plan: Plan) -> bool:
+    def _runner_chooses(self, plan: Plan) -> bool:
         """Whether choices under a grammar are left to the runner.
 
-        A second mark that ends an answer is nothing that a grammar knows; and a nucleus is of all
-        tokens, not of those that are allowed.
+        Not with a second end mark, which the grammar does not know, nor with a nucleus, which is a
+        share of all tokens and not of the allowed ones.
         """
         whole = plan.sampling is None or plan.sampling.top_p == 1
-        return self.masks and whole and not self.vocabulary.ends
+        return self._applies_grammar and whole and not self.vocabulary.ends
 
-    def judge(
-        self, wish: Forward, draft: Sequence[int], plan: Plan, matcher: Matcher | None
+    def verification(
+        self, asked: Forward, draft: Sequence[int], plan: Plan, matcher: Matcher | None
     ) -> Steps[Tensor | list[int]]:
         """What `verify` compares a draft with: the causal choices, or logits to choose from."""
         if matcher is None:
-            return (yield from self.choose(wish, plan)).tokens.tolist()
-        if self._masked(plan) and not matcher.choosing:
+            return (yield from self.choices(asked, plan)).tokens.tolist()
+        if self._runner_chooses(plan) and not matcher.needs_logits:
             allowed = partial(matcher.allowed, draft)
-            return (yield from self.choose(wish, plan, allowed)).tokens.tolist()
-        return self.noised((yield from self.ask(wish)), plan)
+            return (yield from self.choices(asked, plan, allowed)).tokens.tolist()
+        return self.with_noise((yield from self.logits(asked)), plan)
 
-    def noised(self, logits: Tensor, plan: Plan) -> Tensor:
-        """Logits behind the answer so far, as they are chosen from, on the CPU."""
+    def with_noise(self, logits: Tensor, plan: Plan) -> Tensor:
+        """Logits of the answer's next positions on the CPU, with the noise of the sampling."""
         logits = logits.cpu()
         if plan.sampling is None:
             return logits
@@ -197,7 +196,7 @@ class Decoder:
     def prefill(self) -> Steps[list[int]]:
         """Commit the prompt up to its last chunk; returns that chunk, of at least one id.
 
-        Chunks end at multiples of their size, whatever was cached and whoever else is served.
+        Chunks end at multiples of their size, independent of what was cached.
         """
         while True:
             start = self.cache.length
@@ -205,7 +204,7 @@ class Decoder:
             if end >= len(self.prompt):
                 return self.prompt[start:]
             chunk = self.prompt[start:end]
-            yield from self.ask(Forward(chunk, len(chunk), len(chunk) - 1, prefill=True))
+            yield from self.logits(Forward(chunk, len(chunk), len(chunk) - 1, prefill=True))
             self.progress.prefills += 1
             self.cache.commit(len(chunk))
 
@@ -213,9 +212,9 @@ class Decoder:
         self,
         known: Sequence[int],
         plan: Plan,
-        canvas: Sequence[int] = (),
+        block: Sequence[int] = (),
         matcher: Matcher | None = None,
-        begun: Tensor | None = None,
+        first_logits: Tensor | None = None,
     ) -> Steps[list[int]]:
         """Denoise a block that begins with the last of the known tokens.
 
@@ -223,52 +222,51 @@ class Decoder:
             known: Decided but not committed; those before the last are read causally, as they will
                 be once they are committed.
             plan: How often and from what confidence on.
-            canvas: What the block begins with behind the known token: decided tokens, or masks.
+            block: Tokens that the block begins with behind the known one: decided tokens, or masks.
             matcher: Of the answer so far; the draft keeps to its grammar.
-            begun: Logits of what the first step would forward, (n, V), for n positions behind the
-                known tokens, where another forward has brought them.
+            first_logits: Logits of the first step, (n, V), for n positions behind the known tokens,
+                where another forward has brought them.
 
         Returns:
             The tokens behind the known ones, cut after the first end mark.
         """
         mask, refinement = self.vocabulary.mask, plan.refinement
-        tokens = torch.full((self.block_size - 1 if begun is None else len(begun),), mask)
-        tokens[: len(canvas)] = torch.tensor(canvas[: len(tokens)], dtype=torch.int64)
+        size = self.block_size - 1 if first_logits is None else len(first_logits)
+        tokens = torch.full((size,), mask)
+        tokens[: len(block)] = torch.tensor(block[:size], dtype=torch.int64)
         masked = tokens == mask
-        self.undecided = False
+        self.in_doubt = False
         drafted = self.until_end(tokens.tolist())
-        logits, drift = None, Drift() if refinement.rule is Rule.STABLE else None
+        logits = None
         for left in range(refinement.steps, 0, -1):
             if not bool(masked[: len(drafted)].any()):
                 break
-            wish = Forward([*known, *tokens.tolist()], len(known) - 1, len(known))
-            if begun is None and drift is None and (matcher is None or self._masked(plan)):
-                logits, proposal = None, (yield from self.choose(wish, plan))
+            asked = Forward([*known, *tokens.tolist()], len(known) - 1, len(known))
+            if first_logits is None and (matcher is None or self._runner_chooses(plan)):
+                logits, proposal = None, (yield from self.choices(asked, plan))
             else:
-                logits = (yield from self.ask(wish)) if begun is None else begun
-                begun = None
-                entropy = refinement.rule is Rule.ENTROPY
-                here = len(self.progress.tokens)
-                proposal = propose(logits, plan.sampling, here, entropy, drift)
+                logits = (yield from self.logits(asked)) if first_logits is None else first_logits
+                first_logits = None
+                proposal = propose(logits, plan.sampling, len(self.progress.tokens))
             self.progress.steps += 1
-            accepted = accept(proposal, masked, refinement, left)
+            accepted = accept(proposal, masked, refinement)
             sure = torch.where(accepted, proposal.tokens, tokens)
             tokens = sure if left > 1 else torch.where(masked, proposal.tokens, tokens)
             masked = masked & ~accepted
             drafted = self.until_end(tokens.tolist())
-            # A last step also guesses what it is unsure of: to be verified, not to be shown.
+            # The last step also guesses the unsure positions: to be verified, not to be shown.
             self.progress.draft = sure[: len(drafted)].tolist()
-        if matcher is None or (logits is None and not self._masked(plan)):
+        if matcher is None or (logits is None and not self._runner_chooses(plan)):
             return drafted
-        rows = None if logits is None else self.noised(logits, plan)
-        guide = guided(tokens, rows, matcher)
-        self.undecided = guide.undecided
-        return guide.tokens
+        rows = None if logits is None else self.with_noise(logits, plan)
+        draft = draft_under_grammar(tokens, rows, matcher)
+        self.in_doubt = draft.in_doubt
+        return draft.tokens
 
-    def settle(self, tokens: list[int]) -> None:
-        """Take other tokens for the answer's, and forget keys and values of those that go.
+    def replace_answer(self, tokens: list[int]) -> None:
+        """Replace the answer's tokens, and forget keys and values of those that differ.
 
-        Where there is no memory for that the answer stands.
+        Where there is no memory for that, the answer stays as it is.
         """
         shared = common_prefix(np.asarray(self.progress.tokens), np.asarray(tokens))
         length = len(self.prompt) + shared

@@ -1,7 +1,8 @@
-"""An earlier answer as the draft of a new one: what of it to propose next, and what to keep.
+"""An earlier answer as the draft of a new one.
 
-Verified, the earlier answer only says what is worth checking: the result is what decoding afresh
-would give. Unverified, it is the canvas: what the model doubts under the new prompt is masked.
+Verified, the earlier answer only proposes what to check: the result is that of decoding afresh.
+Unverified, its tokens are part of the blocks, masked where the model doubts them under the new
+prompt.
 
 Shapes: n tokens of the earlier answer, V vocabulary.
 """
@@ -16,21 +17,26 @@ from torch import Tensor
 from dlm.decoding.verify import Verdict
 
 REACH = 48
+"""Tokens proposed at a time, at most."""
+
 WINDOW = 12
+"""Tokens of the earlier answer searched for the new token where the two answers part."""
+
 NEAR = 3
+"""Of these, tokens skipped at most by the guesses that are tried first."""
 
 
-class Earlier:
-    """Where an answer stands in an earlier one.
+class DraftReuse:
+    """Aligns a growing answer with an earlier one, and proposes how it goes on.
 
     As long as the two agree the rest of the earlier one is proposed. Where they part there are a
     few guesses: words were left out, and the new token stands a little further on; it replaced the
-    old one; it was put in before it. The first guess is proposed, and the next token that is known
-    rules out those that do not have it. When none is left nothing is proposed, until two tokens in
+    old one; it was inserted before it. The first guess is proposed, and the next known token rules
+    out the guesses that do not have it. When none is left nothing is proposed, until two tokens in
     a row are found again.
 
     Args:
-        tokens: Of the earlier answer, end mark included; none where there is no such answer.
+        tokens: Of the earlier answer, end mark included; empty where there is no such answer.
     """
 
     def __init__(self, tokens: Sequence[int]) -> None:
@@ -40,26 +46,30 @@ class Earlier:
         self._past = 0
         self._proposed = False
 
-    def proposed(self, room: int) -> list[int]:
-        """What to verify next, `REACH` or ``room`` tokens at most; empty where nothing fits."""
+    def propose(self, room: int) -> list[int]:
+        """The tokens to verify next, `REACH` or ``room`` at most; empty without a guess."""
         at = self._guesses[0] if self._guesses else len(self._tokens)
         out = self._tokens[at : at + min(REACH, room)]
         self._proposed = bool(out)
         return out
 
-    def judged(self, verdict: Verdict) -> int:
-        """Take in what became of the last draft, proposed or not; returns how much was kept."""
+    def learn(self, verdict: Verdict) -> int:
+        """Take in the verdict on the last draft, proposed here or not.
+
+        Returns:
+            The number of tokens of the earlier answer that it keeps.
+        """
         if not self._proposed:
-            self._find([*verdict.accepted, *verdict.given][-2:])
+            self._realign([*verdict.accepted, *verdict.added][-2:])
             return 0
-        kept, given = len(verdict.accepted), verdict.given
+        kept, added = len(verdict.accepted), verdict.added
         at = self._guesses[0] + kept
         agreed = 0
-        while agreed < len(given) and self._tokens[at : at + 1] == [given[agreed]]:
+        while agreed < len(added) and self._tokens[at : at + 1] == [added[agreed]]:
             at += 1
             agreed += 1
         self._past = max(self._past, at)
-        rest = given[agreed:]
+        rest = added[agreed:]
         if not rest:
             self._guesses, self._parted = [at], False
         elif kept + agreed or not self._parted:
@@ -70,26 +80,27 @@ class Earlier:
             self._guesses = [g + size for g in others if self._tokens[g : g + size] == rest]
         return kept + agreed
 
-    def _alternatives(self, at: int, given: list[int]) -> list[int]:
-        ahead = enumerate(self._tokens[at : at + WINDOW], at + 1)
-        later = [index for index, token in ahead if token == given[-1]]
+    def _alternatives(self, at: int, added: list[int]) -> list[int]:
+        """Where the earlier answer may go on behind tokens that it does not have at a position."""
+        window = enumerate(self._tokens[at : at + WINDOW], at + 1)
+        later = [index for index, token in window if token == added[-1]]
         near = [index for index in later if index <= at + NEAR]
         # In order, each once.
-        return list(dict.fromkeys([*near, at + len(given), at, *later]))
+        return list(dict.fromkeys([*near, at + len(added), at, *later]))
 
-    def _find(self, pair: list[int]) -> None:
+    def _realign(self, pair: list[int]) -> None:
         for index in range(self._past, len(self._tokens) - 1):
             if self._tokens[index : index + 2] == pair:
                 self._guesses, self._parted = [index + 2], False
                 return
 
 
-def doubted(tokens: Sequence[int], logits: Tensor, floor: float, mask: int) -> list[int]:
+def mask_doubted(tokens: Sequence[int], logits: Tensor, floor: float, mask: int) -> list[int]:
     """An earlier answer, masked where the model doubts it.
 
     Args:
         tokens: (n,).
-        logits: (at least n, V), row i the causal prediction of ``tokens[i]``.
+        logits: (at least n, V), row i the prediction of ``tokens[i]``.
         floor: Probability below which a token is masked.
         mask: The mask's id.
 

@@ -1,6 +1,6 @@
-"""How an answer will probably begin, for a first block to be drafted along with the prompt.
+"""The first token that an answer will probably have, so that a block is drafted with the prompt.
 
-The model's own choice decides; a guess that fails costs the positions that were forwarded with it.
+The model's own choice decides; a wrong guess costs the positions that were forwarded for it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dlm.language.chat_format import Dialect, MarkedCalls
 from dlm.language.messages import Turn
 
 KEPT = 1024
-"""Situations that are remembered; the one that was met longest ago is forgotten first."""
+"""Kinds of tool results that are remembered; the one unused for longest is forgotten first."""
 
 
 class FirstTokenCache:
-    """Expects a call behind a request, and behind a tool's result what the last one like it had.
+    """Guesses a call after a user's message, and after a tool's result the last such first token.
 
-    An agent tells the results of a tool alike: "Okay, the timer is set", every time.
+    An agent words its replies to the results of a tool alike: "Okay, the timer is set", every time.
 
     Args:
         dialect: Of the checkpoint.
@@ -28,37 +28,37 @@ class FirstTokenCache:
         self._dialect = dialect
         self._first: OrderedDict[int, int] = OrderedDict()
 
-    def likely(self, turns: Sequence[Turn]) -> tuple[int, ...]:
-        """Ids that an answer with tools at hand most often begins with; none where that is open."""
+    def guess(self, turns: Sequence[Turn]) -> tuple[int, ...]:
+        """The likely first token of an answer with tools; empty where nothing is known."""
         calls = self._dialect.calls
         if not isinstance(calls, MarkedCalls):
             return ()
         if turns and turns[-1].role == "user":
             return (calls.call,)
-        found = (self._first[one] for one in _situations(turns) if one in self._first)
+        found = (self._first[kind] for kind in _result_kinds(turns) if kind in self._first)
         first = next(found, None)
         return () if first is None else (first,)
 
     def learn(self, turns: Sequence[Turn], answer: Sequence[int]) -> None:
-        """Take in an answer.
+        """Remember the first token of an answer.
 
         Args:
-            turns: What it answers.
-            answer: Its ids; may break off.
+            turns: The dialogue that it answers.
+            answer: Its ids; may be empty or cut off.
         """
-        for one in _situations(turns) if answer else ():
-            self._first[one] = answer[0]
-            self._first.move_to_end(one)
+        for kind in _result_kinds(turns) if answer else ():
+            self._first[kind] = answer[0]
+            self._first.move_to_end(kind)
             if len(self._first) > KEPT:
                 self._first.popitem(last=False)
 
 
-def _situations(turns: Sequence[Turn]) -> Iterable[int]:
-    """Numbers for what a tool's result at the end is like, the closest first; else none."""
+def _result_kinds(turns: Sequence[Turn]) -> Iterable[int]:
+    """Hashes for the kind of tool result at the end of a dialogue, the narrowest kind first."""
     if not turns or turns[-1].role != "tool":
         return
     names = next((tuple(c.name for c in t.calls) for t in reversed(turns) if t.calls), ())
-    # What a result begins with tells an error from a success.
+    # The first word of a result tells an error from a success.
     word = turns[-1].content[:32].partition(" ")[0]
     yield hash((names, word))
     yield hash(names)

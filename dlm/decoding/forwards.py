@@ -1,8 +1,9 @@
-"""What requests want forwarded, and the one forward that serves many of them.
+"""The forwards that requests ask for, and the one batched forward that serves many of them.
 
 A request's decoding is a generator: it yields a `Forward`, is sent its logits, or the tokens that
-it let the runner choose, and returns when it is through. Whoever runs it decides when, and together
-with what. A `Runner` is `Eager`, or runs the weights by kernels (`dlm.fused.runner`).
+it let the runner choose, and returns when it is done. The caller decides when each forward runs,
+and which requests share it. A `Runner` is `Eager`, or runs the weights by kernels
+(`dlm.fused.runner`).
 
 Shapes: T new positions of one request, N of all, D width, V vocabulary.
 """
@@ -28,38 +29,36 @@ from dlm.network.model import Rows, Transformer
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """That tokens are wanted rather than logits: on a device these need never be in memory.
+    """Asks for tokens in place of logits: on a device these need never be in memory.
 
     Attributes:
         never: Ids that are not chosen.
         sampling: Draws the tokens; None takes the likeliest.
         first: Position in the answer that the first wanted row predicts.
-        entropy: Whether entropies are wanted as well.
         allowed: Gives bits of the ids that a grammar allows, (wanted, at least ceil(V / 32)),
-            called while the device works. None where all are allowed, and where the runner does
-            not heed it (`Runner.masks`).
+            called while the device works. None where all are allowed, and for runners that do not
+            apply grammars (`Runner.applies_grammar`).
     """
 
     never: tuple[int, ...]
     sampling: Sampling | None = None
     first: int = 0
-    entropy: bool = False
     allowed: Callable[[], NDArray[np.int32]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """New positions behind a request's committed ones. Nothing is committed by it.
+    """New positions behind a request's committed ones. It commits nothing.
 
     Attributes:
         ids: T tokens.
-        causal: So many of them, from the left, see what stands before them and themselves; the
+        causal: This many positions, from the left, see what stands before them and themselves; the
             others see all new tokens as well.
-        first: Index of the first one whose logits are wanted.
-        count: How many, from there on; 0 is all.
-        block: Where above 0, a position sees to the end of its own block of that many and no
-            further; blocks begin at multiples of it, position 0 being the sequence's first.
-        prefill: Whether it reads the prompt, which others need not wait for.
+        first: Index of the first position whose logits are wanted.
+        count: Number of positions whose logits are wanted; 0 is all from ``first`` on.
+        block: Above 0, a position sees to the end of its own block of this many positions and no
+            further; blocks begin at multiples of it, counted from the sequence's first position.
+        prefill: Whether it reads the prompt; decoding requests are served first.
         choice: How tokens are chosen; None for logits.
     """
 
@@ -79,74 +78,74 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class SideForwards:
-    """Forwards behind other caches than the request's own, served together.
+    """Forwards over caches other than the request's own, served together.
 
-    They are answered with a list, of each what serves it.
+    The answer to it is a list: for each forward its `Output`.
     """
 
     parts: tuple[tuple[Cache, Forward], ...]
 
 
 T = TypeVar("T")
-Served = Tensor | Proposal
-"""What a forward is answered with: logits, (wanted, V) float32, or a choice for each wanted row."""
+Output = Tensor | Proposal
+"""The answer to a forward: logits, (wanted, V) float32, or a choice for each wanted row."""
 ForwardRequest = Forward | SideForwards
 Steps = Generator[ForwardRequest, Any, T]
-"""Decoding: yields forwards, is sent what serves them, returns its result."""
+"""Decoding: yields forwards, is sent their outputs, returns its result."""
 
 
-def parts_of(cache: Cache, wish: ForwardRequest) -> tuple[tuple[Cache, Forward], ...]:
-    """The forwards of a wish of whoever owns a cache, each with the cache that it goes behind."""
-    return wish.parts if isinstance(wish, SideForwards) else ((cache, wish),)
+def forwards_of(cache: Cache, asked: ForwardRequest) -> tuple[tuple[Cache, Forward], ...]:
+    """The forwards that a request asks for, each with its cache; ``cache`` is the request's own."""
+    return asked.parts if isinstance(asked, SideForwards) else ((cache, asked),)
 
 
-def answer_of(wish: ForwardRequest, served: Sequence[Served]) -> Served | list[Served]:
-    """What a wish is answered with, once each of its forwards is served."""
-    return list(served) if isinstance(wish, SideForwards) else served[0]
+def answer_to(asked: ForwardRequest, outputs: Sequence[Output]) -> Output | list[Output]:
+    """What a decoding is sent once each of the forwards that it asked for has its output."""
+    return list(outputs) if isinstance(asked, SideForwards) else outputs[0]
 
 
-def together(cache: Cache, *going: Steps[Any]) -> Steps[list[Any]]:
-    """Run several decodings side by side, what they wish at a time as one wish.
+def together(cache: Cache, *decodings: Steps[Any]) -> Steps[list[Any]]:
+    """Run several decodings side by side: what they ask for at a time is asked for as one.
 
     Args:
-        cache: That their own forwards go behind; of the wishes at a time at most one does.
-        going: Not begun.
+        cache: Of their own forwards; at any time at most one decoding asks for such a forward.
+        decodings: Not begun.
 
     Returns:
         The result of each.
     """
-    results: list[Any] = [None] * len(going)
-    wishes: dict[int, ForwardRequest] = {}
+    results: list[Any] = [None] * len(decodings)
+    waiting: dict[int, ForwardRequest] = {}
 
     def send(index: int, answer: Any) -> None:
-        wishes.pop(index, None)
+        waiting.pop(index, None)
         try:
-            wishes[index] = going[index].send(answer)
+            waiting[index] = decodings[index].send(answer)
         except StopIteration as over:
             results[index] = over.value
 
-    for index in range(len(going)):
+    for index in range(len(decodings)):
         send(index, None)
-    while wishes:
-        asked = {index: parts_of(cache, wish) for index, wish in wishes.items()}
+    while waiting:
+        asked = {index: forwards_of(cache, one) for index, one in waiting.items()}
         if len(asked) == 1:
             [index] = asked
-            send(index, (yield wishes[index]))
+            send(index, (yield waiting[index]))
             continue
-        served = iter(
+        outputs = iter(
             (yield SideForwards(tuple(part for parts in asked.values() for part in parts)))
         )
         for index, parts in asked.items():
-            send(index, answer_of(wishes[index], list(itertools.islice(served, len(parts)))))
+            send(index, answer_to(waiting[index], list(itertools.islice(outputs, len(parts)))))
     return results
 
 
 class Runner(Protocol):
-    """What serves forwards, several at once."""
+    """Runs forwards of several requests at once."""
 
     @property
-    def masks(self) -> bool:
-        """Whether it heeds what a grammar allows, so that nobody needs logits for that."""
+    def applies_grammar(self) -> bool:
+        """Whether it heeds `Choice.allowed`, so that a grammar needs no logits."""
         ...
 
     def cache(self, capacity: int) -> Cache:
@@ -157,8 +156,12 @@ class Runner(Protocol):
         """
         ...
 
-    def forward(self, wishes: Sequence[tuple[Cache, Forward]]) -> list[Served]:
-        """As the function `forward`."""
+    def forward(self, batch: Sequence[tuple[Cache, Forward]]) -> list[Output]:
+        """The output of each forward of a batch, in order; at most one forward for each cache.
+
+        Raises:
+            ValueError: A cache is full.
+        """
         ...
 
 
@@ -166,10 +169,10 @@ class Eager:
     """Runs a model as it is, on its device.
 
     Attributes:
-        buffers: Memory of its caches on a CPU; elsewhere torch sees to it.
+        buffers: Memory of its caches on a CPU; elsewhere torch manages it.
     """
 
-    masks = False
+    applies_grammar = False
 
     def __init__(self, model: Transformer) -> None:
         self._model = model
@@ -179,50 +182,50 @@ class Eager:
         """See `Runner.cache`."""
         weight = self._model.embed_tokens.weight
         if self.buffers is not None:
-            # A dialogue's next turns go on in it.
+            # Room for the dialogue's next turns.
             capacity += capacity // 4
         return KVCache(self._model.config, capacity, weight.dtype, weight.device, self.buffers)
 
-    def forward(self, wishes: Sequence[tuple[Cache, Forward]]) -> list[Served]:
+    def forward(self, batch: Sequence[tuple[Cache, Forward]]) -> list[Output]:
         """See `Runner.forward`."""
-        return served(self._model, cast(Sequence[tuple[KVCache, Forward]], wishes))
+        return outputs_of(self._model, cast(Sequence[tuple[KVCache, Forward]], batch))
 
 
-def served(model: Transformer, wishes: Sequence[tuple[KVCache, Forward]]) -> list[Served]:
-    """Serve several requests with one forward, each with logits or a choice, as it wishes."""
-    logits = forward(model, wishes)
+def outputs_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Output]:
+    """The output of each forward of a batch: logits, or a choice where it asks for one."""
+    logits = logits_of(model, batch)
     return [
-        part if wish.choice is None else chosen(part, wish.choice)
-        for part, (_, wish) in zip(logits, wishes, strict=True)
+        part if asked.choice is None else choose(part, asked.choice)
+        for part, (_, asked) in zip(logits, batch, strict=True)
     ]
 
 
-def chosen(logits: Tensor, choice: Choice) -> Proposal:
-    """Choose from logits, (wanted, V) float32; of a grammar they know nothing."""
+def choose(logits: Tensor, choice: Choice) -> Proposal:
+    """Choose from logits, (wanted, V) float32; `Choice.allowed` is not heeded."""
     never = torch.tensor(choice.never, device=logits.device)
     rows = logits.index_fill(-1, never, -torch.inf)
-    return propose(rows, choice.sampling, choice.first, choice.entropy)
+    return propose(rows, choice.sampling, choice.first)
 
 
-def forward(model: Transformer, wishes: Sequence[tuple[KVCache, Forward]]) -> list[Tensor]:
-    """Serve several requests with one forward.
+def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Tensor]:
+    """Serve several requests with one forward of the model.
 
     Args:
         model: On its device.
-        wishes: At most one for each cache.
+        batch: At most one forward for each cache.
 
     Returns:
-        For each wish its logits, (wanted, V) float32 on the model's device. They do not depend
-        on what else is served.
+        For each forward its logits, (wanted, V) float32 on the model's device. They do not depend
+        on the rest of the batch.
 
     Raises:
         ValueError: A cache is full.
     """
-    rows = [Rows(cache, len(wish.ids), wish.causal, wish.block) for cache, wish in wishes]
-    ids = [token for _, wish in wishes for token in wish.ids]
+    rows = [Rows(cache, len(asked.ids), asked.causal, asked.block) for cache, asked in batch]
+    ids = [token for _, asked in batch for token in asked.ids]
     hidden = model.packed(torch.tensor(ids, device=model.embed_tokens.weight.device), rows)
     parts = torch.split(hidden, [row.length for row in rows])
-    wanted = [part[wish.wanted] for part, (_, wish) in zip(parts, wishes, strict=True)]
+    wanted = [part[asked.wanted] for part, (_, asked) in zip(parts, batch, strict=True)]
     logits = model.logits(torch.cat(wanted)).float()
     return list(torch.split(logits, [len(part) for part in wanted]))
 
@@ -231,9 +234,9 @@ def drive(model: Transformer, cache: KVCache, steps: Steps[T]) -> T:
     """Run one decoding to its end, alone."""
     with torch.inference_mode():
         try:
-            wish = next(steps)
+            asked = next(steps)
             while True:
-                parts = cast(Sequence[tuple[KVCache, Forward]], parts_of(cache, wish))
-                wish = steps.send(answer_of(wish, served(model, parts)))
+                batch = cast(Sequence[tuple[KVCache, Forward]], forwards_of(cache, asked))
+                asked = steps.send(answer_to(asked, outputs_of(model, batch)))
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]

@@ -1,10 +1,10 @@
-"""A stretch of an answer that is being decided where nothing verifies it: a block, all at once.
+"""A block of an answer while it is denoised, for checkpoints whose drafts nothing verifies.
 
-Free, any position may be decided before those to its left. Under a grammar positions are decided
-from left to right, as many in a step as the model is sure of, so that what stands can always be
-completed.
+Without a grammar any position may be decided before those to its left. Under a grammar positions
+are decided from left to right, as many in a step as the model is sure of, so that the decided
+tokens can always be completed.
 
-Shapes: n positions of the stretch, V vocabulary.
+Shapes: L positions of the block, V vocabulary.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import torch
 from torch import Tensor
 
 from dlm.decoding.decoder import Plan, Vocabulary
-from dlm.decoding.draft_reuse import doubted
-from dlm.decoding.unmask import Drift, accept, edits, propose
-from dlm.effort import Rule
+from dlm.decoding.draft_reuse import mask_doubted
+from dlm.decoding.unmask import accept, propose
 from dlm.grammar.matcher import Matcher
 
 
 class Constraint:
-    """A grammar, and the tokens that it has forced and that are not placed yet."""
+    """A grammar, and the tokens that it has forced and that no block has room for yet."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
@@ -30,15 +29,15 @@ class Constraint:
 
 
 class MaskedBlock:
-    """Tokens of a stretch, the mask where they are undecided.
+    """Tokens of a block, the mask id where they are not decided.
 
     Args:
-        tokens: n of them; those of an earlier answer, which are doubted in the first step, or
-            masks.
-        first: Position in the answer of the first of them.
-        plan: How to decide.
+        tokens: L of them: masks, or tokens of an earlier answer, which the first step masks where
+            the model doubts them.
+        first: Position in the answer of the first token.
+        plan: How to decode.
         vocabulary: Of the checkpoint.
-        constraint: Goes on from stretch to stretch; None where there is no grammar.
+        constraint: Of the whole answer, shared by its blocks; None where there is no grammar.
     """
 
     def __init__(
@@ -54,22 +53,20 @@ class MaskedBlock:
         self._plan = plan
         self._vocabulary = vocabulary
         self._constraint = constraint
-        self._steps = 0
-        self._drift = Drift() if plan.refinement.rule is Rule.STABLE else None
-        self._doubtful = bool((self._tokens != vocabulary.mask).any())
-        self._edited = False
-        self._begun = False
+        # Whether tokens of an earlier answer are still to be checked.
+        self._unchecked = bool((self._tokens != vocabulary.mask).any())
+        self._first_is_final = False
         if constraint is not None:
-            self._place(0)
+            self._place_forced(0)
 
     @property
     def tokens(self) -> list[int]:
-        """As they stand."""
+        """All L tokens, the mask id where a position is not decided."""
         return self._tokens.tolist()
 
     @property
     def decided(self) -> list[int]:
-        """Those before the first mask, cut after the first end mark."""
+        """The tokens before the first mask, cut after the first end mark."""
         out: list[int] = []
         for token in self.tokens:
             if token == self._vocabulary.mask:
@@ -80,90 +77,77 @@ class MaskedBlock:
         return out
 
     @property
-    def over(self) -> bool:
-        """Whether there is nothing left to decide, or to correct, before the end."""
-        if self._doubtful or self._edited:
+    def complete(self) -> bool:
+        """Whether every position is decided, or every one up to an end mark."""
+        if self._unchecked:
             return False
         decided = self.decided
         return len(decided) == len(self._tokens) or decided[-1:] == [self._vocabulary.end]
 
-    def begin(self, logits: Tensor) -> None:
+    def decide_first(self, logits: Tensor) -> None:
         """Decide the first position alone, unless it is decided.
 
         Args:
-            logits: (1, V) of a forward that knew nothing of the stretch.
+            logits: (1, V) of a forward that did not see the block.
         """
-        self._begun = True
-        if self._doubtful:
-            kept = doubted(
-                self.tokens[:1],
-                logits.cpu(),
-                self._plan.refinement.threshold,
-                self._vocabulary.mask,
-            )
-            self._tokens[0] = kept[0]
+        self._first_is_final = True
+        if self._unchecked:
+            self._tokens[:1] = self._checked(self._tokens[:1], logits)
         if self._tokens[0] != self._vocabulary.mask:
             return
         if self._constraint is not None:
-            self._follow(logits, self._constraint)
+            self._follow_grammar(logits, self._constraint)
         else:
             self._tokens[:1] = propose(logits, self._plan.sampling, self._first).tokens
 
-    def take(self, logits: Tensor) -> None:
-        """Take a step.
+    def denoise(self, logits: Tensor) -> None:
+        """Take one denoising step.
 
         Args:
-            logits: (n, V), row i predicting position i; what never answers is -inf.
+            logits: (L, V), row i predicting position i; banned tokens are -inf.
         """
         if self._constraint is not None:
-            self._follow(logits, self._constraint)
+            self._follow_grammar(logits, self._constraint)
             return
-        refinement, mask = self._plan.refinement, self._vocabulary.mask
-        if self._doubtful:
-            self._doubtful = False
-            known = self._tokens != mask
-            known[0] &= not self._begun
-            kept = doubted(self.tokens, logits.cpu(), refinement.threshold, mask)
-            self._tokens = torch.where(known, torch.tensor(kept), self._tokens)
+        mask = self._vocabulary.mask
+        if self._unchecked:
+            self._unchecked = False
+            start = int(self._first_is_final)
+            self._tokens[start:] = self._checked(self._tokens[start:], logits[start:])
         masked = self._tokens == mask
-        entropy = refinement.rule is Rule.ENTROPY
-        proposal = propose(logits, self._plan.sampling, self._first, entropy, self._drift)
-        left = max(1, refinement.steps - self._steps)
-        chosen = accept(proposal, masked, refinement, left)
-        # A correction may be taken back by the next; so many steps must be enough.
-        patient = refinement.editing < 1 and self._steps < 2 * len(masked)
-        editable = ~masked & patient
-        editable[0] &= not self._begun
-        wrong = edits(proposal, self._tokens, editable, refinement.editing)
-        self._edited = bool(wrong.any())
-        self._tokens = torch.where(chosen | wrong, proposal.tokens, self._tokens)
-        self._steps += 1
+        proposal = propose(logits, self._plan.sampling, self._first)
+        accepted = accept(proposal, masked, self._plan.refinement)
+        self._tokens = torch.where(accepted, proposal.tokens, self._tokens)
 
-    def _follow(self, logits: Tensor, constraint: Constraint) -> None:
-        plan, mask = self._plan, self._vocabulary.mask
+    def _checked(self, tokens: Tensor, logits: Tensor) -> Tensor:
+        floor, mask = self._plan.refinement.threshold, self._vocabulary.mask
+        return torch.tensor(mask_doubted(tokens.tolist(), logits.cpu(), floor, mask))
+
+    def _follow_grammar(self, logits: Tensor, constraint: Constraint) -> None:
+        """Decide positions from the left while the model is sure; the first one in any case."""
+        plan, mask, end = self._plan, self._vocabulary.mask, self._vocabulary.end
         rows = logits.cpu()
         if plan.sampling is not None:
             rows = plan.sampling.perturb(rows, self._first)
-        undecided = (self._tokens == mask).nonzero()[:, 0].tolist()
-        at = start = undecided[0]
+        at = start = (self._tokens == mask).nonzero()[:, 0].tolist()[0]
         while at < len(rows):
             token = constraint.matcher.best(rows[at])
-            sure = float(logits[at].softmax(dim=-1)[token])
-            if at > start and sure < plan.refinement.threshold:
+            confidence = float(logits[at].softmax(dim=-1)[token])
+            if at > start and confidence < plan.refinement.threshold:
                 return
-            if token == self._vocabulary.end:
+            if token == end:
                 self._tokens[at] = token
                 return
             constraint.forced = [token, *constraint.matcher.advance(token)]
-            at = self._place(at)
-            if self._vocabulary.end in self.tokens[start:at]:
+            at = self._place_forced(at)
+            if end in self.tokens[start:at]:
                 return
 
-    def _place(self, at: int) -> int:
-        """Put what is forced from a position on; returns the first behind it."""
+    def _place_forced(self, at: int) -> int:
+        """Write forced tokens from a position on; returns the first position behind them."""
         assert self._constraint is not None
         forced = self._constraint.forced
-        here = forced[: len(self._tokens) - at]
-        self._tokens[at : at + len(here)] = torch.tensor(here, dtype=torch.int64)
-        self._constraint.forced = forced[len(here) :]
-        return at + len(here)
+        placed = forced[: len(self._tokens) - at]
+        self._tokens[at : at + len(placed)] = torch.tensor(placed, dtype=torch.int64)
+        self._constraint.forced = forced[len(placed) :]
+        return at + len(placed)

@@ -1,6 +1,6 @@
 """Drafts from the prompt: an answer often repeats words that stand there, a call most of all.
 
-Costs no forward; what it proposes is verified as any draft is.
+A draft costs no forward, and is verified as any other draft is.
 
 Source: LLMA (arXiv 2304.04487); also known as prompt lookup decoding.
 """
@@ -13,17 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 REACH = 10
+"""Tokens proposed at a time, at most."""
+
 CONTEXT = 4
+"""Tokens at the answer's end that are compared with the prompt, at most."""
+
 PLACES = 64
+"""Occurrences of the answer's last token that are compared, the last ones."""
+
 PACE = 0.25
+"""Weight of the latest draft in the moving average of what drafts bring."""
 
 
 class PromptLookup:
-    """Finds where the end of an answer stands in its prompt, and proposes what follows there.
+    """Finds where the end of an answer stands in its prompt, and proposes the tokens behind it.
 
-    The place that shares most tokens with the answer's end, `CONTEXT` at most, is taken, of equals
-    the last; but only as long as such a proposal brings no fewer tokens per forward, as far as this
-    answer shows, than drafting does.
+    The place that shares most tokens with the answer's end is taken, of equals the last one; but
+    only while such proposals bring as many tokens per forward in this answer as denoising does.
 
     Args:
         prompt: Ids.
@@ -33,24 +39,24 @@ class PromptLookup:
     def __init__(self, prompt: Sequence[int] | NDArray[np.int64], never: Sequence[int]) -> None:
         self._prompt = np.asarray(prompt, dtype=np.int64)
         self._never = frozenset(never)
-        # Tokens per forward that proposals of so many tokens in common bring; 0 is drafting.
+        # Tokens per forward, by the number of shared tokens; 0 is denoising.
         self._worth = [2.0, *(1.0 + shared for shared in range(1, CONTEXT + 1))]
         self._shared = 0
 
-    def proposed(self, said: Sequence[int], room: int) -> list[int]:
-        """What may follow, `REACH` or ``room`` tokens at most; empty where nothing is found.
+    def propose(self, answer: Sequence[int], room: int) -> list[int]:
+        """The tokens that may follow, `REACH` or ``room`` at most; empty where none are found.
 
         Args:
-            said: The answer so far, at least one token.
+            answer: The answer so far, at least one token.
             room: Tokens that the answer may still have.
         """
         self._shared = 0
-        places = np.flatnonzero(self._prompt[:-1] == said[-1])[-PLACES:].tolist()
+        places = np.flatnonzero(self._prompt[:-1] == answer[-1])[-PLACES:].tolist()
         best, shared = -1, 0
         for place in reversed(places):
             length = 1
-            while length < min(CONTEXT, place + 1, len(said)):
-                if self._prompt[place - length] != said[-1 - length]:
+            while length < min(CONTEXT, place + 1, len(answer)):
+                if self._prompt[place - length] != answer[-1 - length]:
                     break
                 length += 1
             if length > shared:
@@ -65,12 +71,12 @@ class PromptLookup:
         self._shared = shared if out else 0
         return out
 
-    def judged(self, accepted: int, forwards: int) -> None:
-        """Take in what the last draft brought, whether it was proposed here or not.
+    def learn(self, accepted: int, forwards: int) -> None:
+        """Take in what the last draft brought, proposed here or denoised.
 
         Args:
-            accepted: Tokens of it that were right.
-            forwards: Forwards spent on it and on its verification.
+            accepted: Tokens of it that were accepted.
+            forwards: Forwards spent on the draft and on its verification.
         """
         worth = self._worth[self._shared]
         self._worth[self._shared] += PACE * ((accepted + 1) / forwards - worth)

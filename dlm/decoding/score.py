@@ -1,4 +1,4 @@
-"""How likely a checkpoint finds given continuations of a dialogue; a job of `dlm.engine.rounds`.
+"""How likely a checkpoint finds given continuations of a dialogue; a job of `dlm.engine.scheduler`.
 
 Shapes: n tokens of a continuation, V vocabulary.
 """
@@ -20,54 +20,51 @@ class Scoring:
     """A prompt and its continuations, to be scored.
 
     Attributes:
-        result: Will hold the log-probability of each continuation, in nats.
+        priority: Higher first.
+        cancelled: Never set.
+        result: Log-probability of each continuation, in nats; set in the end.
     """
 
     def __init__(self, continuations: Sequence[Sequence[int]], priority: int) -> None:
         self.continuations = continuations
+        self.priority = priority
         self.cancelled = threading.Event()
         self.result: Future[list[float]] = Future()
-        self._priority = priority
         self._scores: list[float] = []
-
-    @property
-    def priority(self) -> int:
-        """Higher first."""
-        return self._priority
 
     def steps(self, decoder: Decoder) -> Steps[None]:
         """Read the prompt, then each continuation behind it; nothing of those is committed."""
         known = yield from decoder.prefill()
         first = yield from _counted(decoder, Forward(known, len(known), len(known) - 1))
         decoder.cache.commit(len(known))
-        begun = first[0].log_softmax(dim=-1)
+        first_scores = first[0].log_softmax(dim=-1)
         for ids in self.continuations:
-            score = float(begun[ids[0]])
+            score = float(first_scores[ids[0]])
             if len(ids) > 1:
                 logits = yield from _counted(decoder, Forward(ids[:-1], len(ids) - 1))
                 score += log_probability(logits, ids[1:])
             self._scores.append(score)
 
-    def told(self, decoder: Decoder) -> bool:
-        """Nothing to tell before the end."""
+    def update(self, decoder: Decoder) -> bool:
+        """Nothing to report before the end."""
         return False
 
     def finish(self, decoder: Decoder) -> None:
-        """Hand over the scores."""
+        """Give the scores to the caller."""
         self.result.set_result(self._scores)
 
     def fail(self, error: Exception) -> None:
-        """Hand over what went wrong."""
+        """Give the error to the caller."""
         self.result.set_exception(error)
 
 
 def log_probability(logits: Tensor, tokens: Sequence[int]) -> float:
-    """That of n tokens, in nats, from the logits of each, (n, V)."""
+    """Log-probability of n tokens together, in nats, from the logits of each, (n, V)."""
     picked = logits.log_softmax(dim=-1)[torch.arange(len(tokens)), torch.tensor(tokens)]
     return float(sum(picked.tolist()))
 
 
-def _counted(decoder: Decoder, wish: Forward) -> Steps[Tensor]:
+def _counted(decoder: Decoder, asked: Forward) -> Steps[Tensor]:
     decoder.progress.forwards += 1
-    logits: Tensor = yield wish
+    logits: Tensor = yield asked
     return logits

@@ -1,9 +1,10 @@
 """Decoding for checkpoints whose committed positions are causal.
 
-A block is drafted bidirectionally, then one causal forward verifies it and commits it, or commits
-it as it is. What can be asked ahead shares a forward: a block behind what the answer will probably
-begin with is drafted along with the prompt; what a doubtful choice of a tool is weighed with, and
-what a finished answer is looked at again with, goes along with the verification.
+A block is drafted bidirectionally; then one causal forward verifies and commits it, or commits it
+unverified. Work that is likely to be needed shares a forward with work that is needed now: the
+first block is drafted along with the prompt, where the answer's first token can be guessed; the
+readings that settle a doubtful choice of a tool, and the scores that argument pruning compares, run
+along with the verification.
 """
 
 from __future__ import annotations
@@ -11,61 +12,42 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from torch import Tensor
 
+from dlm.decoding.argument_pruning import ArgumentPruning
 from dlm.decoding.decoder import Decoder, Plan, checked
-from dlm.decoding.draft_reuse import Earlier, doubted
+from dlm.decoding.draft_reuse import DraftReuse, mask_doubted
 from dlm.decoding.forwards import Forward, SideForwards, Steps, together
 from dlm.decoding.prompt_lookup import PromptLookup
 from dlm.decoding.unmask import propose
 from dlm.decoding.verify import Verdict, verify
 from dlm.grammar.matcher import Matcher
-from dlm.kv_cache.cache import Cache
 
 Gains = Callable[[], Steps[Mapping[str, float]]]
-"""Finds out what each tool gains by something that the model does not see while it chooses."""
-
-
-class Look(Protocol):
-    """Looks at a whole answer again."""
-
-    def parts(self, decoder: Decoder, answer: Sequence[int]) -> tuple[tuple[Cache, Forward], ...]:
-        """Forwards that an answer would be looked at with; none where there is nothing to see."""
-        ...
-
-    def steps(self, decoder: Decoder, rows: Sequence[Tensor] | None = None) -> Steps[None]:
-        """Look at a decoder's finished answer, which it may `settle` for another.
-
-        Args:
-            decoder: Whose answer has come to its end.
-            rows: What served `parts` of this answer, where they were asked for already.
-        """
-        ...
+"""Finds the log-likelihood of the user's message under each tool, relative to the best tool's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aids:
-    """What has a say in an answer beside the model's choices, or hastens them.
+    """What corrects or hastens an answer with tools.
 
     Attributes:
-        gains: What each tool gains by what the model does not see while it chooses one, in nats;
-            asked where the matcher is undecided, at most once.
-        look: Taken at an answer that has come to its end.
-        opening: Tokens that the answer will probably begin with, one at least of a call's; used
-            under a grammar alone.
+        gains: By tool, in nats (`dlm.decoding.tool_likelihood`); asked for at most once, where the
+            model is in doubt between tools.
+        pruning: Removes unlikely arguments from a finished answer.
+        first_tokens: Tokens that the answer will probably begin with; used under a grammar only.
     """
 
     gains: Gains | None = None
-    look: Look | None = None
-    opening: tuple[int, ...] = ()
+    pruning: ArgumentPruning | None = None
+    first_tokens: tuple[int, ...] = ()
 
 
 def decode_causal(
     decoder: Decoder, plan: Plan, matcher: Matcher | None = None, aids: Aids | None = None
 ) -> Steps[None]:
-    """Answer the prompt; `Decoder.progress` tells how far it has come.
+    """Answer the prompt; `Decoder.progress` shows how far the answer has come.
 
     Args:
         decoder: Of the request.
@@ -81,7 +63,7 @@ def decode_causal(
         raise ValueError("a grammar needs verified drafts")
     checked(plan)
     if not plan.verified:
-        return _drafted(decoder, plan)
+        return _unverified(decoder, plan)
     return _Verified(decoder, plan, matcher, aids or Aids()).steps()
 
 
@@ -91,210 +73,213 @@ class _Verified:
         self.plan = plan
         self.matcher = matcher
         self.aids = aids
-        self.earlier = Earlier(plan.earlier)
-        self.echo = PromptLookup(decoder.ids, decoder.vocabulary.never)
-        # Decided, and not committed yet.
+        self.reuse = DraftReuse(plan.earlier)
+        self.lookup = PromptLookup(decoder.ids, decoder.vocabulary.never)
+        # Decided tokens that are not committed yet.
         self.known: list[int] = []
-        # Logits of the next draft's first step, where they are known already.
-        self.begun: Tensor | None = None
-        # What tools gain, once it was asked.
-        self.gained: Mapping[str, float] | None = None
-        # Where gains changed the choice of a tool: the tokens before it, and the model's own way.
-        self.other: tuple[int, Matcher] | None = None
-        # What a second look at the answer wants, where it was asked for with the verification.
-        self.seen: Sequence[Tensor] | None = None
+        # Logits of the next draft's first step, where a forward has already brought them.
+        self.next_logits: Tensor | None = None
+        # Gains of the tools, once they were asked for.
+        self.gains: Mapping[str, float] | None = None
+        # Where gains changed the choice of a tool: the number of tokens before it, and the state
+        # of the grammar there, for the model's own choice.
+        self.without_gains: tuple[int, Matcher] | None = None
+        # Logits that argument pruning needs, where they came along with the verification.
+        self.pruning_logits: Sequence[Tensor] | None = None
 
     def steps(self) -> Steps[None]:
-        """See `decode_causal`."""
         progress = self.decoder.progress
         self.known = yield from self.decoder.prefill()
-        draft = self.earlier.proposed(self.plan.max_tokens)
-        opening = [] if draft else self._opening()
-        if opening and self.plan.refinement.steps:
-            yield from self._open(opening)
+        draft = self.reuse.propose(self.plan.max_tokens)
+        first_tokens = [] if draft else self._first_tokens()
+        if first_tokens and self.plan.refinement.steps:
+            yield from self._verify_and_draft(first_tokens)
         else:
-            yield from self._verify(draft or opening)
-        # An answer of the kind that was expected is most often drafted right.
-        expected = bool(opening) and self.begun is not None
-        while self._goes_back() or (self._room and not progress.complete):
-            before, costly = progress.forwards, self.begun is None
+            yield from self._verify(draft or first_tokens)
+        # After a right guess of the first token most drafts are accepted as a whole.
+        expected = bool(first_tokens) and self.next_logits is not None
+        while self._rewinds_tool_choice() or (self._room and not progress.complete):
+            before, drafts_anew = progress.forwards, self.next_logits is None
             draft = yield from self._draft()
             goes_on = 0 < len(draft) < self._room and draft[-1] != self.decoder.vocabulary.end
-            verify = self._open if expected and goes_on else self._verify
+            verify = self._verify_and_draft if expected and goes_on else self._verify
             accepted = yield from verify(draft)
-            if draft and costly:
-                self.echo.judged(accepted, progress.forwards - before)
-        if progress.complete and self.aids.look is not None:
-            yield from self.aids.look.steps(self.decoder, self.seen)
+            if draft and drafts_anew:
+                self.lookup.learn(accepted, progress.forwards - before)
+        if progress.complete and self.aids.pruning is not None:
+            yield from self.aids.pruning.steps(self.decoder, self.pruning_logits)
 
     @property
     def _room(self) -> int:
         return self.plan.max_tokens - len(self.decoder.progress.tokens)
 
-    def _opening(self) -> list[int]:
-        """What the answer has to begin with, or may be expected to."""
+    def _first_tokens(self) -> list[int]:
+        """Tokens that the answer has to begin with by its grammar, or will probably begin with."""
         if self.matcher is None:
             return []
         forced = self.matcher.forced()[: self.plan.max_tokens]
-        likely = self.aids.opening if self.plan.refinement.steps else ()
+        likely = self.aids.first_tokens if self.plan.refinement.steps else ()
         return forced or list(likely[: self.plan.max_tokens])
 
-    def _open(self, draft: list[int]) -> Steps[int]:
-        """Verify a draft but for its last token, with which a block begins that comes along.
+    def _verify_and_draft(self, draft: list[int]) -> Steps[int]:
+        """Verify a draft but for its last token; in the same forward draft a block from that token.
 
         Returns:
-            How much of it is accepted.
+            The number of its tokens that are accepted.
         """
         decoder, known = self.decoder, self.known
-        self.seen = None
+        self.pruning_logits = None
         masks = [decoder.vocabulary.mask] * (decoder.block_size - 1)
         ids, causal = [*known, *draft, *masks], len(known) + len(draft) - 1
-        wish = Forward(ids, causal, len(known) - 1, prefill=not decoder.progress.tokens)
-        asking = decoder.ask(wish)
-        logits, _ = yield from together(decoder.cache, asking, self._weighed())
+        asked = Forward(ids, causal, len(known) - 1, prefill=not decoder.progress.tokens)
+        logits, _ = yield from together(
+            decoder.cache, decoder.logits(asked), self._ask_gains_in_doubt()
+        )
         *sure, last = draft
-        rows = decoder.noised(logits[: len(draft)], self.plan)
-        accepted = yield from self._take(sure, rows)
+        rows = decoder.with_noise(logits[: len(draft)], self.plan)
+        accepted = yield from self._commit(sure, rows)
         if accepted == len(sure) and self.known[:1] == [last]:
-            # The draft knew nothing of what the grammar forces behind it, and stands all the same.
-            begun = logits[len(draft) + len(self.known) :]
-            self.begun = begun if len(begun) else None
+            # Tokens that the grammar forces behind the draft were not seen by the block's logits,
+            # which are used all the same.
+            rest = logits[len(draft) + len(self.known) :]
+            self.next_logits = rest if len(rest) else None
         return accepted
 
     def _draft(self) -> Steps[list[int]]:
-        """What may follow the known tokens."""
+        """Draft the tokens behind the known ones: reused, looked up in the prompt, or denoised."""
         decoder, room = self.decoder, self._room
-        begun, self.begun = self.begun, None
-        draft = self.earlier.proposed(room) if begun is None else []
+        logits, self.next_logits = self.next_logits, None
+        draft = self.reuse.propose(room) if logits is None else []
         if draft or not self.plan.refinement.steps:
             return draft
-        if begun is None:
-            draft = self.echo.proposed(decoder.progress.tokens, room)
+        if logits is None:
+            draft = self.lookup.propose(decoder.progress.tokens, room)
         if not draft:
-            drafting = decoder.draft(self.known, self.plan, (), self.matcher, begun)
+            drafting = decoder.draft(self.known, self.plan, (), self.matcher, logits)
             draft = (yield from drafting)[:room]
         return draft
 
     def _verify(self, draft: list[int]) -> Steps[int]:
-        """Verify and commit a draft; returns how much of it is accepted."""
+        """Verify and commit a draft; returns the number of its tokens that are accepted."""
         decoder, tokens = self.decoder, self.decoder.progress.tokens
         ids = [*self.known, *draft]
-        wish = Forward(ids, len(ids), len(self.known) - 1, prefill=not tokens)
+        asked = Forward(ids, len(ids), len(self.known) - 1, prefill=not tokens)
         whole = [*tokens, *draft]
-        rows, seen, _ = yield from together(
+        rows, pruning_logits, _ = yield from together(
             decoder.cache,
-            decoder.judge(wish, draft, self.plan, self.matcher),
-            self._looked_at(whole),
-            self._weighed(),
+            decoder.verification(asked, draft, self.plan, self.matcher),
+            self._ask_pruning_logits(whole),
+            self._ask_gains_in_doubt(),
         )
-        accepted = yield from self._take(draft, rows)
-        self.seen = seen if tokens == whole else None
+        accepted = yield from self._commit(draft, rows)
+        self.pruning_logits = pruning_logits if tokens == whole else None
         return accepted
 
-    def _looked_at(self, answer: list[int]) -> Steps[Sequence[Tensor] | None]:
-        """Serve a second look at an answer that is being verified, if it is whole."""
-        decoder, look = self.decoder, self.aids.look
+    def _ask_pruning_logits(self, answer: list[int]) -> Steps[Sequence[Tensor] | None]:
+        """Logits for argument pruning of an answer that is being verified, if it is whole."""
+        decoder, pruning = self.decoder, self.aids.pruning
         ends = answer[-1:] == [decoder.vocabulary.end]
-        if look is None or not ends or decoder.cache.length < len(decoder.prompt) - 1:
+        if pruning is None or not ends or decoder.cache.length < len(decoder.prompt) - 1:
             return None
-        parts = look.parts(decoder, answer)
+        parts = pruning.forwards(decoder, answer)
         return (yield SideForwards(parts)) if parts else None
 
-    def _weighed(self) -> Steps[None]:
-        """Ask what tools gain, where the draft chose in doubt: the model will doubt as well."""
-        if self.aids.gains is not None and self.gained is None and self.decoder.undecided:
-            self.gained = yield from self.aids.gains()
+    def _ask_gains_in_doubt(self) -> Steps[None]:
+        """Ask for gains where the draft was in doubt, as the verification will then be, too."""
+        if self.aids.gains is not None and self.gains is None and self.decoder.in_doubt:
+            self.gains = yield from self.aids.gains()
 
-    def _take(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
-        """Commit what a forward says of a draft; returns how much of it is accepted."""
+    def _commit(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
+        """Verify a draft against a forward's rows and commit what agrees; returns how much."""
         decoder, matcher, progress = self.decoder, self.matcher, self.decoder.progress
         end = decoder.vocabulary.end
         verdict = verify(draft, rows, matcher, end)
-        if verdict.undecided and matcher is not None and self.aids.gains is not None:
-            if self.gained is None:
-                self.gained = yield from self.aids.gains()
+        if verdict.in_doubt and matcher is not None and self.aids.gains is not None:
+            if self.gains is None:
+                self.gains = yield from self.aids.gains()
                 progress.forwards += 1
             sure = len(verdict.accepted)
-            verdict = self._weigh(verdict.accepted, draft[sure:], rows[sure:], self.gained)
+            verdict = self._with_gains(verdict.accepted, draft[sure:], rows[sure:], self.gains)
         decoder.cache.commit(len(self.known) + len(verdict.accepted))
-        self.known = verdict.given
-        progress.kept += self.earlier.judged(verdict)
+        self.known = verdict.added
+        progress.kept += self.reuse.learn(verdict)
         progress.draft = []
         progress.tokens += verdict.accepted
         progress.tokens += self.known[: self._room]
         progress.complete = progress.tokens[-1] == end
         return len(verdict.accepted)
 
-    def _weigh(
+    def _with_gains(
         self,
         accepted: list[int],
         draft: list[int],
         rows: Tensor | Sequence[int],
         gains: Mapping[str, float],
     ) -> Verdict:
-        """Judge the rest of a draft from where tools part, by what they gain."""
+        """Verify the rest of a draft, from where tool names differ, with the tools' gains."""
         assert self.matcher is not None
         own, end = self.matcher.copy(), self.decoder.vocabulary.end
-        own.weigh(dict.fromkeys(gains, 0.0))
-        self.matcher.weigh(gains)
+        own.set_gains(dict.fromkeys(gains, 0.0))
+        self.matcher.set_gains(gains)
         before = own.copy()
-        alone, rest = (verify(draft, rows, way, end) for way in (own, self.matcher))
-        if (alone.accepted + alone.given)[0] != (rest.accepted + rest.given)[0]:
-            self.other = (len(self.decoder.progress.tokens) + len(accepted), before)
-        return Verdict(accepted + rest.accepted, rest.given)
+        alone, rest = (verify(draft, rows, one, end) for one in (own, self.matcher))
+        if (alone.accepted + alone.added)[0] != (rest.accepted + rest.added)[0]:
+            self.without_gains = (len(self.decoder.progress.tokens) + len(accepted), before)
+        return Verdict(accepted + rest.accepted, rest.added)
 
-    def _goes_back(self) -> bool:
-        """Go back to the first tool's choice if gains changed it and another call is begun.
+    def _rewinds_tool_choice(self) -> bool:
+        """Go back to the choice of the first tool if gains changed it and a second call begins.
 
-        The user's words were read as one request for one tool.
+        Gains read the user's words as a request for one tool, so they do not hold for several.
         """
-        if self.other is None or self.matcher is None or not self.matcher.several:
+        if self.without_gains is None or self.matcher is None or not self.matcher.several_calls:
             return False
-        decoder, (count, own) = self.decoder, self.other
-        self.other = None
+        decoder, (count, own) = self.decoder, self.without_gains
+        self.without_gains = None
         tokens = decoder.progress.tokens[:count]
         try:
-            # What comes behind the last of them is to be chosen again.
+            # The last of them is forwarded again, for the logits behind it.
             decoder.cache = decoder.cache.cut(len(decoder.prompt) + count - 1)
         except queue.Full:
             return False
         decoder.progress.tokens, decoder.progress.complete = tokens, False
         decoder.progress.kept = min(decoder.progress.kept, count)
-        self.known, self.matcher, self.begun, self.seen = tokens[-1:], own, None, None
-        self.earlier = Earlier(())
+        self.known, self.matcher = tokens[-1:], own
+        self.next_logits, self.pruning_logits = None, None
+        self.reuse = DraftReuse(())
         return True
 
 
-def _drafted(decoder: Decoder, plan: Plan) -> Steps[None]:
-    """Commit drafts as they are; what stands of an earlier answer is the canvas that they fill."""
+def _unverified(decoder: Decoder, plan: Plan) -> Steps[None]:
+    """Commit drafts as they are; undoubted tokens of an earlier answer are part of the blocks."""
     # What is committed must have been decided: as many steps as it takes.
     plan = replace(plan, refinement=replace(plan.refinement, steps=decoder.block_size))
     progress, end, mask = decoder.progress, decoder.vocabulary.end, decoder.vocabulary.mask
     earlier = plan.earlier[: plan.max_tokens]
     ids = yield from decoder.prefill()
     size = len(ids)
-    wish = Forward([*ids, *earlier], size + len(earlier), size - 1, prefill=True)
-    logits = yield from decoder.ask(wish)
+    asked = Forward([*ids, *earlier], size + len(earlier), size - 1, prefill=True)
+    logits = yield from decoder.logits(asked)
     decoder.cache.commit(size)
-    canvas = doubted(earlier, logits.cpu(), plan.refinement.threshold, mask)
+    answer = mask_doubted(earlier, logits.cpu(), plan.refinement.threshold, mask)
     logits = logits[:1]
     while True:
-        here = len(progress.tokens)
-        known = canvas[here : here + 1]
+        start = len(progress.tokens)
+        known = answer[start : start + 1]
         if known in ([], [mask]):
-            known = propose(logits, plan.sampling, here).tokens.tolist()
+            known = propose(logits, plan.sampling, start).tokens.tolist()
         progress.tokens += known
         progress.draft = []
         room = plan.max_tokens - len(progress.tokens)
         if known == [end] or room == 0:
             break
-        draft = (yield from decoder.draft(known, plan, canvas[here + 1 :]))[:room]
+        draft = (yield from decoder.draft(known, plan, answer[start + 1 :]))[:room]
         ids = [*known, *draft]
-        logits = yield from decoder.ask(Forward(ids, len(ids), len(ids) - 1))
+        logits = yield from decoder.logits(Forward(ids, len(ids), len(ids) - 1))
         decoder.cache.commit(len(ids))
         progress.tokens += draft
         if progress.tokens[-1] == end or len(progress.tokens) == plan.max_tokens:
             break
     progress.draft = []
     progress.complete = progress.tokens[-1] == end
-    progress.kept = sum(token != mask for token in canvas[: len(progress.tokens)])
+    progress.kept = sum(token != mask for token in answer[: len(progress.tokens)])

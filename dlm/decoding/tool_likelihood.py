@@ -1,9 +1,9 @@
-"""Which tool is meant, asked the other way round: how likely the user's words are under each.
+"""Chooses between tools by Bayes' rule: how likely the user's message is under each tool.
 
 A small model that has to pick one of many names reads all declarations at once and is often in
-doubt. Read behind a single declaration, the words of a request are likelier under the tool that
-serves it. By Bayes' rule p(tool | words) is proportional to p(tool) p(words | tool); here the
-model's own choice stands for the first, and what each tool gains is the logarithm of the second.
+doubt. Read behind a single declaration, a message is likelier under the tool that serves it.
+p(tool | message) is proportional to p(tool) p(message | tool); the model's own choice is the first
+factor, and a tool's gain is the logarithm of the second, less the largest of any tool.
 
 Source: noisy-channel prompting (arXiv 2108.04106).
 """
@@ -22,16 +22,16 @@ from dlm.language.chat_format import Dialect
 from dlm.language.messages import Tool, Turn
 
 TOGETHER = 16
-"""Tools that one forward reads."""
+"""Tools whose readings share a forward."""
 MOST_WORDS = 64
-"""Tokens of a message that are read, the last ones."""
+"""Last tokens of a message that are read."""
 KEPT_BYTES = 32 * 2**20
-"""Memory for keys and values of declarations, which come with every turn."""
+"""Memory for keys and values of declarations, which every turn needs again."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """One tool's reading: its cache, what was forwarded, and what is looked at."""
+class _Reading:
+    """A message read behind one tool's declaration."""
 
     tool: str
     prompt: list[int]
@@ -41,10 +41,10 @@ class _Part:
 
 
 class ToolLikelihoods:
-    """Reads messages behind declarations, for one checkpoint that was taught to.
+    """Reads messages behind declarations, for one checkpoint that was trained to.
 
     Args:
-        dialect: That it speaks.
+        dialect: Of the checkpoint.
         make: Builds an empty cache of a capacity.
     """
 
@@ -53,35 +53,35 @@ class ToolLikelihoods:
         self._pool = PrefixPool(make, KEPT_BYTES)
 
     def gains(self, text: str, tools: Sequence[Tool]) -> Steps[dict[str, float]]:
-        """What each tool gains by a message, in nats; 0 for the best.
+        """The gain of each tool, in nats; 0 for the likeliest.
 
         Args:
-            text: What the user says.
+            text: The user's message.
             tools: At least one.
 
         Returns:
-            By name; 0 for all where there is no memory to read in.
+            By name; 0 for all tools where there is no memory for the readings.
         """
         likelihood: dict[str, float] = {}
         for start in range(0, len(tools), TOGETHER):
             try:
-                parts = [self._part(text, tool) for tool in tools[start : start + TOGETHER]]
+                readings = [self._reading(text, tool) for tool in tools[start : start + TOGETHER]]
             except queue.Full:
                 return dict.fromkeys((tool.name for tool in tools), 0.0)
-            rows = yield SideForwards(tuple((part.cache, part.forward) for part in parts))
-            for part, logits in zip(parts, rows, strict=True):
-                likelihood[part.tool] = log_probability(logits, part.words)
-                # All but the mark before the words, which is to be forwarded again.
-                part.cache.commit(len(part.prompt) - 1 - part.cache.length)
-                self._pool.give(part.prompt[:-1], part.cache)
+            rows = yield SideForwards(tuple((one.cache, one.forward) for one in readings))
+            for one, logits in zip(readings, rows, strict=True):
+                likelihood[one.tool] = log_probability(logits, one.words)
+                # All but the mark before the message, which is forwarded again.
+                one.cache.commit(len(one.prompt) - 1 - one.cache.length)
+                self._pool.give(one.prompt[:-1], one.cache)
         best = max(likelihood.values())
         return {tool: value - best for tool, value in likelihood.items()}
 
-    def _part(self, text: str, tool: Tool) -> _Part:
+    def _reading(self, text: str, tool: Tool) -> _Reading:
         prompt = self._dialect.ended([Turn("user")], [tool])[:-1]
         whole = self._dialect.ended([Turn("user", text)], [tool])
         words = whole[len(prompt) :][-MOST_WORDS:]
         cache = self._pool.take(prompt, len(prompt) + MOST_WORDS)
         ids = [*prompt[cache.length :], *words[:-1]]
-        wish = Forward(ids, len(ids), len(prompt) - 1 - cache.length, prefill=True)
-        return _Part(tool.name, prompt, words, cache, wish)
+        asked = Forward(ids, len(ids), len(prompt) - 1 - cache.length, prefill=True)
+        return _Reading(tool.name, prompt, words, cache, asked)

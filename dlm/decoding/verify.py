@@ -19,27 +19,27 @@ from dlm.grammar.matcher import Matcher
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the causal forward says of a drafted block.
+    """The result of verifying a draft.
 
     Attributes:
         accepted: Drafted tokens that are final, in order.
-        given: Tokens that follow them, decided but not yet forwarded: the causal choice where the
-            draft was wrong or ended, and what the grammar forces after it. Empty when the end mark
-            is among the accepted ones, and where it is undecided; never else.
-        undecided: Whether a tool is to be chosen behind the accepted ones and the model is in doubt
-            (`dlm.grammar.tool_choice`): the rows from there on are still to be judged.
+        added: Tokens that follow them, decided but not yet forwarded: the causal choice where the
+            draft was wrong or ended, and the tokens that the grammar forces after it. Empty when
+            the end mark is among the accepted ones, and when ``in_doubt``; never otherwise.
+        in_doubt: Whether a tool is to be chosen behind the accepted tokens and the model is in
+            doubt (`dlm.grammar.tool_choice`): the rows from there on are still to be verified.
     """
 
     accepted: list[int]
-    given: list[int]
-    undecided: bool = False
+    added: list[int]
+    in_doubt: bool = False
 
 
 def choose(row: Tensor | int, matcher: Matcher | None) -> list[int]:
     """The causal choice at one position, and what the grammar forces after it; all consumed.
 
     Args:
-        row: Logits, (V,), or what was chosen of them within the grammar.
+        row: Logits, (V,), or the token that was chosen from them within the grammar.
         matcher: Of the answer so far, or None where there is no grammar.
     """
     if isinstance(row, int):
@@ -61,9 +61,9 @@ def verify(
 
     Args:
         draft: (n,) drafted tokens that follow the known ones of the block.
-        rows: Logits (n + 1, V) of the causal forward, or what was chosen of each row within the
-            grammar, were the draft right so far; row i predicts ``draft[i]``.
-        matcher: State after the known tokens; moved on by what is accepted and given.
+        rows: Logits (n + 1, V) of the causal forward, or the token chosen from each row within the
+            grammar, assuming that the draft is right up to it; row i predicts ``draft[i]``.
+        matcher: State after the known tokens; advanced by the accepted and added tokens.
         end: The token that ends an answer.
 
     Raises:
@@ -77,10 +77,10 @@ def verify(
     while True:
         row: Tensor | int = picks[len(accepted)]
         if matcher is not None and logits is not None:
-            if matcher.undecided(logits[len(accepted)]):
-                return Verdict(accepted, [], undecided=True)
-            # Most often the model is right, and to ask for one token is cheaper than for all.
-            if matcher.leans or not matcher.takes(picks[len(accepted)]):
+            if matcher.in_doubt(logits[len(accepted)]):
+                return Verdict(accepted, [], in_doubt=True)
+            # Most often the model is right, and checking one token is cheaper than checking all.
+            if matcher.adjusts or not matcher.takes(picks[len(accepted)]):
                 row = logits[len(accepted)]
         for count, token in enumerate(chosen := choose(row, matcher)):
             if len(accepted) == len(draft) or draft[len(accepted)] != token:
@@ -91,45 +91,47 @@ def verify(
 
 
 @dataclass(frozen=True, slots=True)
-class Guided:
+class GrammaticalDraft:
     """A draft that keeps to a grammar.
 
     Attributes:
         tokens: At most as many as were drafted, cut after the end mark.
-        undecided: Whether it chooses a tool where its logits leave a doubt
+        in_doubt: Whether it chooses a tool where its logits leave a doubt
             (`dlm.grammar.tool_choice`).
     """
 
     tokens: list[int]
-    undecided: bool
+    in_doubt: bool
 
 
-def guided(tokens: Tensor, logits: Tensor | None, matcher: Matcher) -> Guided:
-    """A draft under a grammar: what it forces is placed, what it refuses is replaced.
+def draft_under_grammar(
+    tokens: Tensor, logits: Tensor | None, matcher: Matcher
+) -> GrammaticalDraft:
+    """Make a draft keep to a grammar: forced tokens are placed, refused ones replaced.
 
     Args:
         tokens: (n,) as drafted.
         logits: (n, V) that they were drafted from, on the CPU; without any, the draft ends before
             the first token that is refused.
-        matcher: State before the first of them; it is not moved.
+        matcher: State before the first of them; it is not advanced.
     """
     matcher = matcher.copy()
     drafted: list[int] = tokens.tolist()
     out: list[int] = []
-    undecided = False
+    in_doubt = False
     while len(out) < len(drafted):
         row: Tensor | int = drafted[len(out)]
         if logits is not None:
-            undecided = undecided or matcher.undecided(logits[len(out)])
-        if matcher.leans or not matcher.takes(drafted[len(out)]):
+            in_doubt = in_doubt or matcher.in_doubt(logits[len(out)])
+        if matcher.adjusts or not matcher.takes(drafted[len(out)]):
             if logits is None:
                 break
             row = logits[len(out)]
         try:
             out += choose(row, matcher)
         except ValueError:
-            # Nothing goes on from here; whether that is so is for the verification to find out.
+            # No token may follow; if that is true the verification raises it again.
             break
         if matcher.end in out:
             break
-    return Guided(out[: len(drafted)], undecided)
+    return GrammaticalDraft(out[: len(drafted)], in_doubt)

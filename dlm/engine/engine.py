@@ -1,8 +1,8 @@
 """Requests in, events out: the engine that voice and the API server share.
 
-One thread owns the model. Each round is one forward that serves as many live requests as its budget
-holds (`dlm.engine.scheduler`), so that a new request waits for single forwards only, and one that
-is cancelled stops before its next.
+One thread owns the model. Each round is one forward that serves as many requests as its budget
+holds (`dlm.engine.scheduler`), so that a new request waits for one forward at most, and a cancelled
+one stops before its next forward.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from dlm.engine.request import (
     Event,
     Failed,
     Finished,
-    LiveRequest,
     Request,
+    RequestJob,
     Snapshot,
     TextDelta,
     Usage,
 )
 from dlm.engine.request_setup import RequestSetup
-from dlm.engine.rounds import Begin, Job, Rounds
+from dlm.engine.scheduler import Job, Scheduler, Start
 from dlm.fused.runner import runner_for
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.language.chat_format import Dialect
@@ -47,7 +47,7 @@ __all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "Text
 SHIPPED = Path(__file__).parents[1] / "checkpoints" / "quicksilver-small"
 
 ROUND_TOKENS = 256
-MAX_LIVE = 64
+MAX_REQUESTS = 64
 
 
 class Engine:
@@ -57,8 +57,8 @@ class Engine:
 
     Args:
         model: On its device, in its dtype.
-        language: The dialect that it speaks, or the tokenizer where that is ours.
-        max_live: Requests at a time, waiting ones included.
+        language: The checkpoint's dialect, or a tokenizer of the shipped family.
+        max_requests: Unfinished requests at a time, waiting ones included.
         round_tokens: New tokens of one forward, over all requests.
         prefix_bytes: Memory for keys and values of finished requests.
         runner: Runs the model; None runs it eagerly.
@@ -71,7 +71,7 @@ class Engine:
         self,
         model: Transformer,
         language: Tokenizer | Dialect,
-        max_live: int = MAX_LIVE,
+        max_requests: int = MAX_REQUESTS,
         round_tokens: int = ROUND_TOKENS,
         prefix_bytes: int = DEFAULT_BYTES,
         runner: Runner | None = None,
@@ -79,12 +79,12 @@ class Engine:
         dialect = Template(language) if isinstance(language, Tokenizer) else language
         self.model = model
         self.dialect: Dialect = dialect
-        self.max_live = max_live
+        self.max_requests = max_requests
         self._runner = runner or Eager(model)
-        self._beginnings = RequestSetup(model.config, dialect, self._runner, prefix_bytes)
-        self._rounds = Rounds(self._runner, round_tokens, self._leave)
-        # Bounded by max_live; None ends the thread.
-        self._queue: queue.SimpleQueue[tuple[Job, Begin] | None] = queue.SimpleQueue()
+        self._setup = RequestSetup(model.config, dialect, self._runner, prefix_bytes)
+        self._scheduler = Scheduler(self._runner, round_tokens, self._leave)
+        # Bounded by max_requests; None ends the thread.
+        self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished = 0
         self._closed = False
@@ -107,49 +107,49 @@ class Engine:
 
         Args:
             checkpoint: Directory or hub name.
-            dtype: None takes what is fast.
-            device: None takes CUDA where there is a device of it.
-            threads: That torch takes for everything in this process; 0 takes what is fast.
-            kernels: ``auto`` runs the project's kernels on CUDA where they can, ``fused`` insists
-                on them, ``eager`` does without.
+            dtype: None takes the fastest one.
+            device: None takes CUDA where there is such a device.
+            threads: Of torch, for everything in this process; 0 takes the fastest number.
+            kernels: ``auto`` runs the project's kernels on CUDA where they support the model,
+                ``fused`` requires them, ``eager`` never uses them.
             prefix_bytes: Memory for keys and values of finished requests.
         """
         wanted = Kernels(kernels)
         loaded = load_checkpoint(checkpoint, dtype, device)
         torch.set_num_threads(threads or best_threads(loaded.model.config))
-        runner = runner_for(loaded.model, wanted, MAX_LIVE)
+        runner = runner_for(loaded.model, wanted, MAX_REQUESTS)
         return cls(loaded.model, loaded.dialect, prefix_bytes=prefix_bytes, runner=runner)
 
     @property
     def placement(self) -> str:
-        """Device, number format, and kernels if they run it, for people: ``cpu, int8``."""
+        """Device, number format, and whether kernels run it, as text: ``cpu, int8``."""
         weight = self.model.embed_tokens.weight
         rounded = self.model.rounded_head is not None
         kind = "int8" if rounded else str(weight.dtype).removeprefix("torch.")
-        return f"{weight.device}, {kind}{', fused kernels' if self._runner.masks else ''}"
+        return f"{weight.device}, {kind}{', fused kernels' if self._runner.applies_grammar else ''}"
 
     @property
     def prefixes(self) -> PrefixPool:
         """Keys and values of finished requests."""
-        return self._beginnings.prefixes
+        return self._setup.prefixes
 
     @property
     def unfinished(self) -> int:
-        """Requests under way, those that wait included."""
+        """Unfinished requests, waiting ones included."""
         return self._unfinished
 
     def room(self, request: Request) -> int:
         """Longest answer, in tokens, that the context has room for; below 1 for none.
 
-        It may be called from any thread.
+        Any thread may call it.
 
         Raises:
             ValueError: A role is unknown.
         """
-        return self._beginnings.room(request)
+        return self._setup.room(request)
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
-        """Begin a request.
+        """Start a request.
 
         Args:
             request: What to answer.
@@ -160,12 +160,12 @@ class Engine:
             A function that cancels the request; it may be called at any time, more than once.
 
         Raises:
-            queue.Full: `max_live` requests are unfinished.
+            queue.Full: `max_requests` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        live = LiveRequest(request, emit, self.dialect, self._beginnings.thought(request))
-        self._enter(live, lambda: self._beginnings.answering(live, self._rounds.decoders))
-        return live.cancelled.set
+        job = RequestJob(request, emit, self.dialect, self._setup.reasoning_marks(request))
+        self._enter(job, lambda: self._setup.start(job, self._scheduler.decoders))
+        return job.cancelled.set
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """Events of a request; leaving the iteration cancels it.
@@ -222,13 +222,13 @@ class Engine:
         texts: Sequence[str],
         priority: int = 0,
     ) -> list[float]:
-        """How likely each of some texts is as the whole answer; waits for the model.
+        """The log-probability of each of some texts as the whole answer; waits for the model.
 
         Args:
             turns: The dialogue.
-            tools: What may be called.
+            tools: Tools that may be called.
             texts: Each with at least one word.
-            priority: As a request's.
+            priority: As of a request.
 
         Returns:
             Log-probability of each text and the end behind it, in nats.
@@ -248,14 +248,14 @@ class Engine:
     def end_of_message(
         self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
     ) -> float:
-        """How likely the last message ends where it does, rather than going on; waits.
+        """The probability that the last message ends where it does; waits for the model.
 
-        Cheap as a message grows, since only the words that are new are forwarded.
+        Cheap as a message grows, since only its new words are forwarded.
 
         Args:
             turns: The dialogue; the last message may be unfinished.
-            tools: What may be called.
-            priority: As a request's.
+            tools: Tools that may be called.
+            priority: As of a request.
 
         Returns:
             Probability of the end mark behind the last turn's text.
@@ -278,19 +278,18 @@ class Engine:
         longest = max(map(len, continuations), default=0)
         job = Scoring(continuations, priority)
 
-        def begin() -> tuple[Decoder, Steps[None]]:
-            decoder = self._beginnings.decoder(prompt, longest, self._rounds.decoders)
+        def start() -> tuple[Decoder, Steps[None]]:
+            decoder = self._setup.decoder(prompt, longest, self._scheduler.decoders)
             return decoder, job.steps(decoder)
 
-        self._enter(job, begin)
+        self._enter(job, start)
         return job.result.result()
 
     def close(self) -> None:
         """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
 
-        Whoever calls it from that thread, as on an event, does not wait for its end.
-
-        At the end of the program it is called for engines that nobody closed.
+        Called from that thread, as on an event, it does not wait for the thread's end. It is
+        called at the end of the program for engines that are still open.
         """
         with self._lock:
             if not self._closed:
@@ -301,30 +300,30 @@ class Engine:
         atexit.unregister(self.close)
 
     def _run(self) -> None:
-        rounds = self._rounds
+        scheduler = self._scheduler
         while True:
-            while not len(rounds) or not self._queue.empty():
+            while not len(scheduler) or not self._queue.empty():
                 joined = self._queue.get()
                 if joined is None:
-                    rounds.fail_all(RuntimeError("the engine was closed"))
+                    scheduler.fail_all(RuntimeError("the engine was closed"))
                     return
-                rounds.join(*joined)
+                scheduler.join(*joined)
             with torch.inference_mode():
-                rounds.round()
+                scheduler.round()
 
-    def _enter(self, job: Job, begin: Begin) -> None:
+    def _enter(self, job: Job, start: Start) -> None:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the engine is closed")
-            if self._unfinished >= self.max_live:
-                raise queue.Full(f"{self.max_live} requests are unfinished")
+            if self._unfinished >= self.max_requests:
+                raise queue.Full(f"{self.max_requests} requests are unfinished")
             self._unfinished += 1
-            self._queue.put((job, begin))
+            self._queue.put((job, start))
 
     def _leave(self, decoder: Decoder | None) -> None:
         try:
             if decoder is not None:
-                self._beginnings.keep(decoder)
+                self._setup.keep(decoder)
         finally:
             with self._lock:
                 self._unfinished -= 1

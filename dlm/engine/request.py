@@ -1,4 +1,4 @@
-"""A request while it is decoded: what its caller hears, and when.
+"""A request and the events that its caller gets while it is decoded.
 
 Tokens become text here. It knows nothing of threads, nor of other requests.
 """
@@ -14,9 +14,15 @@ from dlm.decoding.decoder import Decoder
 from dlm.effort import REASONING, Effort
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.formats import AnswerFormat
-from dlm.grammar.reasoning_matcher import parted
-from dlm.language.answer_text import held, looping, settled, shown, stopped
-from dlm.language.chat_format import Dialect, ThoughtMarks
+from dlm.grammar.reasoning_matcher import split_reasoning
+from dlm.language.answer_text import (
+    find_stop,
+    looping,
+    possible_stop,
+    settled,
+    with_masks,
+)
+from dlm.language.chat_format import Dialect, ReasoningMarks
 from dlm.language.messages import Answer, AnswerError, Tool, Turn
 
 logger = logging.getLogger(__name__)
@@ -28,31 +34,32 @@ class Request:
 
     Attributes:
         turns: The dialogue.
-        tools: What may be called.
+        tools: Tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
-        said: Texts whose spans string arguments must be; None leaves them free.
+        copy_sources: Texts that string arguments are copied from, each argument a span of one text
+            (`dlm.language.copy_sources`); None leaves them free.
         effort: Refinement per block.
         verified: Whether drafts are verified causally; unverified ones have no grammar, and
-            ``said`` does not bind them.
+            ``copy_sources`` does not bind them.
         max_tokens: Longest answer, end mark included.
         parallel: Whether one answer may hold several calls.
         temperature: 0 takes the likeliest token; above, tokens are sampled.
         top_p: Mass of the likeliest tokens that are sampled from; in (0, 1].
-        seed: Of the sampling; None takes one by chance.
+        seed: Of the sampling; None takes a random one.
         stop: Texts that end the answer, and are cut off with what follows.
         priority: Higher first when a round cannot hold all.
-        format: What an answer without calls must be made of.
-        draft: An earlier answer, or its text, to be revised under this prompt. Verified, the result
-            is what it would be without; only cheaper.
+        format: Format of an answer without calls; None for plain text.
+        draft: An earlier answer, or its text, to be revised under this prompt. Verified, it makes
+            the result cheaper and changes nothing else.
         prefix: Text that the answer begins with; no event repeats it.
-        reasoning: Whether a thought may go before the answer, where effort and checkpoint have one.
-            None goes before unverified drafts, nor before a prefix.
+        reasoning: Whether the model may reason before the answer, where effort and checkpoint allow
+            it. It never does before unverified drafts, nor before a prefix.
     """
 
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
-    said: tuple[str, ...] | None = None
+    copy_sources: tuple[str, ...] | None = None
     effort: Effort = Effort.INSTANT
     verified: bool = True
     max_tokens: int = 128
@@ -68,22 +75,22 @@ class Request:
     reasoning: bool = True
 
     @property
-    def thinks(self) -> bool:
-        """Whether a thought is wanted before the answer."""
+    def wants_reasoning(self) -> bool:
+        """Whether reasoning is wanted before the answer."""
         wanted = self.reasoning and self.verified and not self.prefix
         return wanted and REASONING[self.effort] is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Final text that the answer goes on with."""
+    """Final text, to be appended to the answer so far."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoned:
-    """The thought before the answer is over; it is told once, and is no part of the answer."""
+    """The reasoning before the answer, sent once it is over; it is no part of the answer."""
 
     text: str
 
@@ -102,14 +109,14 @@ class Usage:
 
     Attributes:
         prompt_tokens: Of the prompt.
-        cached_tokens: Of these, tokens whose keys and values were kept from before.
-        answer_tokens: Of the answer, end mark and thought included.
-        forwards: In all.
-        prefills: Of these, forwards that only read the prompt, its last part left out: what reads
-            that brings the answer's first token.
-        steps: Of these, forwards that denoised.
-        kept: Tokens of the earlier draft that stand.
-        reasoning_tokens: Of the answer's, those of the thought, its closing mark included.
+        cached_tokens: Of the prompt's tokens, those whose keys and values were cached.
+        answer_tokens: Of the answer, end mark and reasoning included.
+        forwards: Model forwards in all.
+        prefills: Of the forwards, those that only read the prompt. The one that reads its last part
+            is none of them: it brings the answer's first token.
+        steps: Of the forwards, those that denoised.
+        kept: Tokens of the earlier draft that the answer keeps.
+        reasoning_tokens: Of the answer's tokens, those of the reasoning and its closing mark.
     """
 
     prompt_tokens: int
@@ -141,19 +148,19 @@ class Failed:
 Event = TextDelta | Reasoned | Snapshot | Finished | Failed
 
 
-class LiveRequest:
-    """A request, its decoding, and what was told of it; a job of `dlm.engine.rounds`.
+class RequestJob:
+    """Turns the progress of a request's decoding into events; a job of `dlm.engine.scheduler`.
 
     Args:
         request: What to answer.
         emit: Called with each event.
         dialect: Reads the answer.
-        thought: Marks of the thought that goes before the answer; None for none.
+        reasoning: Marks of the reasoning before the answer; None for none.
 
     Attributes:
         rules: What the answer may be.
-        cancelled: Set when the caller wants to hear no more.
-        head: Ids that the answer is forced to begin with; they belong to the prompt.
+        cancelled: Set when the caller wants no more events.
+        prefix_ids: Ids of the request's prefix; they belong to the prompt.
     """
 
     def __init__(
@@ -161,28 +168,29 @@ class LiveRequest:
         request: Request,
         emit: Callable[[Event], None],
         dialect: Dialect,
-        thought: ThoughtMarks | None = None,
+        reasoning: ReasoningMarks | None = None,
     ) -> None:
         self.request = request
-        self.thought = thought
+        self.reasoning = reasoning
         self.rules = AnswerRules(
             request.tools,
             request.tool_choice,
-            request.said,
+            request.copy_sources,
             request.parallel,
             request.format,
-            heard=tuple(turn.content for turn in request.turns if turn.role == "user"),
+            user_texts=tuple(turn.content for turn in request.turns if turn.role == "user"),
         )
         self.cancelled = threading.Event()
-        self.head = dialect.text(request.prefix)
-        # As they come back, which a tokenizer that normalises makes shorter or longer.
-        self._head_characters = len(dialect.decode(self.head).strip())
+        self.prefix_ids = dialect.text(request.prefix)
+        # Of the decoded prefix, because a normalising tokenizer makes it shorter or longer.
+        self._prefix_characters = len(dialect.decode(self.prefix_ids).strip())
         self._emit = emit
         self._dialect = dialect
-        self._words = 0
+        # Tokens of the text that was sent, and that text.
+        self._text_tokens = 0
         self._sent = ""
         self._ending: _Ending | None = None
-        self._reasoned: str | None = None
+        self._reasoning_text: str | None = None
 
     @property
     def priority(self) -> int:
@@ -190,95 +198,98 @@ class LiveRequest:
         return self.request.priority
 
     def emit(self, event: Event) -> None:
-        """Tell the caller, unless the request was cancelled."""
+        """Send an event to the caller, unless the request was cancelled."""
         if not self.cancelled.is_set():
             self._emit(event)
 
-    def told(self, decoder: Decoder) -> bool:
-        """Tell what a forward has brought: new final text, the draft behind it.
+    def update(self, decoder: Decoder) -> bool:
+        """Emit what a forward has brought: new final text, the draft behind it.
 
         Returns:
             Whether the answer ends here: at a stop string, or because its text is caught in a loop.
         """
         progress = decoder.progress
-        tokens = self._answer(progress.tokens)
+        tokens = self._without_reasoning(progress.tokens)
         if tokens is None:
             return False
         words = self._dialect.words(tokens)
-        if len(words) > self._words:
-            self._ending = self._ends(words)
+        if len(words) > self._text_tokens:
+            self._ending = self._early_ending(words)
             if self._ending is not None:
                 return True
-            self._words = len(words)
+            self._text_tokens = len(words)
             text = self._text(words)
-            sure = text[: len(text) - held(text, self.request.stop)]
+            sure = text[: len(text) - possible_stop(text, self.request.stop)]
             self._send(sure if self.request.format else sure.rstrip())
         if progress.draft:
-            draft = shown(self._dialect, [*self.head, *tokens, *progress.draft])
-            self.emit(Snapshot(self._without_head(draft), progress.forwards))
+            draft = with_masks(self._dialect, [*self.prefix_ids, *tokens, *progress.draft])
+            self.emit(Snapshot(self._without_prefix(draft), progress.forwards))
         return False
 
     def finish(self, decoder: Decoder) -> None:
-        """Tell the rest of the text, and the answer.
+        """Emit the rest of the text, and the answer.
 
         Raises:
             AnswerError: The answer is malformed, or not within the rules.
         """
         progress = decoder.progress
-        tokens, reason = self._answer(progress.tokens), "stop" if progress.complete else "length"
-        thought = len(progress.tokens) - len(tokens or ())
+        reason = "stop" if progress.complete else "length"
+        tokens = self._without_reasoning(progress.tokens)
+        reasoning_tokens = len(progress.tokens) - len(tokens or ())
         if tokens is None:
-            self._reason(progress.tokens)
+            self._emit_reasoning(progress.tokens)
             tokens = []
         if self._ending is not None:
             tokens, reason = tokens[: self._ending.tokens], self._ending.reason
         usage = Usage(
             len(decoder.prompt),
             progress.cached,
-            thought + len(tokens),
+            reasoning_tokens + len(tokens),
             progress.forwards,
             progress.steps,
             progress.kept,
-            thought,
+            reasoning_tokens,
             progress.prefills,
         )
         if self._ending is None and progress.complete:
             answer = self._read(tokens)
         else:
-            # The cut may be inside a call, and half a call is none.
+            # The answer may be cut inside a call, and half a call is none.
             text = self._text(self._dialect.words(tokens))
-            cut = text[: stopped(text, self.request.stop)]
-            # As it was told so far: outer space that the format asks for is part of the answer.
+            cut = text[: find_stop(text, self.request.stop)]
+            # As in `update`: outer space that the format asks for is part of the answer.
             answer = Answer(cut if self.request.format else cut.rstrip(), ())
         self._send(answer.content)
-        self.emit(Finished(replace(answer, reasoning=self._reasoned or ""), reason, usage))
+        self.emit(Finished(replace(answer, reasoning=self._reasoning_text or ""), reason, usage))
 
     def fail(self, error: Exception) -> None:
-        """Tell what went wrong."""
+        """Emit what went wrong."""
         try:
             self.emit(Failed(error))
         except Exception as broken:
             # The text of an error may quote the dialogue.
             logger.warning("a request's listener failed: %s", type(broken).__name__)
 
-    def _answer(self, tokens: list[int]) -> list[int] | None:
-        """Tokens behind the thought; None while it goes on."""
-        if self.thought is None:
+    def _without_reasoning(self, tokens: list[int]) -> list[int] | None:
+        """Tokens of the answer proper; None while the reasoning goes on."""
+        if self.reasoning is None:
             return tokens
-        thought, answer = parted(tokens, self.thought)
+        reasoning, answer = split_reasoning(tokens, self.reasoning)
         if answer is not None:
-            self._reason(thought)
+            self._emit_reasoning(reasoning)
         return answer
 
-    def _reason(self, thought: list[int]) -> None:
-        if self._reasoned is None:
-            self._reasoned = settled(self._dialect.decode(thought))
-            self.emit(Reasoned(self._reasoned))
+    def _emit_reasoning(self, tokens: list[int]) -> None:
+        if self._reasoning_text is None:
+            self._reasoning_text = settled(self._dialect.decode(tokens))
+            self.emit(Reasoned(self._reasoning_text))
 
-    def _ends(self, words: list[int]) -> _Ending | None:
-        if self.request.stop and stopped(self._text(words), self.request.stop) is not None:
-            for count in range(self._words + 1, len(words)):
-                if stopped(self._text(words[:count]), self.request.stop) is not None:
+    def _early_ending(self, words: list[int]) -> _Ending | None:
+        """Where the text ends before its end mark: at a stop string, or caught in a loop."""
+        stops = self.request.stop
+        if stops and find_stop(self._text(words), stops) is not None:
+            for count in range(self._text_tokens + 1, len(words)):
+                if find_stop(self._text(words[:count]), stops) is not None:
                     return _Ending(count, "stop")
             return _Ending(len(words), "stop")
         if self.request.format is None and looping(words):
@@ -291,23 +302,23 @@ class LiveRequest:
             self._sent = text
 
     def _text(self, words: list[int]) -> str:
-        text = self._dialect.decode([*self.head, *words])
+        text = self._dialect.decode([*self.prefix_ids, *words])
         if self.request.format is None:
-            return self._without_head(settled(text))
+            return self._without_prefix(settled(text))
         # Outer space that the format asks for is part of the answer.
-        return self._without_head(text.removesuffix("\ufffd").removeprefix(" "))
+        return self._without_prefix(text.removesuffix("\ufffd").removeprefix(" "))
 
-    def _without_head(self, text: str) -> str:
+    def _without_prefix(self, text: str) -> str:
         prefix = self.request.prefix
-        after = text[self._head_characters :]
+        after = text[self._prefix_characters :]
         return after.lstrip() if prefix != prefix.rstrip() else after
 
     def _read(self, tokens: list[int]) -> Answer:
-        answer = self._dialect.answer([*self.head, *tokens], self.rules.tools)
+        answer = self._dialect.answer([*self.prefix_ids, *tokens], self.rules.tools)
         if self.request.format is not None and not answer.calls:
             answer = Answer(self._text(self._dialect.words(tokens)), ())
         else:
-            answer = Answer(self._without_head(answer.content), answer.calls)
+            answer = Answer(self._without_prefix(answer.content), answer.calls)
         may = sorted(tool.name for tool in self.rules.callable())
         for call in answer.calls:
             if call.name not in may:

@@ -1,7 +1,7 @@
-"""How a request begins: its prompt over the keys and values that are known, its plan, its grammar.
+"""Sets up a request: its prompt over cached keys and values, its plan, its grammar.
 
-Belongs to the engine's thread, `room` and `thought` apart, which any may ask. Knows nothing of
-rounds, nor of what becomes of a request once it has begun.
+Belongs to the engine's thread, except `room` and `reasoning_marks`, which any thread may call. It
+knows nothing of scheduling, nor of what becomes of a request once it has started.
 """
 
 from __future__ import annotations
@@ -12,27 +12,26 @@ from dataclasses import replace
 from functools import partial
 
 from dlm.decoding.argument_pruning import ArgumentPruning
-from dlm.decoding.block import decode_block
+from dlm.decoding.block_diffusion import decode_block, decode_full
 from dlm.decoding.decoder import Decoder, Plan, Vocabulary
 from dlm.decoding.first_token_cache import FirstTokenCache
 from dlm.decoding.forwards import Runner, Steps
-from dlm.decoding.full import decode_full
 from dlm.decoding.sampling import Sampling
 from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.decoding.tool_likelihood import ToolLikelihoods
 from dlm.effort import REASONING, REFINEMENT
-from dlm.engine.request import LiveRequest, Request
+from dlm.engine.request import Request, RequestJob
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.reasoning_matcher import ReasoningMatcher
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
-from dlm.language.chat_format import Dialect, MarkedCalls, ThoughtMarks
+from dlm.language.chat_format import Dialect, MarkedCalls, ReasoningMarks
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer
 from dlm.network.config import ModelConfig
 
 DRAFT_CHARACTERS = 16
-"""Characters of a draft that are looked at, for each token that the answer may have."""
+"""Characters of a draft that are used, for each token that the answer may have."""
 
 
 class RequestSetup:
@@ -40,8 +39,8 @@ class RequestSetup:
 
     Args:
         config: Of the model.
-        dialect: That it speaks.
-        runner: Runs it.
+        dialect: Of the checkpoint.
+        runner: Runs the model.
         prefix_bytes: Memory for keys and values of finished requests.
 
     Attributes:
@@ -69,11 +68,11 @@ class RequestSetup:
             )
         self._config = config
         self._dialect = dialect
-        self._masks = runner.masks
+        self._applies_grammar = runner.applies_grammar
         self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
         self._grammars = GrammarFactory(dialect, config.vocab_size)
-        self._readings = ToolLikelihoods(dialect, runner.cache)
-        self._openings = FirstTokenCache(dialect)
+        self._likelihoods = ToolLikelihoods(dialect, runner.cache)
+        self._first_tokens = FirstTokenCache(dialect)
         unit = config.block_size if config.commit == "block" else 1
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
@@ -84,36 +83,37 @@ class RequestSetup:
             ValueError: A role is unknown.
         """
         prompt = self._dialect.prompt(request.turns, request.tools)
-        begun = len(self._dialect.text(request.prefix)) + (self.thought(request) is not None)
-        config = self._config
-        return config.max_position_embeddings - config.block_size - len(prompt) - begun
+        known = len(prompt) + len(self._dialect.text(request.prefix))
+        known += self.reasoning_marks(request) is not None
+        return self._config.max_position_embeddings - self._config.block_size - known
 
-    def thought(self, request: Request) -> ThoughtMarks | None:
-        """Marks of the thought before an answer; None where none is wanted or can be had."""
-        return self._dialect.thought if self._config.reasons and request.thinks else None
+    def reasoning_marks(self, request: Request) -> ReasoningMarks | None:
+        """Marks of the reasoning before an answer; None where the answer comes without."""
+        wanted = self._config.reasons and request.wants_reasoning
+        return self._dialect.reasoning if wanted else None
 
-    def answering(
-        self, live: LiveRequest, under_way: Iterable[Decoder]
+    def start(
+        self, job: RequestJob, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """Begin to answer a request.
+        """Start to answer a request.
 
         Args:
-            live: The request.
-            under_way: Decoders of other jobs, of which this one may know a beginning.
+            job: Of the request.
+            running_decoders: Of other jobs, whose prompts may begin as this one does.
 
         Returns:
-            Its decoder, and the forwards that it wants.
+            Its decoder and its decoding.
 
         Raises:
             ValueError: It cannot be answered: too long, or contradictory.
         """
-        request = live.request
+        request = job.request
         if request.format is not None and not request.verified:
             raise ValueError("format: got one for unverified drafts, which no grammar binds")
-        prompt = [*self._dialect.prompt(request.turns, request.tools), *live.head]
-        if live.thought is not None:
-            prompt.append(live.thought.opening)
-        live.rules.callable()
+        prompt = [*self._dialect.prompt(request.turns, request.tools), *job.prefix_ids]
+        if job.reasoning is not None:
+            prompt.append(job.reasoning.opening)
+        job.rules.callable()
         plan = Plan(
             REFINEMENT[request.effort],
             request.verified,
@@ -121,26 +121,26 @@ class RequestSetup:
             _sampling(request),
             self._earlier(request),
         )
-        # First, because one that cannot be made must not cost the keys and values that are known.
-        matcher = self._matcher(live)
-        decoder = self.decoder(prompt, request.max_tokens, under_way, live.thought)
-        steps = self._decoding(decoder, plan, matcher, self._aids(live, plan))
-        return decoder, self._learned(live, decoder, steps)
+        # First, because its errors must not cost the cached keys and values.
+        matcher = self._matcher(job)
+        decoder = self.decoder(prompt, request.max_tokens, running_decoders, job.reasoning)
+        steps = self._decoding(decoder, plan, matcher, self._aids(job, plan))
+        return decoder, self._learning(job, decoder, steps)
 
     def decoder(
         self,
         prompt: list[int],
         answer_tokens: int,
-        under_way: Iterable[Decoder],
-        thought: ThoughtMarks | None = None,
+        running_decoders: Iterable[Decoder],
+        reasoning: ReasoningMarks | None = None,
     ) -> Decoder:
-        """A decoder whose cache holds as much of a prompt as is known.
+        """A decoder whose cache holds as much of a prompt as was cached.
 
         Args:
             prompt: Ids, at least one.
             answer_tokens: Longest answer.
-            under_way: As `answering`.
-            thought: Marks of the thought that goes before the answer, if one does.
+            running_decoders: As `start`.
+            reasoning: Marks of the reasoning before the answer; None without reasoning.
 
         Raises:
             ValueError: The context is too short for that.
@@ -153,63 +153,58 @@ class RequestSetup:
             raise ValueError(
                 f"prompt and answer: got {capacity} positions, expected at most {limit}"
             )
-        live = ((one.committed, one.cache) for one in under_way)
-        # Where everything sees everything, no beginning is as it was in another prompt.
+        running = ((one.committed, one.cache) for one in running_decoders)
+        # Where all positions see each other, keys and values of a shared beginning differ.
         known = prompt if config.commit != "full" else []
-        cache = self.prefixes.take(known, capacity, live)
+        cache = self.prefixes.take(known, capacity, running)
         vocabulary = self._vocabulary
-        if thought is not None:
-            never = tuple(token for token in vocabulary.never if token != thought.closing)
+        if reasoning is not None:
+            never = tuple(token for token in vocabulary.never if token != reasoning.closing)
             vocabulary = replace(vocabulary, never=never)
-        return Decoder(cache, prompt, config.block_size, vocabulary, self._masks)
+        return Decoder(cache, prompt, config.block_size, vocabulary, self._applies_grammar)
 
     def keep(self, decoder: Decoder) -> None:
-        """Keep what a decoder knows for prompts to come."""
+        """Keep a decoder's keys and values for later prompts."""
         if self._config.commit != "full":
             self.prefixes.give(decoder.committed, decoder.cache)
 
-    def _matcher(self, live: LiveRequest) -> Matcher | None:
-        """The grammar of an answer, where one holds."""
-        request = live.request
-        # Blocks that nothing verifies are decided in any order where no grammar has to hold.
-        loose = self._config.commit != "causal" and not (request.tools or request.format)
-        if not request.verified or (live.thought is None and loose):
+    def _matcher(self, job: RequestJob) -> Matcher | None:
+        """The grammar of an answer; None where it is free."""
+        request = job.request
+        # Without verification a grammar costs the freedom to decide positions in any order.
+        free = self._config.commit != "causal" and not (request.tools or request.format)
+        if not request.verified or (job.reasoning is None and free):
             return None
-        matcher = self._grammars.matcher(live.rules, self._names(live))
-        matcher.follow(live.head)
+        matcher = self._grammars.matcher(job.rules, self._tool_choice(job))
+        matcher.follow(job.prefix_ids)
         budget = REASONING[request.effort]
-        if live.thought is None or budget is None:
+        if job.reasoning is None or budget is None:
             return matcher
-        return ReasoningMatcher(matcher, live.thought, budget)
+        return ReasoningMatcher(matcher, job.reasoning, budget)
 
-    def _names(self, live: LiveRequest) -> ToolChoice | None:
-        """Names of the tools, where the user's words can be read to choose between them."""
-        turns, tools, calls = live.request.turns, live.rules.callable(), self._taught_calls()
+    def _tool_choice(self, job: RequestJob) -> ToolChoice | None:
+        """The choice between tools, where tool likelihoods of a user's message can decide it."""
+        turns, tools, calls = job.request.turns, job.rules.callable(), self._dialect.calls
         asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip()
-        if calls is None or not asked:
+        if not (self._config.reads and isinstance(calls, MarkedCalls) and asked):
             return None
-        names = worded(tool.name for tool in live.rules.tools)
+        names = worded(tool.name for tool in job.rules.tools)
         spelled = {tool.name: self._dialect.text(names[tool.name]) for tool in tools}
         return ToolChoice(calls.call, spelled) if len(tools) > 1 else None
 
-    def _aids(self, live: LiveRequest, plan: Plan) -> Aids:
-        """What helps with calls; only a checkpoint that was taught to read requests has a say."""
-        turns, calls, tools = live.request.turns, self._dialect.calls, live.rules.callable()
+    def _aids(self, job: RequestJob, plan: Plan) -> Aids:
+        """Aids for calls; tool likelihoods need a checkpoint that was trained for them."""
+        turns, calls, tools = job.request.turns, self._dialect.calls, job.rules.callable()
         if not (isinstance(calls, MarkedCalls) and tools and turns):
             return Aids()
-        begun = live.thought is not None or live.head
-        opening = () if begun else self._openings.likely(turns)
+        begun = job.reasoning is not None or job.prefix_ids
+        first_tokens = () if begun else self._first_tokens.guess(turns)
         if not self._config.reads:
-            return Aids(opening=opening)
-        gains = partial(self._readings.gains, turns[-1].content, tools)
+            return Aids(first_tokens=first_tokens)
+        gains = partial(self._likelihoods.gains, turns[-1].content, tools)
         greedy = plan.sampling is None
-        look = ArgumentPruning(self._dialect, calls, live.rules.tools) if greedy else None
-        return Aids(gains, look, opening)
-
-    def _taught_calls(self) -> MarkedCalls | None:
-        """How calls are spelled by a checkpoint that was taught to read requests."""
-        calls = self._dialect.calls
-        return calls if self._config.reads and isinstance(calls, MarkedCalls) else None
+        pruning = ArgumentPruning(self._dialect, calls, job.rules.tools) if greedy else None
+        return Aids(gains, pruning, first_tokens)
 
     def _decoding(
         self,
@@ -225,18 +220,18 @@ class RequestSetup:
             return decode_full(decoder, plan, matcher, config.shift)
         return decode_causal(decoder, plan, matcher, aids)
 
-    def _learned(self, live: LiveRequest, decoder: Decoder, steps: Steps[None]) -> Steps[None]:
-        """Decode, and remember how the answer began."""
+    def _learning(self, job: RequestJob, decoder: Decoder, steps: Steps[None]) -> Steps[None]:
+        """Decode, and remember the answer's first token."""
         yield from steps
-        if live.thought is None and not live.head:
-            self._openings.learn(live.request.turns, decoder.progress.tokens)
+        if job.reasoning is None and not job.prefix_ids:
+            self._first_tokens.learn(job.request.turns, decoder.progress.tokens)
 
     def _earlier(self, request: Request) -> tuple[int, ...]:
         draft = request.draft
         if draft is None:
             return ()
         if isinstance(draft, str):
-            # What is longer than any answer is never proposed, and would take long to spell here.
+            # Text beyond the longest answer is never proposed, and would take long to encode.
             draft = Answer(draft[: DRAFT_CHARACTERS * request.max_tokens], ())
         return tuple(self._dialect.spell(draft, request.tools))
 

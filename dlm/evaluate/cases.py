@@ -55,7 +55,7 @@ class Case:
 
     def request(self, spans: bool = True) -> Request:
         """What the engine is asked; ``spans`` binds string arguments to what was said."""
-        return Request(self.turns, self.tools, said=sources(self.turns) if spans else None)
+        return Request(self.turns, self.tools, copy_sources=sources(self.turns) if spans else None)
 
 
 def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:

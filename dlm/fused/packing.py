@@ -1,4 +1,4 @@
-"""Several requests' forwards laid out for one launch: padded to a size, in two transfers.
+"""Several requests' forwards laid out for one launch: padded to a size, in two tensors.
 
 Shapes: N rows of all requests, B requests, C pages of a request at most.
 """
@@ -18,19 +18,19 @@ from kernels.context import Context
 
 LEAST_ROWS = 16
 
-Wishes = Sequence[tuple[PagedCache, Forward]]
+Batch = Sequence[tuple[PagedCache, Forward]]
 Size = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a launch reads, on the host, padded to a size.
+    """Inputs of a launch, on the host, padded to a size.
 
     Attributes:
-        long: (3, N) int64: ids, positions, and places in the store, -1 for padding.
+        long: (3, N) int64: ids, positions, and slots of the store, -1 for padding.
         short: (B·(columns + 4) + 1,) int32: starts, lengths, causal, blocks and pages of `Context`.
         size: N and B.
-        most_rows: Of any request.
+        most_rows: Rows of the request that has most.
     """
 
     long: Tensor
@@ -39,14 +39,14 @@ class Packed:
     most_rows: int
 
     @classmethod
-    def of(cls, wishes: Wishes, columns: int) -> Packed:
-        """Lay out some forwards; requests of at most so many pages.
+    def of(cls, batch: Batch, columns: int) -> Packed:
+        """Lay out a batch of requests that have ``columns`` pages at most.
 
         Raises:
             ValueError: A cache is full.
         """
-        counts = [len(wish.ids) for _, wish in wishes]
-        total, live = sum(counts), len(wishes)
+        counts = [len(asked.ids) for _, asked in batch]
+        total, live = sum(counts), len(batch)
         # Rows of padding are a request of their own, so that their numbers stay finite.
         rows, requests = padded(total, LEAST_ROWS), padded(live + 1, 2)
         long = np.zeros((3, rows), dtype=np.int64)
@@ -56,11 +56,11 @@ class Packed:
         pages = np.zeros((requests, columns), dtype=np.int32)
         starts = np.full(requests + 1, rows, dtype=np.int32)
         starts[: live + 1] = np.cumsum([0, *counts])
-        for index, (cache, wish) in enumerate(wishes):
+        for index, (cache, asked) in enumerate(batch):
             here = slice(starts[index], starts[index + 1])
-            end = cache.length + len(wish.ids)
-            long[:, here] = wish.ids, np.arange(cache.length, end), cache.reserve(len(wish.ids))
-            numbers[:, index] = end, wish.causal, wish.block
+            end = cache.length + len(asked.ids)
+            long[:, here] = asked.ids, np.arange(cache.length, end), cache.reserve(len(asked.ids))
+            numbers[:, index] = end, asked.causal, asked.block
             pages[index, : len(cache.pages)] = cache.pages
         short = np.concatenate((starts, numbers.ravel(), pages.ravel()))
         most = max(*counts, rows - total)
@@ -68,7 +68,7 @@ class Packed:
 
 
 def context_of(short: Tensor, columns: int, most_rows: int) -> Context:
-    """The context that `Packed.short` holds, wherever it lies by now."""
+    """The context that `Packed.short` holds, on the device of ``short``."""
     requests = (len(short) - 1) // (columns + 4)
     ends = [requests + 1, requests, requests, requests, requests * columns]
     starts, lengths, causal, blocks, pages = torch.split(short, ends)
@@ -76,5 +76,5 @@ def context_of(short: Tensor, columns: int, most_rows: int) -> Context:
 
 
 def padded(count: int, least: int) -> int:
-    """The next power of 2."""
+    """The next power of 2, at least ``least``."""
     return max(least, 1 << (count - 1).bit_length())

@@ -2,7 +2,8 @@
 
 Rows and requests are padded to a few sizes, so that on a GPU a forward is one CUDA graph, captured
 when its size first comes up. Tokens are chosen on the device straight from the hidden states;
-logits are made only for those who want them. Under TRITON_INTERPRET=1 the same runs on a CPU.
+logits are computed only for forwards that ask for them. Under TRITON_INTERPRET=1 the same runs on a
+CPU.
 
 Shapes: N rows of all requests, B requests, P positions of a page, V vocabulary.
 """
@@ -19,11 +20,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dlm.decoding.forwards import Choice, Eager, Forward, Runner, Served, chosen
+from dlm.decoding.forwards import Choice, Eager, Forward, Output, Runner, choose
 from dlm.decoding.sampling import row_seeds
 from dlm.decoding.unmask import Proposal
 from dlm.fused.model import FusedModel
-from dlm.fused.packing import Packed, Size, Wishes, context_of
+from dlm.fused.packing import Batch, Packed, Size, context_of
 from dlm.kv_cache.cache import Cache
 from dlm.kv_cache.pages import PagedCache, PageStore
 from dlm.loading.placement import Kernels, uses_kernels
@@ -32,25 +33,25 @@ from kernels import ops
 
 PAGE = 64
 GRAPH_ROWS = 512
-"""Most rows of a forward that is kept as a graph; above, launching it costs little of its time."""
+"""Most rows of a forward that is kept as a CUDA graph; larger ones gain little from it."""
 
 SHARE = 0.5
-"""Of a device's free memory, what caches may take."""
+"""Share of a device's free memory that caches may take."""
 
 HOST_BYTES = 2**28
-"""What they take on a CPU, where kernels are only tried out."""
+"""Memory of caches on a CPU, where kernels are only tried out."""
 
 
-def runner_for(model: Transformer, kernels: Kernels, live: int) -> Runner:
-    """What runs a model.
+def runner_for(model: Transformer, kernels: Kernels, requests: int) -> Runner:
+    """The runner of a model.
 
     Args:
         model: On its device.
-        kernels: Whether by kernels.
-        live: Requests at a time, each of which may fill the context.
+        kernels: Whether it uses kernels.
+        requests: Unfinished requests at a time, each of which may fill the context.
 
     Raises:
-        ValueError: Kernels are asked for, and cannot run it here; the text says why.
+        ValueError: Kernels are required, and cannot run it here; the text says why.
     """
     config, weight = model.config, model.embed_tokens.weight
     if not uses_kernels(config, weight.device, kernels):
@@ -59,7 +60,7 @@ def runner_for(model: Transformer, kernels: Kernels, live: int) -> Runner:
     room = HOST_BYTES
     if weight.is_cuda:
         room = int(torch.cuda.mem_get_info(weight.device)[0] * SHARE)
-    most = live * config.max_position_embeddings
+    most = requests * config.max_position_embeddings
     return FusedRunner(model, min(most, room // (numbers * weight.element_size())))
 
 
@@ -75,7 +76,7 @@ class FusedRunner:
         ValueError: The kernels cannot run such a model.
     """
 
-    masks = True
+    applies_grammar = True
 
     def __init__(self, model: Transformer, positions: int, page_size: int = PAGE) -> None:
         self._fused = FusedModel(model, -(-positions // page_size), page_size)
@@ -88,12 +89,12 @@ class FusedRunner:
         """See `dlm.decoding.forwards.Runner.cache`."""
         return PagedCache(self._store, capacity)
 
-    def forward(self, wishes: Sequence[tuple[Cache, Forward]]) -> list[Served]:
+    def forward(self, batch: Sequence[tuple[Cache, Forward]]) -> list[Output]:
         """See `dlm.decoding.forwards.Runner.forward`."""
-        mine = cast(Wishes, wishes)
+        paged = cast(Batch, batch)
         with self._kernels():
-            hidden = self._hidden(Packed.of(mine, self._columns))
-            return self._answers(hidden, [wish for _, wish in mine])
+            hidden = self._hidden(Packed.of(paged, self._columns))
+            return self._answers(hidden, [asked for _, asked in paged])
 
     def _kernels(self) -> AbstractContextManager[None]:
         return nullcontext() if self._device.type == "cuda" else ops.interpreted()
@@ -107,27 +108,27 @@ class FusedRunner:
         return self._graphs[size].run(packed)
 
     def sent(self, packed: Packed) -> tuple[Tensor, Tensor]:
-        """What a launch reads, on the device."""
+        """The inputs of a launch, on the device."""
         return packed.long.to(self._device), packed.short.to(self._device)
 
     def launch(self, long: Tensor, short: Tensor, most_rows: int) -> Tensor:
-        """Hidden states (N, D) of what `Packed` lays out."""
+        """Hidden states (N, D) of the rows that `Packed` lays out."""
         ids, positions, slots = long
         context = context_of(short, self._columns, most_rows)
         return self._fused.hidden(ids, positions, slots, context)
 
-    def _answers(self, hidden: Tensor, wishes: Sequence[Forward]) -> list[Served]:
-        """What each wish is served with."""
-        starts = np.cumsum([0, *(len(wish.ids) for wish in wishes)])
+    def _answers(self, hidden: Tensor, forwards: Sequence[Forward]) -> list[Output]:
+        """The output of each forward."""
+        starts = np.cumsum([0, *(len(one.ids) for one in forwards)])
         wanted = [
-            np.arange(len(wish.ids))[wish.wanted] + start
-            for wish, start in zip(wishes, starts, strict=False)
+            np.arange(len(one.ids))[one.wanted] + start
+            for one, start in zip(forwards, starts, strict=False)
         ]
-        choosing = [index for index, wish in enumerate(wishes) if _on_device(wish.choice)]
-        others = [index for index, wish in enumerate(wishes) if not _on_device(wish.choice)]
-        out: dict[int, Served] = {}
+        choosing = [index for index, one in enumerate(forwards) if _on_device(one.choice)]
+        others = [index for index, one in enumerate(forwards) if not _on_device(one.choice)]
+        out: dict[int, Output] = {}
         if choosing:
-            choices = [cast(Choice, wishes[index].choice) for index in choosing]
+            choices = [cast(Choice, forwards[index].choice) for index in choosing]
             made = self._chosen(hidden, [wanted[index] for index in choosing], choices)
             out |= zip(choosing, made, strict=True)
         if others:
@@ -135,9 +136,9 @@ class FusedRunner:
             logits = self._fused.model.logits(hidden[rows.to(self._device)]).float()
             parts = torch.split(logits, [len(wanted[index]) for index in others])
             for index, part in zip(others, parts, strict=True):
-                choice = wishes[index].choice
-                out[index] = part if choice is None else chosen(part, choice)
-        return [out[index] for index in range(len(wishes))]
+                choice = forwards[index].choice
+                out[index] = part if choice is None else choose(part, choice)
+        return [out[index] for index in range(len(forwards))]
 
     def _chosen(
         self, hidden: Tensor, rows: Sequence[NDArray[np.int64]], choices: Sequence[Choice]
@@ -145,14 +146,14 @@ class FusedRunner:
         """A proposal for the rows of each choice."""
         counts = [len(part) for part in rows]
         size = self._fused.model.config.vocab_size
-        # Made here, while the device works on the hidden states.
+        # Computed on the host while the device works on the hidden states.
         banned = [_banned(*pair, size) for pair in zip(choices, counts, strict=True)]
         drawn = [_noise(*pair) for pair in zip(choices, counts, strict=True)]
         noise = None
         if any(choice.sampling for choice in choices):
             temperatures, seeds = (np.concatenate(part) for part in zip(*drawn, strict=True))
             noise = self._sent(temperatures), self._sent(seeds)
-        tokens, *worth = ops.unmask(
+        tokens, confidence = ops.unmask(
             hidden,
             self._fused.head,
             self._sent(np.concatenate(rows)),
@@ -160,11 +161,8 @@ class FusedRunner:
             noise,
         )
         # One transfer, and one wait. Every id is exact in float64.
-        told = torch.stack((tokens.double(), *(x.double() for x in worth))).cpu()
-        return [
-            Proposal(part[0].long(), part[1].float(), part[2].float() if choice.entropy else None)
-            for part, choice in zip(torch.split(told, counts, dim=1), choices, strict=True)
-        ]
+        both = torch.stack((tokens.double(), confidence.double())).cpu()
+        return [Proposal(x[0].long(), x[1].float()) for x in torch.split(both, counts, dim=1)]
 
     def _sent(self, array: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(array).to(self._device)
@@ -177,8 +175,8 @@ class _Graph:
         self._long, self._short = runner.sent(packed)
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
-        # Kernels are compiled and libraries initialised outside of the graph. What a run files, the
-        # next one files again.
+        # Kernels are compiled and libraries initialised outside of the graph. The next run writes
+        # the same keys and values again.
         with torch.cuda.stream(side):
             for _ in range(2):
                 runner.launch(self._long, self._short, packed.size[0])
@@ -197,7 +195,7 @@ class _Graph:
 
 
 def _on_device(choice: Choice | None) -> bool:
-    """Whether the kernel can make a choice; it does not sort, which a nucleus needs."""
+    """Whether the kernel can make a choice: not with a nucleus, which needs sorted logits."""
     return choice is not None and (choice.sampling is None or choice.sampling.top_p == 1)
 
 

@@ -1,27 +1,29 @@
 """What an answer may be, and the grammar of it in llguidance's Lark dialect.
 
-Tool names, parameter names and options can only be those of the schema. An as-said string can only
-be a span of words that the user said, so that a small model chooses a value and never invents one.
-An answer's text follows its format where one is given (`dlm.grammar.format_rules`).
+Tool names, parameter names and options can only be those of the schema. A copied string argument
+can only be a span of words of some texts, so that a small model chooses a value and never invents
+one. An answer's text follows its format where it has one (`dlm.grammar.formats`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dlm.grammar.distinct_spans import PIECES
-from dlm.grammar.format_rules import closed, format_rules, strict_json
-from dlm.grammar.formats import AnswerFormat
-from dlm.grammar.json_rules import call_rules, runs
+from dlm.grammar.formats import AnswerFormat, closed, format_rules, strict_json
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
 from dlm.language.messages import Tool
+from dlm.language.references import reached
 from dlm.language.schema import AS_SAID, is_words, options, written
 from dlm.language.template import Template
+
+SPAN_PIECES = 24
+"""Longest span of a text in a JSON call, in words and what stands between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +31,21 @@ class AnswerRules:
     """What an answer may be.
 
     Attributes:
-        tools: Those that are offered.
+        tools: The offered tools.
         choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
-        said: Texts whose spans string values must be; None leaves strings free.
+        copy_sources: Texts that string values are copied from, as spans; None leaves strings free.
         parallel: Whether one answer may hold several calls.
-        format: What the answer's text must look like, where it is not a call.
-        heard: Texts whose spans the values of parameters marked ``x-as-said`` must be, where
-            ``said`` is None.
+        format: Format of the answer's text, where it is not a call; None for words.
+        user_texts: Texts that values of parameters marked ``x-as-said`` are copied from, where
+            ``copy_sources`` is None.
     """
 
     tools: tuple[Tool, ...] = ()
     choice: str = "auto"
-    said: tuple[str, ...] | None = None
+    copy_sources: tuple[str, ...] | None = None
     parallel: bool = True
     format: AnswerFormat | None = None
-    heard: tuple[str, ...] = ()
+    user_texts: tuple[str, ...] = ()
 
     @property
     def must_call(self) -> bool:
@@ -51,7 +53,7 @@ class AnswerRules:
         return self.choice not in ("auto", "none")
 
     def callable(self) -> tuple[Tool, ...]:
-        """Those of the tools that an answer may call.
+        """The tools that an answer may call.
 
         Raises:
             ValueError: A call is required and no tool is offered, or the named one is not.
@@ -68,6 +70,41 @@ class AnswerRules:
         return tools
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The texts of `AnswerRules` that have words, and the parameters that they bind.
+
+    Attributes:
+        texts: That values are copied from.
+        all_strings: Whether they bind all strings, or parameters marked ``x-as-said`` alone.
+    """
+
+    texts: list[str]
+    all_strings: bool
+
+    @classmethod
+    def of(cls, rules: AnswerRules) -> Sources:
+        """The texts of some rules."""
+        texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
+        return cls(
+            [text for text in texts if re.search(r"\w", text)], rules.copy_sources is not None
+        )
+
+    def of_parameter(self, schema: Mapping[str, Any]) -> list[str] | None:
+        """The texts that a parameter's value is a span of; None where nothing binds it."""
+        free = not is_words(schema) or bool(options(schema))
+        return self.texts if not free and (self.all_strings or schema.get(AS_SAID)) else None
+
+    def bind(self, tool: Tool) -> bool:
+        """Whether a value of a tool's call is a span of a text."""
+        return any(self.of_parameter(schema) for schema in tool.properties.values())
+
+    def lack(self, tool: Tool) -> bool:
+        """Whether a required value would have to be a span and there is no text with words."""
+        required = (tool.properties[name] for name in tool.required)
+        return any(self.of_parameter(schema) == [] for schema in required)
+
+
 def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.calls) -> str:
     """The grammar of an answer in llguidance's Lark dialect.
 
@@ -78,13 +115,12 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
     Raises:
         ValueError: The rules allow no answer.
     """
-    said = None if rules.said is None else _with_words(rules.said)
-    marked = _with_words(rules.heard) if rules.said is None else said
+    sources = Sources.of(rules)
     offered = rules.callable()
-    tools = [tool for tool in offered if not _lacks_words(tool, said, marked)]
+    tools = [tool for tool in offered if not sources.lack(tool)]
     if rules.must_call and not tools:
         names = [tool.name for tool in offered]
-        raise ValueError(f"said: got no words, from which {names} could take arguments")
+        raise ValueError(f"copy_sources: got no words, from which {names} could take arguments")
     marks = calls if isinstance(calls, MarkedCalls) else None
     words, _ = format_rules(rules.format, " " if marks else "")
     if not tools or calls is None:
@@ -95,8 +131,8 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
     both = "text?" if rules.format is None else ""
     start = [f"start: {body}"] if rules.must_call else [f"start: {both} {body} | text", *words]
     if isinstance(calls, JsonCalls):
-        bound = [_bound(tool, said, marked) for tool in tools]
-        return "\n".join([*start, *call_rules(calls, tools, bound)]) + "\n"
+        bound = [_bound(tool, sources) for tool in tools]
+        return "\n".join([*start, *_json_calls(calls, tools, bound)]) + "\n"
     called = worded(tool.name for tool in rules.tools)
     lines = [
         *start,
@@ -104,91 +140,119 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
         *(
             line
             for i, tool in enumerate(tools)
-            for line in _tool(f"t{i}", tool, called[tool.name], said, marked, calls)
+            for line in _tool(f"t{i}", tool, called[tool.name], sources, calls)
         ),
         r"WORDS: / \S[^\n]*/",
-        # Where no value is a span, the same tools have the same grammar whatever was said.
-        *(
-            _spans(said or marked or ())
-            if any(_takes_spans(t, said, marked) for t in tools)
-            else ()
-        ),
+        # Where no value is a span, the grammar of the same tools is the same for all texts.
+        *(_spans(sources.texts) if any(map(sources.bind, tools)) else ()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _bound(tool: Tool, said: list[str] | None, marked: list[str] | None) -> dict[str, list[str]]:
-    """The spans that parameters bound to what was said may be."""
+def _json_calls(
+    calls: JsonCalls, tools: Sequence[Tool], spans: Sequence[Mapping[str, Sequence[str]]]
+) -> list[str]:
+    """The rule ``call`` and the rules that it refers to, for calls in JSON.
+
+    Args:
+        calls: How the checkpoint spells a call.
+        tools: Tools that may be called, at least one.
+        spans: For each tool the values of the parameters that are bound to texts. They are listed,
+            because JSON has no other way to say that a value is a span of a text.
+    """
+    names = " | ".join(f"t{number}" for number in range(len(tools)))
+    lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']
+    for number, (tool, values) in enumerate(zip(tools, spans, strict=True)):
+        lines.append(f"t{number}: %json {strict_json(closed(_call_schema(tool, values)))}")
+    return lines
+
+
+def _runs(pieces: Sequence[str]) -> Iterator[str]:
+    """Runs of pieces of a text, a word in the first and the last of them."""
+    for start, first in enumerate(pieces):
+        if not any(letter.isalnum() for letter in first):
+            continue
+        for end in range(start, min(start + SPAN_PIECES, len(pieces))):
+            if any(letter.isalnum() for letter in pieces[end]):
+                yield "".join(pieces[start : end + 1])
+
+
+def _call_schema(tool: Tool, values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        name: {"enum": list(values[name])} if name in values else _without_definitions(schema)
+        for name, schema in tool.properties.items()
+        # Without any span the parameter cannot be given.
+        if name not in values or values[name]
+    }
+    arguments = {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(tool.required),
+        "additionalProperties": False,
+    }
+    # References lead from the root, which is not the parameter's schema here.
+    definitions = reached(properties, tool.parameters.get("$defs", {}))
+    return {
+        **({"$defs": definitions} if definitions else {}),
+        "type": "object",
+        "properties": {"name": {"const": tool.name}, "arguments": arguments},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _without_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "$defs"}
+
+
+def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
+    """The spans that may be values of the parameters that are bound to texts."""
     found = {}
     for name, schema in tool.properties.items():
-        sources = sources_of(schema, said, marked)
-        if sources is not None:
-            every = (span for text in sources for span in runs(PIECES.findall(text)))
+        texts = sources.of_parameter(schema)
+        if texts is not None:
+            every = (span for text in texts for span in _runs(PIECES.findall(text)))
             found[name] = list(dict.fromkeys(every))
     return found
-
-
-def _with_words(texts: Sequence[str]) -> list[str]:
-    return [text for text in texts if re.search(r"\w", text)]
-
-
-def sources_of(
-    schema: Mapping[str, Any], spans: list[str] | None, marked: list[str] | None
-) -> list[str] | None:
-    """The texts whose spans a parameter's value must be; None where nothing binds it."""
-    if not is_words(schema) or options(schema):
-        return None
-    return spans if spans is not None or not schema.get(AS_SAID) else marked
-
-
-def _takes_spans(tool: Tool, said: list[str] | None, marked: list[str] | None) -> bool:
-    return any(sources_of(schema, said, marked) for schema in tool.properties.values())
 
 
 def _tool(
     rule: str,
     tool: Tool,
     called: str,
-    said: list[str] | None,
-    marked: list[str] | None,
+    sources: Sources,
     calls: MarkedCalls,
 ) -> list[str]:
     parts, values = [_literal(called)], []
     keys = worded(tool.properties)
     for number, (name, schema) in enumerate(tool.properties.items()):
-        sources = sources_of(schema, said, marked)
-        if sources == []:
+        texts = sources.of_parameter(schema)
+        if texts == []:
             continue
         value = f"{rule}_{number}"
         key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
         parts.append(key if name in tool.required else f"({key})?")
-        values.append(f"{value}: {_value(schema, sources)}")
+        values.append(f"{value}: {_value(schema, texts)}")
     return [f"{rule}: {' '.join(parts)}", *values]
 
 
-def _value(schema: Mapping[str, Any], sources: Sequence[str] | None) -> str:
+def _value(schema: Mapping[str, Any], texts: Sequence[str] | None) -> str:
     if options(schema):
         return " | ".join(_literal(written(option)) for option in options(schema))
     if not is_words(schema):
         return f'" " %json {strict_json(closed(schema))}'
-    if sources is None:
+    if texts is None:
         return "WORDS"
-    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(sources)))})'
+    return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(texts)))})'
 
 
-def _spans(said: Sequence[str]) -> list[str]:
+def _spans(texts: Sequence[str]) -> list[str]:
     """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first."""
-    lines = [r"WORDY: /\S*\w(.|\n)*/"] if said else []
-    for index, text in enumerate(said):
+    lines = [r"WORDY: /\S*\w(.|\n)*/"] if texts else []
+    for index, text in enumerate(texts):
         chunks = json.dumps({"substring_chunks": PIECES.findall(text)})
         lines += [f"SPAN{index}: RUN{index} & WORDY", f"RUN{index}: %regex {chunks}"]
     return lines
-
-
-def _lacks_words(tool: Tool, spans: list[str] | None, marked: list[str] | None) -> bool:
-    """Whether a required value would have to be a span where no word was said."""
-    needed = (tool.properties[name] for name in tool.required)
-    return any(sources_of(schema, spans, marked) == [] for schema in needed)
 
 
 def _literal(text: str) -> str:

@@ -1,11 +1,11 @@
-"""Words that the user said once and that serve one parameter of a call, not two.
+"""Keeps the values of a call from being copied from the same words of a text.
 
-A small model often gives the words of one parameter to the next as well. Once a value of a call is
-complete, a later value of the same call may only be a span of words that are left. Words said twice
-may serve twice, whichever of them were meant first. Where no words are left nothing is asked: a
-call must always come to an end.
+A small model often copies the words of one parameter for the next as well. Once a value of a call
+is complete, a later value of the same call may only be a span of unused words. Words that occur
+twice may be used twice, in any order. Where no unused words are left every span is allowed: a call
+must always come to an end.
 
-Stands beside a grammar and only takes away from it; what it leaves can always be completed.
+It restricts a grammar further; the tokens that it leaves can always be completed.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from itertools import islice
 
 from dlm.language.chat_format import MarkedCalls
 
-WAYS = 64
-"""Ways to place the values of a call that are followed."""
+ASSIGNMENTS = 64
+"""Assignments of a call's values to spans that are followed, at most."""
 
 KEPT_TEXTS = 64
 
-# What a span is made of. A number and a contraction are one word each.
+# Pieces of a span: a number and a contraction are one word each.
 PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
 
 _BETWEEN = b"\xff"
 
 
 class Spans:
-    """Where the spans of some texts begin and end, in bytes of all of them, one behind the other.
+    """Where the spans of some texts begin and end, in bytes of the joined texts.
 
     Args:
-        texts: What was said; a span is a run of `PIECES` of one of them.
+        texts: A span is a run of `PIECES` of one of them.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.said = _BETWEEN.join(text.encode() for text in texts)
-        # By the start of a span, the end of its first word: no shorter span begins there.
+        self.text = _BETWEEN.join(text.encode() for text in texts)
+        # Start of a span → end of its first word: no shorter span begins there.
         self.shortest: dict[int, int] = {}
         self.ends: set[int] = set()
-        end = len(self.said)
+        end = len(self.text)
         for text in reversed(texts):
             word: int | None = None
             for piece in reversed(PIECES.findall(text)):
@@ -56,37 +56,37 @@ class Spans:
                 end = start
             end -= len(_BETWEEN)
 
-    def places(self, begun: bytes) -> Iterator[tuple[int, int]]:
-        """The shortest spans that begin with these bytes, which may be the whole of one."""
-        at = self.said.find(begun)
+    def places(self, prefix: bytes) -> Iterator[tuple[int, int]]:
+        """The shortest spans that begin with these bytes, which may be a whole span."""
+        at = self.text.find(prefix)
         while at >= 0:
             if at in self.shortest:
-                yield at, max(self.shortest[at], at + len(begun))
-            at = self.said.find(begun, at + 1)
+                yield at, max(self.shortest[at], at + len(prefix))
+            at = self.text.find(prefix, at + 1)
 
 
 @functools.lru_cache(KEPT_TEXTS)
 def spans_of(texts: tuple[str, ...]) -> Spans:
-    """Spans of some texts; remembered, as each call of an answer asks for the same."""
+    """Spans of some texts; cached, because each call of an answer needs the same."""
     return Spans(texts)
 
 
-Way = tuple[tuple[int, int], ...]
+Assignment = tuple[tuple[int, int], ...]
 """Disjoint spans, one for each value of a call so far."""
 
 
 class DistinctSpans:
-    """How far an answer has come, and which words the values of its last call have taken.
+    """The state of an answer, and the words that the values of its last call use.
 
     Args:
         marks: How the answer spells calls.
         end: The token that ends it.
         spell: Bytes of a token.
-        bound: By a tool's name the parameters whose values are spans, all as they are spelled.
-        spans: What they are spans of; asked for when a call has a first such value.
+        bound: Tool's name → parameters whose values are spans, all as they are spelled.
+        spans: Gives the spans; called when a call has a first such value.
 
     Attributes:
-        binds: Whether a token that the grammar allows may have to be refused here.
+        binds: Whether a token that the grammar allows may be refused here.
     """
 
     def __init__(
@@ -99,61 +99,64 @@ class DistinctSpans:
     ) -> None:
         self._marks, self._end = marks, end
         self._spell, self._bound, self._spans = spell, bound, spans
-        # The last mark, None before the first call, and what was spelled since.
-        self._behind: int | None = None
-        self._since = b""
+        # The last mark, None before the first call, and the text behind it.
+        self._mark: int | None = None
+        self._text = b""
         self._keys: frozenset[bytes] = frozenset()
         self._span = False
         self.binds = False
-        self._ways: list[Way] = [()]
+        self._assignments: list[Assignment] = [()]
 
     def copy(self) -> DistinctSpans:
-        """One that stands at the same place and goes on by itself."""
-        # What changes is always put in place of what was.
+        """An independent copy in the same state."""
+        # Attributes are replaced and never changed in place.
         return copy(self)
 
     def fits(self, token: int) -> bool:
-        """Whether a token that the grammar allows keeps to words that are left."""
+        """Whether a token that the grammar allows keeps to unused words."""
         if not self.binds:
             return True
         if token == self._end or self._is_mark(token):
-            return next(self._placed(), None) is not None
-        return self._left((self._since + self._spell(token))[1:])
+            return next(self._assigned(), None) is not None
+        return self._has_span((self._text + self._spell(token))[1:])
 
     def follow(self, token: int) -> None:
         """Go on with a token other than the end mark."""
         marks = self._marks
         if not self._is_mark(token):
-            if self._behind is not None:
-                self._since += self._spell(token)
+            if self._mark is not None:
+                self._text += self._spell(token)
             return
-        if self._behind == marks.call:
-            self._keys = self._bound.get(self._since, frozenset())
+        if self._mark == marks.call:
+            self._keys = self._bound.get(self._text, frozenset())
         elif self._span:
-            # Where no words were left the value has taken none.
-            self._ways = list(islice(self._placed(), WAYS)) or self._ways
+            # Where no unused words were left the value uses none.
+            found = list(islice(self._assigned(), ASSIGNMENTS))
+            self._assignments = found or self._assignments
         if token == marks.call:
-            self._ways = [()]
-        self._span = token == marks.value and self._since in self._keys
-        self.binds = self._span and self._ways != [()] and self._left(b"")
-        self._behind, self._since = token, b""
+            self._assignments = [()]
+        self._span = token == marks.value and self._text in self._keys
+        self.binds = self._span and self._assignments != [()] and self._has_span(b"")
+        self._mark, self._text = token, b""
 
     def _is_mark(self, token: int) -> bool:
         marks = self._marks
         return token in (marks.call, marks.key, marks.value)
 
-    def _left(self, begun: bytes) -> bool:
-        """Whether a span that begins so is still to be had."""
-        places = self._spans().places(begun)
-        return any(_free(place, way) for place in places for way in self._ways)
+    def _has_span(self, prefix: bytes) -> bool:
+        """Whether an unused span begins with these bytes."""
+        places = self._spans().places(prefix)
+        return any(_unused(place, one) for place in places for one in self._assignments)
 
-    def _placed(self) -> Iterator[Way]:
-        """The ways to place the values of the call, the one that stands there now included."""
-        spans, value = self._spans(), self._since[1:]
+    def _assigned(self) -> Iterator[Assignment]:
+        """Assignments of the call's values to spans, the value being written included."""
+        spans, value = self._spans(), self._text[1:]
         for start, end in spans.places(value):
             if end == start + len(value) and end in spans.ends:
-                yield from ((*way, (start, end)) for way in self._ways if _free((start, end), way))
+                for one in self._assignments:
+                    if _unused((start, end), one):
+                        yield (*one, (start, end))
 
 
-def _free(place: tuple[int, int], way: Way) -> bool:
-    return all(place[1] <= start or end <= place[0] for start, end in way)
+def _unused(place: tuple[int, int], assignment: Assignment) -> bool:
+    return all(place[1] <= start or end <= place[0] for start, end in assignment)

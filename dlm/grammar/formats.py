@@ -1,17 +1,38 @@
-"""What an answer's text has to look like, beside being text.
+"""Formats of an answer's text, and the grammar rules that enforce them.
 
-A format says what is wanted; `dlm.grammar.matcher` makes it binding.
+The text begins with a space where every text does in the token stream; the rest is the format's.
+`dlm.grammar.matcher` makes a format binding.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+
+from dlm.language.references import MOST_LEVELS, levels
+
+# JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
+_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+_JOINING = (
+    *("allOf", "not", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
+    *("dependentSchemas", "minProperties", "propertyNames"),
+)
+_VALUES = ("enum", "const", "default", "examples", "required")
+# Their keys are names that the schema's author chose, which may look like keywords.
+_NAMED = ("properties", "$defs", "definitions")
+
+_LARK_PIECES = re.compile(
+    r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*" | /(?:\\.|[^/\\])+/""", re.VERBOSE
+)
 
 
 class FormatError(ValueError):
-    """A format, or a tool's schema, that no grammar can be made of; the text names the feature.
+    """A format or a tool's schema that cannot be made a grammar; the text names the feature.
 
     Attributes:
         tool: Name of the tool at fault; None where it is the answer's format.
@@ -46,3 +67,111 @@ class Lark:
 
 
 AnswerFormat = JsonSchema | Regex | Lark
+
+
+def format_rules(
+    wanted: AnswerFormat | None, lead: str = " "
+) -> tuple[list[str], list[dict[str, str]]]:
+    """The rule ``text`` in llguidance's Lark dialect, and the grammars that it refers to.
+
+    Args:
+        wanted: Format of the text; None for words.
+        lead: Characters that every text begins with.
+
+    Raises:
+        FormatError: The format's grammar uses special tokens, or is too deep to be read.
+    """
+    if wanted is None:
+        return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []
+    begin = f'"{lead}" ' if lead else ""
+    if isinstance(wanted, JsonSchema):
+        return [f"text: {begin}%json {strict_json(closed(wanted.schema))}"], []
+    inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
+    if not isinstance(wanted, Regex):
+        _check_lark(inner)
+    return [f"text: {begin}@format"], [{"name": "format", "lark_grammar": inner}]
+
+
+def _check_lark(grammar: str) -> None:
+    # As llguidance reads it: strings end with their line, patterns need not.
+    bare = _LARK_PIECES.sub(lambda found: found["comment"] or '""', grammar)
+    if re.search(r"<[\[|]", bare):
+        raise FormatError("format: special tokens are not supported")
+    if (inside := len(re.findall(r"[:(\[{]", bare))) > MOST_LEVELS:
+        raise FormatError(
+            f"format: got {inside} rules and brackets, expected at most {MOST_LEVELS}"
+        )
+
+
+def strict_json(schema: Mapping[str, Any]) -> str:
+    """A schema as llguidance takes it: unsupported keywords refused, one layout for all values.
+
+    Raises:
+        FormatError: It is too deep to be read.
+    """
+    if (deep := levels(schema)) > MOST_LEVELS:
+        raise FormatError(f"format: got {deep} levels of schemas, expected at most {MOST_LEVELS}")
+    return json.dumps({**schema, "x-guidance": _LAYOUT})
+
+
+def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema that allows only the properties that it names, so that values cannot grow at will.
+
+    Schemas combined from others (`_JOINING`) stay as they are: closing one part would forbid
+    properties that another part names.
+    """
+    return schema if _joins(schema) else cast(Mapping[str, Any], _closed(schema))
+
+
+def _joins(node: Any) -> bool:
+    if isinstance(node, list):
+        return any(map(_joins, node))
+    if not isinstance(node, Mapping):
+        return False
+    beside = "properties" in node and any(word in node for word in ("$ref", "anyOf", "oneOf"))
+    joins = any(word in node for word in _JOINING)
+    parts = [_inner(key, value) for key, value in node.items() if key not in _VALUES]
+    return beside or joins or any(map(_joins, parts))
+
+
+def _inner(key: str, value: Any) -> Any:
+    """Schemas below a keyword: the value, or a list of those that it names."""
+    return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
+
+
+def _closed(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_closed(part) for part in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _closed_below(key, value) for key, value in node.items()}
+    named = node.get("properties")
+    if isinstance(named, Mapping) and _are_named(node.get("required", []), named):
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def _are_named(required: Any, named: Mapping[str, Any]) -> bool:
+    # llguidance reports a ``required`` that is no list of names.
+    return isinstance(required, list) and all(
+        isinstance(name, str) and name in named for name in required
+    )
+
+
+def _closed_below(key: str, value: Any) -> Any:
+    if key in _VALUES:
+        return value
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _closed(part) for name, part in value.items()}
+    return _closed(value)
+
+
+def reason(error: str) -> str:
+    """The message of llguidance's report, without the grammar that it quotes."""
+    message = re.sub(r"^at \d+\(\d+\): ", "", re.split(r"\n *\d+ \| ", error.strip())[0])
+    return re.sub(r"\s*\n\s*", " ", message.removeprefix("failed to compile JSON schema: "))
+
+
+def _pattern(pattern: str) -> str:
+    slashed = re.sub(r"\\.|/", lambda found: "\\/" if found[0] == "/" else found[0], pattern)
+    return f"start: PATTERN\nPATTERN: /{slashed}/\n"

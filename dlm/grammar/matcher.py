@@ -1,8 +1,8 @@
 """Answers that are valid by construction: a matcher of tokens against `dlm.grammar.answer_rules`.
 
-What the grammar forces is placed without a decision; no two values of a call can be of the same
-words (`dlm.grammar.distinct_spans`), and where a tool's name is written `dlm.grammar.tool_choice`
-may have a say.
+Tokens that the grammar forces are placed without a decision. No two values of a call can be copied
+from the same words (`dlm.grammar.distinct_spans`), and the choice of a tool's name may be adjusted
+(`dlm.grammar.tool_choice`).
 
 The matcher is llguidance's; it is imported when the first grammar is built.
 """
@@ -20,10 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dlm.grammar.answer_rules import AnswerRules, lark, sources_of, spelled
+from dlm.grammar.answer_rules import AnswerRules, Sources, lark, spelled
 from dlm.grammar.distinct_spans import DistinctSpans, spans_of
-from dlm.grammar.format_rules import format_rules, reason
-from dlm.grammar.formats import FormatError
+from dlm.grammar.formats import FormatError, format_rules, reason
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
@@ -33,7 +32,7 @@ from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
 KEPT_GRAMMARS = 32
-"""With twenty tools one takes a megabyte, and what was said in it makes it serve a single turn."""
+"""Few, because one of twenty tools takes a megabyte, and its texts make it serve a single turn."""
 KEPT_SPELLINGS = 4096
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
@@ -51,7 +50,7 @@ class GrammarFactory:
             n_vocab=vocab_size,
             eos_token=self._dialect.end,
         )
-        # Building one takes as long as a forward, and offered tools seldom change.
+        # Building a grammar takes as long as a forward, and offered tools seldom change.
         self._built = functools.lru_cache(KEPT_GRAMMARS)(
             functools.partial(llguidance.LLMatcher, self._tokenizer)
         )
@@ -64,7 +63,7 @@ class GrammarFactory:
 
         Args:
             rules: What the answer may be.
-            names: At the same place; None where nothing but the model chooses between tools.
+            names: Adjusts the choice between tools; None where the model alone chooses.
 
         Raises:
             FormatError: A schema or format cannot be expressed.
@@ -77,21 +76,24 @@ class GrammarFactory:
         if inner.is_error():
             raise _fault(inner.get_error(), text, rules)
         alone = rules.format is not None and not rules.callable()
-        return Matcher(inner.deep_copy(), self._dialect.end, self._disjoint(rules), names, alone)
+        return Matcher(
+            inner.deep_copy(), self._dialect.end, self._distinct_spans(rules), names, alone
+        )
 
-    def _disjoint(self, rules: AnswerRules) -> DistinctSpans | None:
+    def _distinct_spans(self, rules: AnswerRules) -> DistinctSpans | None:
         calls, bound = self._dialect.calls, _bound_keys(rules)
         if not (isinstance(calls, MarkedCalls) and bound):
             return None
-        spans = functools.partial(spans_of, rules.heard if rules.said is None else rules.said)
+        texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
+        spans = functools.partial(spans_of, texts)
         return DistinctSpans(calls, self._dialect.end, self._spelled, bound, spans)
 
 
 def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:
-    """Refuse tools that no answer could call, before anything is asked.
+    """Refuse tools that no answer could call.
 
     Args:
-        tools: Of well-formed parameters and different names.
+        tools: With well-formed parameters and different names.
         calls: How answers spell calls.
 
     Raises:
@@ -107,10 +109,10 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
     for tool in tools:
         for name, schema in tool.properties.items():
             if any(not ref.startswith(DEFINITIONS) for ref in references(schema)):
-                told = f"{tool.name}.{name}: a $ref is supported to {DEFINITIONS} alone"
-                raise FormatError(told, tool.name, name)
-    # As-said values need words to be spans of.
-    rules = AnswerRules(tuple(tools), heard=("a",))
+                message = f"{tool.name}.{name}: a $ref is supported to {DEFINITIONS} alone"
+                raise FormatError(message, tool.name, name)
+    # Without a text, required parameters marked ``x-as-said`` would rule their tools out.
+    rules = AnswerRules(tuple(tools), user_texts=("a",))
     text = lark(rules, calls)
     grammar = json.dumps({"grammars": [{"lark_grammar": text}]})
     if error := llguidance.LLMatcher.validate_grammar(grammar):
@@ -118,10 +120,10 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
 
 
 class Matcher:
-    """Where an answer stands in its grammar. Tokens go in one by one, left to right.
+    """The state of an answer in its grammar. Tokens go in one by one, left to right.
 
-    What is too complex to be followed is a FormatError where the grammar is the format's alone, and
-    another ValueError elsewhere.
+    Too complex a grammar is a FormatError where all of it is the answer's format, and a plain
+    ValueError elsewhere.
 
     Attributes:
         end: The token that ends an answer.
@@ -142,28 +144,28 @@ class Matcher:
         self.end = end
 
     @property
-    def choosing(self) -> bool:
-        """Whether logits are wanted, as a tool is to be chosen by more than the model alone."""
-        return self._names is not None and not self._names.over
+    def needs_logits(self) -> bool:
+        """Whether tokens must be chosen from logits, as gains may adjust the tool's name."""
+        return self._names is not None and not self._names.complete
 
     @property
-    def leans(self) -> bool:
-        """Whether what comes next is not the model's choice alone."""
-        return self._names is not None and self._names.leans
+    def adjusts(self) -> bool:
+        """Whether gains adjust the logits of the next token."""
+        return self._names is not None and self._names.adjusts
 
     @property
-    def several(self) -> bool:
-        """Whether the answer has more calls than the one whose tool was chosen by more."""
+    def several_calls(self) -> bool:
+        """Whether the answer has more calls than the first, whose name gains adjust."""
         return self._names is not None and self._names.calls > 1
 
-    def undecided(self, logits: Tensor) -> bool:
-        """Whether tools part here, the model is in doubt, and nothing else was asked (`weigh`)."""
-        return self._names is not None and self._names.undecided(logits)
+    def in_doubt(self, logits: Tensor) -> bool:
+        """See `ToolChoice.in_doubt`; false where the model alone chooses."""
+        return self._names is not None and self._names.in_doubt(logits)
 
-    def weigh(self, gains: Mapping[str, float]) -> None:
-        """Let `dlm.grammar.tool_choice` have a say in the choice of a tool."""
+    def set_gains(self, gains: Mapping[str, float]) -> None:
+        """See `ToolChoice.set_gains`."""
         if self._names is not None:
-            self._names.weigh(gains)
+            self._names.set_gains(gains)
 
     def best(self, logits: Tensor) -> int:
         """The likeliest token that may come next; ties go to the lowest id.
@@ -172,12 +174,12 @@ class Matcher:
             logits: (V,) floating point, on the CPU.
 
         Raises:
-            ValueError: Nothing may come next.
+            ValueError: No token may come next.
         """
         if self._names is not None:
-            logits = self._names.lean(logits)
+            logits = self._names.adjusted(logits)
         likeliest = int(logits.argmax())
-        # Most often the model is right, and asking for one token is cheaper than for all of them.
+        # Most often the model is right, and checking one token is cheaper than checking all.
         if self.takes(likeliest):
             return likeliest
         bits = self._bits().view(np.uint8)
@@ -190,14 +192,14 @@ class Matcher:
         return best
 
     def allowed(self, draft: Sequence[int]) -> NDArray[np.int32]:
-        """Bits of what may come next, and behind each token of a draft; this one does not move.
+        """Bits of the tokens that may come next, here and behind each token of a draft.
 
         Args:
             draft: n tokens.
 
         Returns:
             (n + 1, W) of at least V bits in a row, bit j of word i for id 32·i + j. Behind a
-            token that the grammar refuses, or the end mark, nothing is asked for: all is allowed.
+            token that the grammar refuses, and behind the end mark, everything is allowed.
         """
         here = self.copy()
         rows: list[NDArray[np.int32]] = []
@@ -212,7 +214,7 @@ class Matcher:
         return out
 
     def forced(self) -> list[int]:
-        """What must come next, whatever the model thinks; this one does not move."""
+        """The tokens that the grammar forces next; the state does not change."""
         return [] if self._inner.is_stopped() else list(self._inner.compute_ff_tokens())
 
     def takes(self, token: int) -> bool:
@@ -221,13 +223,13 @@ class Matcher:
         return fits and bool(self._inner.validate_tokens([token]) == 1)
 
     def copy(self) -> Matcher:
-        """One that stands at the same place and goes on by itself."""
+        """An independent copy in the same state."""
         words = None if self._words is None else self._words.copy()
         names = None if self._names is None else self._names.copy()
         return Matcher(self._inner.deep_copy(), self.end, words, names, self._formatted)
 
     def follow(self, ids: Sequence[int]) -> None:
-        """Go on with tokens that are decided already, the end mark not among them.
+        """Go on with decided tokens, none of them the end mark.
 
         Raises:
             ValueError: One of them may not come next.
@@ -241,8 +243,8 @@ class Matcher:
         """Go on with a token other than the end mark.
 
         Returns:
-            The tokens that must follow it, whatever the model thinks: these are consumed as well.
-            The last of them is the end mark where nothing else can follow.
+            The tokens that the grammar forces behind it, which are consumed as well. The last of
+            them is the end mark where nothing else can follow.
 
         Raises:
             ValueError: The token may not come next.
@@ -267,7 +269,7 @@ class Matcher:
         return taken
 
     def _bits(self) -> NDArray[np.int32]:
-        """(W,) what may come next."""
+        """Bits of the tokens that may come next, (W,)."""
         bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
         if self._words is None or not self._words.binds:
             return bits.view(np.int32)
@@ -277,26 +279,26 @@ class Matcher:
         return np.packbits(flags, bitorder="little").view(np.int32)
 
     def _check_but_refusal(self) -> None:
-        # A token that does not fit is an error to the parser too; its limits are another matter.
+        # The parser reports a refused token as an error, too; other errors are its limits.
         if not self._inner.get_error().startswith(_REFUSAL):
             self._check()
 
     def _check(self) -> None:
         if self._inner.is_error():
-            # Behind its first lines stands the parser's whole state.
-            told = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
-            raise FormatError(told) if self._formatted else ValueError(told)
+            # The parser's whole state follows the first lines.
+            message = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
+            raise FormatError(message) if self._formatted else ValueError(message)
 
 
 def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
-    """Of tools with several, the parameters that are bound to what was said, as spelled."""
-    said, heard = None if rules.said is None else list(rules.said), list(rules.heard)
+    """The parameters that are bound to texts, of tools with several of them; as spelled."""
+    sources = Sources.of(rules)
     names = worded(tool.name for tool in rules.tools)
     found = {}
     for tool in rules.callable():
         properties = tool.properties
         keys = worded(properties)
-        bound = [keys[key] for key in properties if sources_of(properties[key], said, heard)]
+        bound = [keys[key] for key in properties if sources.of_parameter(properties[key])]
         if len(bound) > 1:
             found[spelled(names[tool.name]).encode()] = frozenset(
                 spelled(key).encode() for key in bound
@@ -305,7 +307,7 @@ def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
 
 
 def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
-    """What llguidance found, with the tool and parameter whose line of the grammar it names."""
+    """An error of llguidance, with the tool and parameter whose line of the grammar it names."""
     line = re.search(r"^at (\d+)\(", error, re.MULTILINE)
     lines = text.splitlines()
     rule = lines[int(line[1]) - 1] if line and int(line[1]) <= len(lines) else ""

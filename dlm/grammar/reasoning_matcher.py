@@ -1,9 +1,9 @@
-"""Thoughts before answers: a matcher that lets one be written first, within a budget.
+"""Reasoning before an answer: a matcher that allows it first, within a budget.
 
-To whoever decodes, a thought is more of the answer's grammar, so that drafting, verification,
-sampling and batches are what they are without it. Where it ends is decided here: by the model
-behind the least, at the next end of a sentence once it is enough or says what was said before, and
-at the most in any case.
+For the decoding, reasoning is a part of the answer's grammar, so that drafting, verification,
+sampling and batches work as without it. Where it ends is decided here: by the model, once it has
+the least length; at the next end of a sentence, once it has the length that is enough or repeats a
+sentence; and at the greatest length in any case.
 
 Shapes: n tokens of a draft, V vocabulary.
 """
@@ -19,48 +19,48 @@ from torch import Tensor
 
 from dlm.effort import Reasoning
 from dlm.grammar.matcher import Matcher
-from dlm.language.chat_format import ThoughtMarks
+from dlm.language.chat_format import ReasoningMarks
 
 
 class ReasoningMatcher(Matcher):
-    """A thought, its closing mark, and then what another matcher says.
+    """Reasoning, its closing mark, and then the grammar of another matcher.
 
     Args:
         answer: At the beginning of the answer.
         marks: Of the dialect.
-        budget: How long the thought is.
+        budget: Length of the reasoning.
     """
 
-    def __init__(self, answer: Matcher, marks: ThoughtMarks, budget: Reasoning) -> None:
+    def __init__(self, answer: Matcher, marks: ReasoningMarks, budget: Reasoning) -> None:
         super().__init__(None, answer.end)
         self._answer = answer
         self._marks = marks
         self._budget = budget
-        self._thought: list[int] = []
+        self._reasoning: list[int] = []
         self._over = False
 
     @property
-    def choosing(self) -> bool:
-        """See `Matcher.choosing`."""
-        return self._answer.choosing
+    def needs_logits(self) -> bool:
+        """See `Matcher.needs_logits`."""
+        return self._answer.needs_logits
 
     @property
-    def leans(self) -> bool:
-        """See `Matcher.leans`."""
-        return self._over and self._answer.leans
+    def adjusts(self) -> bool:
+        """See `Matcher.adjusts`."""
+        return self._over and self._answer.adjusts
 
     @property
-    def several(self) -> bool:
-        """See `Matcher.several`."""
-        return self._over and self._answer.several
+    def several_calls(self) -> bool:
+        """See `Matcher.several_calls`."""
+        return self._over and self._answer.several_calls
 
-    def undecided(self, logits: Tensor) -> bool:
-        """See `Matcher.undecided`."""
-        return self._over and self._answer.undecided(logits)
+    def in_doubt(self, logits: Tensor) -> bool:
+        """See `Matcher.in_doubt`."""
+        return self._over and self._answer.in_doubt(logits)
 
-    def weigh(self, gains: Mapping[str, float]) -> None:
-        """See `Matcher.weigh`."""
-        self._answer.weigh(gains)
+    def set_gains(self, gains: Mapping[str, float]) -> None:
+        """See `Matcher.set_gains`."""
+        self._answer.set_gains(gains)
 
     def best(self, logits: Tensor) -> int:
         """See `Matcher.best`."""
@@ -81,7 +81,7 @@ class ReasoningMatcher(Matcher):
                 return out
             forced = here.advance(draft[at])
             at += 1
-            # Where the closing mark has to follow nothing is chosen.
+            # Nothing is chosen where the closing mark is forced.
             if forced and draft[at : at + 1] != forced:
                 return out
             at += len(forced)
@@ -98,18 +98,18 @@ class ReasoningMatcher(Matcher):
 
     def copy(self) -> ReasoningMatcher:
         """See `Matcher.copy`."""
-        twin = ReasoningMatcher(self._answer.copy(), self._marks, self._budget)
-        twin._thought, twin._over = list(self._thought), self._over
-        return twin
+        other = ReasoningMatcher(self._answer.copy(), self._marks, self._budget)
+        other._reasoning, other._over = list(self._reasoning), self._over
+        return other
 
     def follow(self, ids: Sequence[int]) -> None:
-        """See `Matcher.follow`; what is thought is for the model to say.
+        """See `Matcher.follow`; reasoning cannot be given.
 
         Raises:
-            ValueError: The thought is not over; or as `Matcher.follow`.
+            ValueError: The reasoning is not over; or as `Matcher.follow`.
         """
         if not self._over:
-            raise ValueError("prefix: got one before a thought")
+            raise ValueError("prefix: got one before reasoning")
         self._answer.follow(ids)
 
     def advance(self, token: int) -> list[int]:
@@ -117,34 +117,36 @@ class ReasoningMatcher(Matcher):
         if self._over:
             return self._answer.advance(token)
         if token in self._banned():
-            raise ValueError(f"got token {token}, which no thought holds here")
+            raise ValueError(f"got token {token}, which reasoning does not hold here")
         self._over = token == self._marks.closing
         if self._over:
             return []
-        self._thought.append(token)
-        count = len(self._thought)
+        self._reasoning.append(token)
+        count = len(self._reasoning)
         self._over = count >= self._budget.most
         if token in self._marks.stops:
-            self._over |= count >= self._budget.enough or self._circles()
+            self._over |= count >= self._budget.enough or self._repeats_sentence()
         return [self._marks.closing] if self._over else []
 
     def _banned(self) -> tuple[int, ...]:
-        early = len(self._thought) < max(1, self._budget.least)
+        early = len(self._reasoning) < max(1, self._budget.least)
         return (*self._marks.outside, self._marks.closing) if early else self._marks.outside
 
-    def _circles(self) -> bool:
-        """Whether the sentence that has just ended stood there before."""
-        ends = [i for i, token in enumerate(self._thought) if token in self._marks.stops]
+    def _repeats_sentence(self) -> bool:
+        """Whether the sentence that has just ended is one of the sentences before it."""
+        ends = [i for i, token in enumerate(self._reasoning) if token in self._marks.stops]
         starts = [0, *(end + 1 for end in ends)]
-        *earlier, last = (self._thought[a : b + 1] for a, b in zip(starts, ends, strict=False))
+        *earlier, last = (self._reasoning[a : b + 1] for a, b in zip(starts, ends, strict=False))
         return last in earlier
 
 
-def parted(tokens: Sequence[int], marks: ThoughtMarks) -> tuple[list[int], list[int] | None]:
-    """A thought and the answer behind it, of the tokens from the opening mark on.
+def split_reasoning(
+    tokens: Sequence[int], marks: ReasoningMarks
+) -> tuple[list[int], list[int] | None]:
+    """Split the tokens behind the opening mark into reasoning and answer.
 
     Returns:
-        The thought, marks left out; the answer, None where the thought is not over.
+        The reasoning, marks left out; the answer, None where the reasoning is not over.
     """
     tokens = list(tokens)
     if marks.closing not in tokens:

@@ -1,4 +1,4 @@
-"""Text of an answer while it grows: what is sure to stay, what is shown, where it has to end."""
+"""Text of an answer while it grows: its final part, its display, where it has to end."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from dlm.language.chat_format import Dialect
 
 MASKED = "░"
+"""Shown for a token that is not decided."""
 
 LOOP_TOKENS = 32
 LOOP_TIMES = 4
 
 
 def settled(text: str) -> str:
-    """What of a growing text is sure to stay: not the outer space, not half a character."""
+    """The part of a growing text that is final: without outer space and half a character."""
     return text.removesuffix("\ufffd").strip()
 
 
-def shown(dialect: Dialect, tokens: list[int]) -> str:
+def with_masks(dialect: Dialect, tokens: list[int]) -> str:
     """The text of tokens, a ``░`` for each that is undecided."""
     runs = itertools.groupby(dialect.words(tokens), lambda token: token == dialect.mask)
     return "".join(
@@ -26,14 +27,14 @@ def shown(dialect: Dialect, tokens: list[int]) -> str:
     ).strip()
 
 
-def stopped(text: str, stops: Sequence[str]) -> int | None:
+def find_stop(text: str, stops: Sequence[str]) -> int | None:
     """Where the first of the stop strings begins; None where there is none."""
     found = [at for stop in stops if (at := text.find(stop)) >= 0]
     return min(found, default=None)
 
 
-def held(text: str, stops: Sequence[str]) -> int:
-    """How many characters at the end may turn out to be the beginning of a stop string."""
+def possible_stop(text: str, stops: Sequence[str]) -> int:
+    """How many characters at the end may be the beginning of a stop string."""
     longest = max((len(stop) for stop in stops), default=0)
     for size in range(min(longest - 1, len(text)), 0, -1):
         if any(stop.startswith(text[-size:]) for stop in stops):
@@ -42,9 +43,9 @@ def held(text: str, stops: Sequence[str]) -> int:
 
 
 def looping(tokens: Sequence[int]) -> bool:
-    """Whether free text has come to say one thing over and over.
+    """Whether free text repeats itself without end.
 
-    It has when it ends with the same n tokens, n ≤ `LOOP_TOKENS`, `LOOP_TIMES` times in a row or
+    It does when it ends with the same n tokens, n ≤ `LOOP_TOKENS`, `LOOP_TIMES` times in a row or
     more, over at least `LOOP_TOKENS` tokens.
     """
     for size in range(1, LOOP_TOKENS + 1):

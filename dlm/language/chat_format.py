@@ -1,9 +1,8 @@
-"""What the engine needs to know of a checkpoint's language: ids, dialogues, answers, calls.
+"""The chat format of a checkpoint: how dialogues become ids, and ids become answers.
 
 A dialect turns dialogues into ids and generated ids into answers. There are two:
-`dlm.language.template` speaks in marks, as the shipped checkpoints do; `dlm.language.chat_template`
-speaks as the chat template of a foreign checkpoint says. Neither knows models, forwards or
-requests.
+`dlm.language.template` writes marks, as the shipped checkpoints do; `dlm.language.chat_template`
+fills the chat template of a foreign checkpoint. Neither knows models, forwards or requests.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from dlm.language.messages import Answer, Tool, Turn
 
 NEVER_SPELLED = "\0"
-"""What no text holds; special tokens are spelled with it for grammars."""
+"""A character that no text holds; grammars spell special tokens with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,13 @@ class JsonCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class ThoughtMarks:
-    """How a thought stands before an answer: the opening token, words, the closing token.
+class ReasoningMarks:
+    """How reasoning is written before an answer: the opening token, words, the closing token.
 
     Attributes:
-        opening: Ends the prompt of an answer that begins with a thought.
+        opening: Ends the prompt of an answer that begins with reasoning.
         closing: Id of the token behind which the answer begins.
-        outside: Ids that a thought does not hold though an answer may.
+        outside: Ids that an answer may hold and reasoning may not.
         stops: Ids that end a sentence.
     """
 
@@ -88,25 +87,25 @@ class Dialect(Protocol):
 
     @property
     def size(self) -> int:
-        """One more than the highest id it knows; a model may have more, which mean nothing."""
+        """One more than the highest id; a model may have more logits, which mean nothing."""
 
     @property
     def calls(self) -> MarkedCalls | JsonCalls | None:
-        """How an answer spells a call; None where the checkpoint has no way to call."""
+        """How an answer spells a call; None where the checkpoint has no calls."""
 
     @property
-    def thought(self) -> ThoughtMarks | None:
-        """How a thought stands before an answer; None where the checkpoint has no way to think."""
+    def reasoning(self) -> ReasoningMarks | None:
+        """How reasoning is written before an answer; None where the checkpoint has none."""
 
     def text(self, text: str) -> list[int]:
-        """Ids of text that an answer begins with. No text reaches a special token."""
+        """Ids of text, as an answer begins with it; no special token is among them."""
 
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
         """Ids of a dialogue, up to where the next answer begins.
 
         Raises:
-            ValueError: A role is unknown, the turns do not follow each other as the checkpoint's
-                template wants, or tools are given and it has no place for them.
+            ValueError: A role is unknown, the checkpoint's template refuses the order of the turns,
+                or tools are given and it has no place for them.
         """
 
     def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
@@ -124,16 +123,13 @@ class Dialect(Protocol):
         """
 
     def words(self, tokens: Sequence[int]) -> list[int]:
-        """Of an answer's tokens, drafted or final, those of its text: before its first call or end.
-
-        The mask counts as a word.
-        """
+        """The tokens of an answer's text, masks included: those before its first call or end."""
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Text of tokens; special ones are left out, bytes of half a character become U+FFFD."""
 
     def answer(self, tokens: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer back; what follows the first end is left out.
+        """Read a generated answer; tokens behind its first end are left out.
 
         Raises:
             AnswerError: It is malformed, calls a tool that is not offered, or with arguments that
@@ -141,21 +137,21 @@ class Dialect(Protocol):
         """
 
     def unspellable(self) -> Mapping[str, Any]:
-        """The tokenizer as tokenizer.json has it, special tokens spelled as no text is.
+        """tokenizer.json as an object, special tokens spelled as no text is.
 
-        llguidance takes it: it looks for special tokens in text that a grammar forces, and a tool
-        called by the name of one would end the answer.
+        For llguidance, which looks for special tokens in text that a grammar forces: else a tool
+        with the name of one would end the answer.
         """
 
 
 def unspellable(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
-    """A tokenizer.json whose added tokens are spelled as no text is."""
+    """A copy of a tokenizer.json whose added tokens are spelled as no text is."""
     raw = copy.deepcopy(dict(tokenizer))
     vocabulary = raw["model"]["vocab"]
     for added in raw["added_tokens"]:
         spelled = added["content"]
         added["content"] = NEVER_SPELLED + spelled
-        # Else it would be text to a grammar, which any words may hold.
+        # Otherwise a grammar would take it for text.
         added["special"] = True
         if spelled in vocabulary:
             vocabulary[added["content"]] = vocabulary.pop(spelled)

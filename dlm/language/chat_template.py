@@ -1,8 +1,8 @@
-"""Dialogues in the words of a foreign checkpoint: its chat template, tokenizer and call syntax.
+"""Dialogues in the format of a foreign checkpoint: its chat template, tokenizer and call syntax.
 
 Templates are text, and text can spell special tokens; a user who says one must not end the message
-or open a call. So every special token in what a caller gives is broken by a character that no text
-has, the template is filled, and what it makes is encoded piece by piece between those breaks.
+or open a call. So every special token in a caller's text is broken by a character that no text has,
+the template is filled, and its text is encoded piece by piece between those breaks.
 
 Calls are read where the tokenizer has Qwen's tokens for them: ``<tool_call>``, a JSON object with
 ``name`` and ``arguments``, ``</tool_call>``.
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from dlm.language.chat_format import JsonCalls, unspellable
-from dlm.language.json_calls import read_call
-from dlm.language.messages import Answer, AnswerError, Tool, Turn
+from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
+from dlm.language.schema import admits_null, is_words, options, read_value, written
 from dlm.network.config import ModelConfig
 
 BREAK = "\ue000"
-"""Of Unicode's private use: what a caller gives is rid of it first."""
+"""Of Unicode's private use; it is removed from a caller's text first."""
 
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
 ROLES = ("system", "user", "assistant", "tool")
@@ -57,7 +57,7 @@ class ChatTemplate:
         self.ends = frozenset({self.end, *ends})
         opening, closing = self._added.get(OPENING), self._added.get(CLOSING)
         takes_tools = "tools" in str(tokenizer.chat_template)
-        self.thought = None
+        self.reasoning = None
         self.calls = None
         if opening is not None and closing is not None and takes_tools:
             self.calls = JsonCalls(opening, closing)
@@ -148,11 +148,11 @@ class ChatTemplate:
         return unspellable(json.loads(self._backend.to_str()))
 
     def answer(self, tokens: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer back; what follows the first end is left out.
+        """Read a generated answer; tokens behind its first end are left out.
 
         Raises:
-            AnswerError: A call is malformed, or calls what is not offered, or with arguments that
-                do not fit the schema.
+            AnswerError: A call is malformed, names a tool that is not offered, or has arguments
+                that do not fit the schema.
         """
         tokens = list(tokens)
         end = next((at for at, token in enumerate(tokens) if token in self.ends), len(tokens))
@@ -190,7 +190,7 @@ class ChatTemplate:
         unknown = [turn.role for turn in turns if turn.role not in ROLES]
         if unknown:
             raise ValueError(f"role: got {unknown[0]!r}, expected one of {ROLES}")
-        # No template takes an empty conversation, and text may be gone on with where nobody asked.
+        # No template takes an empty dialogue, and a prefix may be continued without one.
         turns = turns or (Turn("user"),)
         declared = [{"type": "function", "function": _declaration(tool)} for tool in tools]
         try:
@@ -204,7 +204,7 @@ class ChatTemplate:
                 )
             )
         except Exception as error:
-            # The template is a program of the checkpoint's: it may raise whatever it likes.
+            # The template is a program of the checkpoint: it may raise any error.
             raise ValueError(f"chat template: {error}") from error
 
     def _broken(self, value: Any) -> Any:
@@ -227,7 +227,7 @@ class ChatTemplate:
         ]
 
     def _find_end(self) -> int:
-        """The special token that the template puts behind an assistant's message."""
+        """The special token that the template writes behind an assistant's message."""
         turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _PROBE}]
         text = self._tokenizer.apply_chat_template(turns, tokenize=False)
         found = self._special.search(str(text).rpartition(_PROBE)[2])
@@ -254,3 +254,61 @@ def _message(turn: Turn) -> dict[str, Any]:
             for c in turn.calls
         ]
     return message
+
+
+def read_call(body: str, tools: Mapping[str, Tool]) -> Call:
+    """Read one call.
+
+    Args:
+        body: An object with ``name`` and ``arguments``; these may also be a JSON text of an object.
+        tools: Those that may be called, by name.
+
+    Raises:
+        AnswerError: It is no such object, a tool or parameter is unknown, a required one is
+            missing, or a value does not fit its schema.
+    """
+    call = _object(body, "call")
+    if call.keys() != {"name", "arguments"}:
+        raise AnswerError(f"call: got {sorted(call)}, expected name and arguments")
+    name, given = call["name"], call["arguments"]
+    if not isinstance(name, str) or name not in tools:
+        raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
+    if isinstance(given, str):
+        given = _object(given, name)
+    if not isinstance(given, dict):
+        raise AnswerError(f"{name}: got arguments {given!r}, expected an object")
+    tool = tools[name]
+    arguments = {key: _value(tool, key, value) for key, value in given.items()}
+    missing = sorted(tool.required - arguments.keys())
+    if missing:
+        raise AnswerError(f"{name}: missing {missing}")
+    return Call(name, {**arguments, **{key: None for key in tool.nulled - arguments.keys()}})
+
+
+def _object(text: str, what: str) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError(f"{what}: got a key twice")
+        return dict(pairs)
+
+    try:
+        read = json.loads(text, object_pairs_hook=once)
+    except ValueError as error:
+        raise AnswerError(f"{what}: {error}") from error
+    if not isinstance(read, dict):
+        raise AnswerError(f"{what}: got {type(read).__name__}, expected an object")
+    return read
+
+
+def _value(tool: Tool, key: str, value: Any) -> Any:
+    if key not in tool.properties:
+        raise AnswerError(f"{tool.name}: got unknown parameter {key!r}")
+    if value is None and admits_null(tool.parameters["properties"][key]):
+        return None
+    schema = tool.properties[key]
+    if is_words(schema) and not options(schema) and not isinstance(value, str):
+        raise AnswerError(f"{tool.name}.{key}: got {value!r}, expected a string")
+    try:
+        return read_value(written(value), schema)
+    except ValueError as error:
+        raise AnswerError(f"{tool.name}.{key}: {error}") from error

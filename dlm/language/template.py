@@ -5,12 +5,12 @@
     <|end|> <|user|> text <|end|> <|agent|> text <|call|> name <|key|> param <|value|> value …
     <|end|> <|result|> text <|end|>
 
-An answer may be thought about before it is given: <|agent|> <|think|> text <|answer|> text …
+Reasoning may come before an answer: <|agent|> <|think|> text <|answer|> text …
 
 Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
-reply. Names of tools and parameters stand as words (`dlm.language.identifiers`). String values
-stand as they are; others as JSON. The reading side is strict: an answer that is not of this form,
-or does not fit the schema, is an error that says why.
+reply. Names of tools and parameters are written as words (`dlm.language.identifiers`), string
+values as they are, other values as JSON. Reading is strict: an answer that is not of this form, or
+does not fit the schema, is an error that says why.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dlm.language.chat_format import MarkedCalls, ThoughtMarks, unspellable
+from dlm.language.chat_format import MarkedCalls, ReasoningMarks, unspellable
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
 from dlm.language.schema import options, read_value, written
 from dlm.language.tokenizer import Mark, Tokenizer
 
 SYSTEM_JOINT = " "
-"""Between several leading system messages, which are one to the model."""
+"""Joins several leading system messages, which are one to the model."""
 KEPT_TEXTS = 128
 LONGEST_KEPT = 16_384
-"""Characters of a text whose ids are remembered."""
+"""Characters of a text whose ids are cached, at most."""
 KEPT_DECLARATIONS = 512
 LONGEST_DECLARATION = 4096
-"""Characters of a tool's declaration whose ids are remembered, whether or not it fits a context."""
+"""Characters of a tool's declaration whose ids are cached, at most."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Encoded:
         answers: For each assistant message, the range [start, end) of its tokens: from the one
             after its <|agent|> mark, or its <|think|> mark where it has one, to its <|end|>, both
             included.
-        replayed: In training, whether it rehearses what a checkpoint already knew.
+        replayed: In training, whether it is from data that the checkpoint was trained on before.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -72,9 +72,9 @@ class Template:
         self.tokenizer = tokenizer
         self.size = tokenizer.vocab_size
         stops = frozenset(tokenizer.encode(f" a{stop}")[-1] for stop in ".?!")
-        self.thought = ThoughtMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
+        self.reasoning = ReasoningMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
         self._declared = functools.lru_cache(KEPT_DECLARATIONS)(self._encode_declared)
-        # Each turn of a dialogue asks for all of it again.
+        # Each turn of a dialogue encodes all turns again.
         self._texts = functools.lru_cache(KEPT_TEXTS)(tokenizer.encode)
 
     def text(self, text: str) -> list[int]:
@@ -123,8 +123,8 @@ class Template:
         out = Encoded()
         leading = list(itertools.takewhile(lambda turn: turn.role == "system", turns))
         if leading:
-            told = SYSTEM_JOINT.join(turn.content for turn in leading)
-            self._turn(out, Turn("system", told), tools)
+            joined = SYSTEM_JOINT.join(turn.content for turn in leading)
+            self._turn(out, Turn("system", joined), tools)
         names = worded(tool.name for tool in tools)
         for tool in tools:
             out.ids += self.tool(tool, names[tool.name])
@@ -143,7 +143,7 @@ class Template:
             raise ValueError(f"role: got {turn.role!r}, expected one of {sorted(marks)}")
         out.ids.append(marks[turn.role])
         if turn.reasoning:
-            # Whether to think is the caller's to say, so that its mark is no part of the answer.
+            # The caller decides on reasoning, so that its opening mark is no part of the answer.
             out.ids.append(Mark.THINK)
         start = len(out.ids)
         if turn.reasoning:
@@ -155,7 +155,7 @@ class Template:
             out.answers.append((start, len(out.ids)))
 
     def tool(self, tool: Tool, name: str) -> Sequence[int]:
-        """Ids of a tool's declaration; remembered, as the same tools come with every turn."""
+        """Ids of a tool's declaration; cached, because the same tools come with every turn."""
         declared = json.dumps([name, tool.description, tool.parameters])
         if len(declared) > LONGEST_DECLARATION:
             return self._encode_tool(tool, name)
@@ -163,7 +163,7 @@ class Template:
 
     def _encode_declared(self, declared: str) -> array[int]:
         name, description, parameters = json.loads(declared)
-        # An eighth of what a list of them takes.
+        # An array takes an eighth of a list's memory.
         return array("i", self._encode_tool(Tool("", description, parameters), name))
 
     def _encode_tool(self, tool: Tool, name: str) -> list[int]:
@@ -186,7 +186,7 @@ class Template:
         for call in calls:
             tool = offered.get(call.name)
             keys = worded(tool.properties if tool else call.arguments)
-            # As an answer has it, which does not give what is null.
+            # As in an answer, which leaves out a null.
             left_out = tool.nullable if tool else frozenset()
             ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
             for key, value in call.arguments.items():
@@ -197,25 +197,25 @@ class Template:
         return ids
 
     def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer back.
+        """Read a generated answer.
 
         Args:
-            ids: From the token after <|agent|> or <|think|>; what follows the first <|end|> is left
-                out.
-            tools: Those that are offered.
+            ids: From the token after <|agent|> or <|think|>; tokens behind the first <|end|> are
+                left out.
+            tools: The offered tools.
 
         Raises:
-            AnswerError: A mark stands where it must not, a tool or parameter is unknown, a required
+            AnswerError: A mark is in the wrong place, a tool or parameter is unknown, a required
                 one is missing, or a value does not fit its schema.
         """
         ids = list(ids)
         if Mark.END in ids:
             ids = ids[: ids.index(Mark.END)]
-        thought: list[int] = []
+        reasoning_ids: list[int] = []
         if Mark.ANSWER in ids:
             cut = ids.index(Mark.ANSWER)
-            thought, ids = ids[:cut], ids[cut + 1 :]
-        reasoning = self._plain(thought)
+            reasoning_ids, ids = ids[:cut], ids[cut + 1 :]
+        reasoning = self._plain(reasoning_ids)
         content, *calls = split(ids, Mark.CALL)
         self._plain(content)
         names = worded(tool.name for tool in tools)
@@ -237,12 +237,12 @@ class Template:
         arguments: dict[str, Any] = {}
         for pair in pairs:
             key_ids, *values = split(pair, Mark.VALUE)
-            said = self._plain(key_ids)
+            words = self._plain(key_ids)
             if len(values) != 1:
-                raise AnswerError(f"{name}.{said}: got {len(values)} values, expected 1")
-            key = keys.get(said)
+                raise AnswerError(f"{name}.{words}: got {len(values)} values, expected 1")
+            key = keys.get(words)
             if key is None or key in arguments:
-                raise AnswerError(f"{name}: got unknown or repeated parameter {said!r}")
+                raise AnswerError(f"{name}: got unknown or repeated parameter {words!r}")
             try:
                 arguments[key] = read_value(self._plain(values[0]), properties[key])
             except ValueError as error:
@@ -261,7 +261,7 @@ class Template:
 
 
 def split(ids: Sequence[int], mark: int) -> list[list[int]]:
-    """Cut ids at each occurrence of a mark, which is left out."""
+    """Split ids at each occurrence of a mark, which is left out."""
     out: list[list[int]] = [[]]
     for token in ids:
         if token == mark:
@@ -272,7 +272,7 @@ def split(ids: Sequence[int], mark: int) -> list[list[int]]:
 
 
 def tools_of(specs: Iterable[Mapping[str, Any]]) -> tuple[Tool, ...]:
-    """Tools of the training data: each with its name, its description and its parameters."""
+    """Tools of the training data, each with name, description and parameters."""
     return tuple(Tool(spec["name"], spec["description"], spec["parameters"]) for spec in specs)
 
 

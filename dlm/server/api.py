@@ -260,7 +260,7 @@ class Api:
         self, requests: Sequence[Request], field: str, body: Generation
     ) -> list[Request]:
         """The requests with answers as long as limits and context allow."""
-        most_live = self._engine.max_live
+        most_live = self._engine.max_requests
         if len(requests) > max(1, most_live):
             # They run together or not at all: to come back later would never help.
             message = f"got {len(requests)} answers in all, expected at most {most_live}"

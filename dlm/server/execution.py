@@ -31,10 +31,10 @@ class RequestEngine(Protocol):
     """What the server needs of an engine.
 
     Attributes:
-        max_live: Requests that it accepts at a time.
+        max_requests: Requests that it accepts at a time.
     """
 
-    max_live: int
+    max_requests: int
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         """See `dlm.engine.engine.Engine.submit`."""

@@ -59,7 +59,7 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
         if found:
             at = rng.choice(found)
             tools = tools_of(row["tools"])
-            yield Request(tuple(turns[:at]), tools, said=sources(turns[:at])), turns[at]
+            yield Request(tuple(turns[:at]), tools, copy_sources=sources(turns[:at])), turns[at]
 
 
 def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Case, Finished]]:

@@ -80,4 +80,4 @@ def random_answer(rules: AnswerRules, seed: int) -> Answer | None:
     return template().answer(ids, rules.callable()) if ids else None
 
 
-AUTO = AnswerRules((TIMER, WEATHER, LIGHT), said=SAID)
+AUTO = AnswerRules((TIMER, WEATHER, LIGHT), copy_sources=SAID)

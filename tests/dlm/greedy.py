@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dlm.decoding.decoder import Decoder
-from dlm.decoding.forwards import Forward, forward
+from dlm.decoding.forwards import Forward, logits_of
 from dlm.effort import REFINEMENT, Effort
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory, Matcher
@@ -27,7 +27,7 @@ SAID = "set a timer for ten minutes in the café at 7:30"
 PROMPT = template().prompt((Turn("user", SAID),), (TIMER, LIGHT))
 RULES = {
     "none": None,
-    "auto": AnswerRules((TIMER, LIGHT, WEATHER), said=(SAID,)),
+    "auto": AnswerRules((TIMER, LIGHT, WEATHER), copy_sources=(SAID,)),
     "required": AnswerRules((TIMER, LIGHT), "required", (SAID,)),
 }
 
@@ -78,10 +78,10 @@ def check_cache(net: Transformer, made: Decoder) -> None:
     ids = [*made.prompt, *made.progress.tokens][: made.cache.length]
     fresh = KVCache(net.config, len(ids) + 1)
     with torch.inference_mode():
-        forward(net, [(fresh, Forward(ids, len(ids)))])
+        logits_of(net, [(fresh, Forward(ids, len(ids)))])
         fresh.commit(len(ids))
         probe = Forward([20], 0)
-        ours, theirs = forward(net, [(made.cache, probe), (fresh, probe)])
+        ours, theirs = logits_of(net, [(made.cache, probe), (fresh, probe)])
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
 
 
@@ -90,7 +90,7 @@ def check_bits(net: Transformer, made: Decoder, alone: Decoder) -> None:
     both = min(made.cache.length, alone.cache.length)
     with torch.inference_mode():
         ours, theirs = (
-            forward(net, [(one.cache.copy(both, both + 1), Forward([20], 1))])[0]
+            logits_of(net, [(one.cache.copy(both, both + 1), Forward([20], 1))])[0]
             for one in (made, alone)
         )
     assert torch.equal(ours, theirs)

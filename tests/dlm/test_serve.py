@@ -48,7 +48,7 @@ async def test_the_command_line_reaches_the_server(
     )
     engine = load(given)
     try:
-        assert engine.max_live == 3
+        assert engine.max_requests == 3
         assert engine.model.embed_tokens.weight.dtype is torch.float32
         async with asking(application(given, engine)) as client:
             shown = {"authorization": "Bearer two", "host": "box.lan"}

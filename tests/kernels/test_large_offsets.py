@@ -66,15 +66,6 @@ def test_unmask(memory: torch.Tensor) -> None:
         assert_same(one, expected)
 
 
-def test_linear(memory: torch.Tensor) -> None:
-    x = rows_of(memory, 20)
-    weight = memory.view(torch.int8).as_strided((ROWS, 20), (APART, 1), 2**11)
-    weight.copy_(torch.arange(-30, 30).view(ROWS, 20))
-    scale = torch.full((ROWS,), 0.01, device=memory.device)
-    with ops.interpreted():
-        assert_same(ops.linear(x, weight, scale), reference.linear(x, weight, scale))
-
-
 def test_rope(memory: torch.Tensor) -> None:
     """A far row of the projection, and far slots of the cache."""
     qkv = rows_of(memory, 48, at=200)

@@ -19,12 +19,10 @@ import torch
 
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
 
-from kernels import accept, attention, confidence, linear, mlp, norm, rope, unmask
+from kernels import attention, confidence, mlp, norm, rope, unmask
 from tests.kernels import (
-    test_accept,
     test_attention,
     test_confidence,
-    test_linear,
     test_mlp,
     test_norm,
     test_rope,
@@ -35,7 +33,6 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (confidence, test_confidence, "tile_best > best", "tile_best >= best"),
     (confidence, test_confidence, "total * tl.exp(best - shift) +", "total +"),
     (confidence, test_confidence, "inside = offsets < columns", "inside = offsets < columns - 1"),
-    (unmask, test_unmask, "weighted + below * sums", "weighted"),
     (unmask, test_unmask, "(ids % 32)[None, :]) & 1", "(ids % 31)[None, :]) & 1"),
     (unmask, test_unmask, "x ^= x >> 15", "x ^= x >> 14"),
     (unmask, test_unmask, "tl.where(temperatures > 0.0, drawn, logits)", "drawn"),
@@ -44,11 +41,6 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (unmask, test_unmask, "tl.load(rows_ptr + slot) < 0", "tl.load(rows_ptr + slot) < -9"),
     (unmask, test_unmask, "tl.sum(sums * scale, axis=0)", "tl.sum(sums, axis=0)"),
     (unmask, test_unmask, "tl.exp(logit - shift) / total", "1.0 / total"),
-    (accept, test_accept, "(equal & to_the_left)", "equal"),
-    (accept, test_accept, "confidence > bound", "confidence >= bound"),
-    (accept, test_accept, "(rank + 2)", "(rank + 1)"),
-    (accept, test_accept, "before <= bound", "before < bound"),
-    (accept, test_accept, "good | (rank == 0)", "good"),
     (attention, test_attention, "causal, position + 1, length)", "causal, position, length)"),
     (attention, test_attention, "// tl.maximum(block, 1) + 1) *", "// tl.maximum(block, 1)) *"),
     (attention, test_attention, "tl.minimum(of_block, length)", "of_block"),
@@ -69,13 +61,6 @@ MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
     (rope, test_rope, "q_right, k_right", "q_right, q_right"),
     (rope, test_rope, "KV_HEADS + head - HEADS) *", "KV_HEADS) *"),
     (rope, test_rope, "/ (2 * HALF)", "/ HALF"),
-    (linear, test_linear, "part * plane + at", "at"),
-    (linear, test_linear, "range(1, PARTS)", "range(1, PARTS - 1)"),
-    (linear, test_linear, "range(part * part_width, end, WIDTH)", "range(0, end, WIDTH)"),
-    (linear, test_linear, "if PARTS == 1:", "if PARTS == 0:"),
-    (linear, test_linear, "weight_stride + deep", "(weight_stride - 1) + deep"),
-    (linear, test_linear, "width, (part + 1) * part_width", "width, (part + 2) * part_width"),
-    (linear, test_linear, "scale_ptr + column, mask=inside", "scale_ptr + 0 * column, mask=inside"),
 ]  # fmt: skip
 
 
@@ -110,7 +95,7 @@ def test_every_kernel_has_three_planted_bugs() -> None:
         for name in known:
             if name.endswith("_kernel"):
                 counts[f"{module.__name__}.{name}"] = planted(name, known, texts)
-    assert len(counts) == 11
+    assert len(counts) == 8
     assert min(counts.values()) >= 3, counts
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
@@ -17,7 +15,7 @@ from kernels.unmask import ROW_TILES, VOCABULARY_TILE, WIDTH_TILE
 ROW_TILE = ROW_TILES[-1]
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
-Out = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Out = tuple[torch.Tensor, torch.Tensor]
 Noise = tuple[torch.Tensor, torch.Tensor] | None
 
 
@@ -33,7 +31,6 @@ def run(
     out = (
         torch.full((count,), -7, dtype=torch.int64, device=hidden.device),
         torch.full((count,), -7.0, device=hidden.device),
-        torch.full((count,), -7.0, device=hidden.device),
     )
     unmask.unmask_into(hidden, weight, rows, banned, noise, out)
     return out
@@ -46,11 +43,10 @@ def assert_parity(
     banned: torch.Tensor | None = None,
     noise: Noise = None,
 ) -> None:
-    tokens, confidence, entropy = run(hidden, weight, rows, banned, noise)
+    tokens, confidence = run(hidden, weight, rows, banned, noise)
     expected = reference.unmask(hidden, weight, rows, banned, noise)
     assert torch.equal(tokens, expected[0])
     torch.testing.assert_close(confidence, expected[1], rtol=1e-4, atol=0, equal_nan=True)
-    torch.testing.assert_close(entropy, expected[2], rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 def whole(generator: torch.Generator, *shape: int) -> torch.Tensor:
@@ -89,12 +85,10 @@ def check_bans(device: torch.device) -> None:
     everything = list(range(columns))
     banned = bans([[], [columns - 1, 31, 32], everything[:-1], everything], columns).to(device)
     assert_parity(hidden, weight, rows, banned)
-    tokens, confidence, entropy = run(hidden, weight, rows, banned)
+    tokens, confidence = run(hidden, weight, rows, banned)
     assert tokens.tolist() == [columns - 1, columns - 2, columns - 1, 0]
     assert confidence[2].item() == 1.0
-    assert entropy[2].item() == 0.0
     assert confidence[3].isnan()
-    assert entropy[3].isnan()
 
 
 def check_noise(device: torch.device) -> None:
@@ -125,7 +119,7 @@ def check_padding(device: torch.device) -> None:
     rows = torch.full((2 * ROW_TILE + 3,), -1, dtype=torch.int64, device=device)
     rows[:3] = torch.tensor([5, 0, 5])
     assert_parity(hidden, weight, rows)
-    tokens, confidence, _ = run(hidden, weight, rows)
+    tokens, confidence = run(hidden, weight, rows)
     assert tokens[0] == tokens[2]
     assert confidence[3:].isnan().all()
     assert (tokens[3:] == 0).all()
@@ -152,18 +146,9 @@ def test_ties_go_to_the_lowest_id(device: torch.device) -> None:
     weight = torch.zeros(columns, 4, device=device)
     weight[[7, VOCABULARY_TILE + 2, columns - 1]] = 1.0
     hidden = torch.stack((torch.zeros(4), torch.ones(4), -torch.ones(4))).to(device)
-    tokens, confidence, _ = run(hidden, weight, torch.arange(3, device=device))
+    tokens, confidence = run(hidden, weight, torch.arange(3, device=device))
     assert tokens.tolist() == [0, 7, 0]
     assert confidence[0].item() == pytest.approx(1 / columns)
-
-
-def test_the_entropy_of_equal_logits_is_the_log_of_their_number(device: torch.device) -> None:
-    _, _, entropy = run(
-        torch.ones(1, 4, device=device),
-        torch.ones(500, 4, device=device),
-        torch.zeros(1, dtype=torch.int64, device=device),
-    )
-    assert entropy.item() == pytest.approx(math.log(500), rel=1e-6)
 
 
 def test_strided_inputs(device: torch.device) -> None:
@@ -184,11 +169,10 @@ def test_a_row_with_nan_has_no_confidence_and_a_real_token(device: torch.device)
     hidden = torch.randn(2, 8, device=device)
     weight = torch.randn(VOCABULARY_TILE + 9, 8, device=device)
     weight[VOCABULARY_TILE + 3] = torch.nan
-    tokens, confidence, entropy = run(hidden, weight, torch.arange(2, device=device))
+    tokens, confidence = run(hidden, weight, torch.arange(2, device=device))
     expected = reference.unmask(hidden, weight, torch.arange(2, device=device), None, None)
     assert torch.equal(tokens, expected[0])
     assert confidence.isnan().all()
-    assert entropy.isnan().all()
 
 
 def test_noise_depends_on_seed_and_id_alone(device: torch.device) -> None:

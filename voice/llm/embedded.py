@@ -217,7 +217,7 @@ def _request(prompt: Prompt) -> Request:
         turns=turns,
         tools=tuple(map(_tool, prompt.tools)),
         tool_choice=prompt.tool_choice,
-        said=sources(turns) or None,
+        copy_sources=sources(turns) or None,
         effort=Effort(prompt.effort),
         max_tokens=prompt.max_tokens,
         draft=_answer(prompt.draft) if prompt.draft else None,

@@ -2,7 +2,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.intent_tools import answered, asked, collect, offer
+from dlm.datagen.intent_tools import answered, collect, offer
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -63,10 +63,10 @@ def test_an_offered_purpose_asks_and_answers() -> None:
     rng = Random(1)
     for _ in range(50):
         text, slots = rng.choice(purpose.rows)
-        wish = offer(purpose, rng, "snake", slots)
-        pieces = asked(wish, text, slots) or []
+        asked = offer(purpose, rng, "snake", slots)
+        pieces = asked(asked, text, slots) or []
         said = {p.slot: p.text for p in pieces if p.slot}
-        assert set(wish.spec["parameters"]["required"]) <= set(said)
-        assert set(said) == set(wish.keys.values())
-        result, reply = answered(wish, said, rng)
+        assert set(asked.spec["parameters"]["required"]) <= set(said)
+        assert set(said) == set(asked.keys.values())
+        result, reply = answered(asked, said, rng)
         assert result and reply and "{" not in reply

@@ -41,7 +41,7 @@ END = int(Mark.END)
 SAID = "set a timer for ten minutes please"
 
 
-def look() -> ArgumentPruning:
+def pruning() -> ArgumentPruning:
     assert isinstance(MARKS, MarkedCalls)
     return ArgumentPruning(template(), MARKS, (*TOOLS, LIGHT))
 
@@ -57,14 +57,14 @@ ASKED = Call("get_weather", {"place": "paris", "day": "today"})
 def test_an_answer_without_each_of_its_optional_arguments() -> None:
     bare = Call("set_timer", {"duration": "ten minutes"})
     here, today = Call("get_weather", {"place": "paris"}), Call("get_weather", {"day": "today"})
-    assert look().without_one(spelled(TIMED, text="Sure.")) == [spelled(bare, text="Sure.")]
-    assert look().without_one(spelled(ASKED, TIMED)) == [
+    assert pruning().shortened(spelled(TIMED, text="Sure.")) == [spelled(bare, text="Sure.")]
+    assert pruning().shortened(spelled(ASKED, TIMED)) == [
         spelled(today, TIMED),
         spelled(here, TIMED),
         spelled(ASKED, bare),
     ]
     for nothing in (spelled(bare), spelled(text="Sure."), [int(Mark.CALL), END], [END]):
-        assert look().without_one(nothing) == []
+        assert pruning().shortened(nothing) == []
 
 
 def test_a_null_that_was_written_is_an_argument_and_one_that_was_not_is_none() -> None:
@@ -75,9 +75,9 @@ def test_a_null_that_was_written_is_an_argument_and_one_that_was_not_is_none() -
     nulls = ArgumentPruning(template(), MARKS, (tool,))
     bare = Call("get_weather", {"place": "paris"})
     whole = Call("get_weather", {"place": "paris", "unit": None})
-    assert nulls.without_one(spelled(bare)) == []
-    assert nulls.without_one(spelled(whole, bare)) == [spelled(bare, bare)]
-    assert nulls.without_one(spelled(bare, whole)) == [spelled(bare, bare)]
+    assert nulls.shortened(spelled(bare)) == []
+    assert nulls.shortened(spelled(whole, bare)) == [spelled(bare, bare)]
+    assert nulls.shortened(spelled(bare, whole)) == [spelled(bare, bare)]
 
 
 def finished(tokens: list[int], forwarded: int) -> Decoder:
@@ -85,7 +85,7 @@ def finished(tokens: list[int], forwarded: int) -> Decoder:
     prompt = template().prompt([Turn("user", SAID)], TOOLS)
     made = decoder(NET, prompt)
     ids = [*prompt, *tokens[:forwarded]]
-    drive(NET, made.cache, made.ask(Forward(ids, len(ids))))
+    drive(NET, made.cache, made.logits(Forward(ids, len(ids))))
     made.cache.commit(len(ids))
     made.progress.tokens = list(tokens)
     return made
@@ -102,12 +102,12 @@ def test_the_likeliest_of_them_is_settled_for(call: Call, forwarded: int) -> Non
             return log_probability(engine, made.prompt, ids)
 
         expected = tokens
-        while shorter := look().without_one(expected):
+        while shorter := pruning().shortened(expected):
             best = max([expected, *shorter], key=score)
             if best == expected:
                 break
             expected = best
-    drive(NET, made.cache, look().steps(made))
+    drive(NET, made.cache, pruning().steps(made))
     assert made.progress.tokens == expected
     # What the cache holds is a beginning of what was said.
     whole = [*made.prompt, *expected]
@@ -122,10 +122,10 @@ def test_what_was_learned_is_kept_and_what_was_not_is_left_out() -> None:
     more = template().spell(Answer(answer.content, (label, *others)))
     for tokens in (learned, more):
         made = decoder(taught(), template().prompt([user], TOOLS))
-        drive(taught(), made.cache, made.ask(Forward(made.prompt, len(made.prompt))))
+        drive(taught(), made.cache, made.logits(Forward(made.prompt, len(made.prompt))))
         made.cache.commit(len(made.prompt))
         made.progress.tokens = list(tokens)
-        drive(taught(), made.cache, look().steps(made))
+        drive(taught(), made.cache, pruning().steps(made))
         assert made.progress.tokens == learned
 
 
@@ -143,12 +143,12 @@ def test_without_memory_for_it_the_answer_stands() -> None:
             raise queue.Full("no pages")
 
     made.cache = Full(9)
-    assert list(look().steps(made)) == []
+    assert list(pruning().steps(made)) == []
     assert made.progress.tokens == tokens
 
 
 def test_a_request_is_looked_at_again_unless_it_is_sampled() -> None:
-    wanted = request(SAID, tools=(WEATHER, TIMER), tool_choice="required", said=(SAID,))
+    wanted = request(SAID, tools=(WEATHER, TIMER), tool_choice="required", copy_sources=(SAID,))
     blind = model(3)
     answers = []
     for options in ({}, {"temperature": 0.7, "seed": 1}):
@@ -164,7 +164,9 @@ def test_a_request_is_looked_at_again_unless_it_is_sampled() -> None:
 class Late(ArgumentPruning):
     """Looks only at what is finished."""
 
-    def parts(self, decoder: Decoder, answer: Sequence[int]) -> tuple[tuple[Cache, Forward], ...]:
+    def forwards(
+        self, decoder: Decoder, answer: Sequence[int]
+    ) -> tuple[tuple[Cache, Forward], ...]:
         return ()
 
 
@@ -178,10 +180,10 @@ def test_looking_while_the_answer_is_verified_gives_the_same_for_less() -> None:
     for kind in (Late, ArgumentPruning):
         one = decoder(made, template().prompt([user], TOOLS))
         known = one.prompt[:-1]
-        drive(made, one.cache, one.ask(Forward(known, len(known))))
+        drive(made, one.cache, one.logits(Forward(known, len(known))))
         one.cache.commit(len(known))
         plan = Plan(REFINEMENT[Effort.INSTANT], True, 60, earlier=tuple(answer))
-        aids = Aids(look=kind(template(), MARKS, TOOLS))
+        aids = Aids(pruning=kind(template(), MARKS, TOOLS))
         drive(made, one.cache, decode_causal(one, plan, grammar.copy(), aids))
         assert one.progress.tokens == answer
         spent.append((one.progress.forwards, one.committed.tolist()))
@@ -192,10 +194,10 @@ def test_looking_while_the_answer_is_verified_gives_the_same_for_less() -> None:
 
 def test_what_is_asked_goes_behind_the_prompt_alone() -> None:
     made = finished(spelled(ASKED), 4)
-    wish = next(look().steps(made))
-    assert isinstance(wish, SideForwards)
-    assert {cache.length for cache, _ in wish.parts} == {len(made.prompt) - 1}
-    answers = [spelled(ASKED), *look().without_one(spelled(ASKED))]
-    assert [forward.ids for _, forward in wish.parts] == [
+    asked = next(pruning().steps(made))
+    assert isinstance(asked, SideForwards)
+    assert {cache.length for cache, _ in asked.parts} == {len(made.prompt) - 1}
+    answers = [spelled(ASKED), *pruning().shortened(spelled(ASKED))]
+    assert [forward.ids for _, forward in asked.parts] == [
         [made.prompt[-1], *answer[:-1]] for answer in answers
     ]

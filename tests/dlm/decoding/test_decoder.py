@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from dlm.decoding.decoder import Plan
-from dlm.decoding.forwards import Forward, drive, forward
+from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.effort import Refinement
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
@@ -31,11 +31,11 @@ def test_a_draft_reads_the_known_tokens_as_they_will_be_committed() -> None:
     net = model(4)
     made = decoder(net, PROMPT)
     with torch.inference_mode():
-        forward(net, [(made.cache, Forward(PROMPT, len(PROMPT)))])
+        logits_of(net, [(made.cache, Forward(PROMPT, len(PROMPT)))])
         made.cache.commit(len(PROMPT))
 
         def logits(ids: list[int], causal: int, first: int = 0) -> Tensor:
-            return forward(net, [(made.cache, Forward(ids, causal, first))])[0]
+            return logits_of(net, [(made.cache, Forward(ids, causal, first))])[0]
 
         known = [20, 21, 22]
         together = logits([*known, 1, 1], causal=2, first=3)
@@ -55,7 +55,7 @@ def test_a_draft_reads_the_known_tokens_as_they_will_be_committed() -> None:
 def test_marks_that_never_answer_are_banned() -> None:
     net = model(0)
     made = decoder(net, PROMPT)
-    logits = drive(net, made.cache, made.ask(Forward(PROMPT[:5], 5)))
+    logits = drive(net, made.cache, made.logits(Forward(PROMPT[:5], 5)))
     banned = {i for i in range(352) if bool((logits[:, i] == -torch.inf).all())}
     assert banned == set(range(16)) - SPEAKABLE | set(range(tokenizer().vocab_size, 352))
 

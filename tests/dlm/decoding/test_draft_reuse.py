@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dlm.decoding.decoder import Plan, Progress
-from dlm.decoding.draft_reuse import REACH, Earlier, doubted
+from dlm.decoding.draft_reuse import REACH, DraftReuse, mask_doubted
 from dlm.decoding.forwards import drive
 from dlm.decoding.self_speculative import decode_causal
 from dlm.decoding.verify import Verdict
@@ -88,10 +88,10 @@ def test_what_differs_in_the_middle_costs_a_few_forwards(name: str) -> None:
 
 
 def test_a_long_earlier_answer_is_proposed_in_pieces() -> None:
-    earlier = Earlier(range(20, 120))
-    assert earlier.proposed(500) == list(range(20, 20 + REACH))
-    assert earlier.judged(Verdict(list(range(20, 20 + REACH)), [20 + REACH])) == REACH + 1
-    assert earlier.proposed(3) == list(range(21 + REACH, 24 + REACH))
+    earlier = DraftReuse(range(20, 120))
+    assert earlier.propose(500) == list(range(20, 20 + REACH))
+    assert earlier.learn(Verdict(list(range(20, 20 + REACH)), [20 + REACH])) == REACH + 1
+    assert earlier.propose(3) == list(range(21 + REACH, 24 + REACH))
 
 
 @pytest.mark.parametrize(
@@ -109,47 +109,47 @@ def test_a_long_earlier_answer_is_proposed_in_pieces() -> None:
     ],
 )
 def test_where_they_part_there_are_guesses(given: int, then: int | None, rest: list[int]) -> None:
-    earlier = Earlier([20, 21, 22, 23, 24, 25, 26, 27])
-    earlier.proposed(9)
-    assert earlier.judged(Verdict([20], [given])) == 1
+    earlier = DraftReuse([20, 21, 22, 23, 24, 25, 26, 27])
+    earlier.propose(9)
+    assert earlier.learn(Verdict([20], [given])) == 1
     if then is not None:
-        assert earlier.proposed(9)[0] == 22
-        assert earlier.judged(Verdict([], [then])) == 0
-    assert earlier.proposed(9) == rest
+        assert earlier.propose(9)[0] == 22
+        assert earlier.learn(Verdict([], [then])) == 0
+    assert earlier.propose(9) == rest
 
 
 def test_what_is_agreed_again_counts_as_kept() -> None:
-    earlier = Earlier([20, 21, 22, 23])
-    earlier.proposed(9)
-    earlier.judged(Verdict([20], [99]))
-    assert earlier.proposed(9) == [22, 23]
-    assert earlier.judged(Verdict([22, 23], [END])) == 2
-    assert earlier.proposed(9) == []
+    earlier = DraftReuse([20, 21, 22, 23])
+    earlier.propose(9)
+    earlier.learn(Verdict([20], [99]))
+    assert earlier.propose(9) == [22, 23]
+    assert earlier.learn(Verdict([22, 23], [END])) == 2
+    assert earlier.propose(9) == []
 
 
 def test_who_is_lost_finds_back_with_two_tokens() -> None:
-    earlier = Earlier([20, 21, 22, 23, 24, 25])
+    earlier = DraftReuse([20, 21, 22, 23, 24, 25])
     for given in (98, 99):
-        assert earlier.proposed(9)
-        assert earlier.judged(Verdict([], [given])) == 0
-    assert earlier.proposed(9) == []
-    assert earlier.judged(Verdict([50], [24])) == 0
-    assert earlier.proposed(9) == []
-    assert earlier.judged(Verdict([51, 23], [24])) == 0
-    assert earlier.proposed(9) == [25]
+        assert earlier.propose(9)
+        assert earlier.learn(Verdict([], [given])) == 0
+    assert earlier.propose(9) == []
+    assert earlier.learn(Verdict([50], [24])) == 0
+    assert earlier.propose(9) == []
+    assert earlier.learn(Verdict([51, 23], [24])) == 0
+    assert earlier.propose(9) == [25]
 
 
 def test_without_an_earlier_answer_nothing_is_proposed() -> None:
-    earlier = Earlier([])
-    assert earlier.proposed(9) == []
-    assert earlier.judged(Verdict([20], [21])) == 0
+    earlier = DraftReuse([])
+    assert earlier.propose(9) == []
+    assert earlier.learn(Verdict([20], [21])) == 0
 
 
 def test_what_is_doubted_is_masked() -> None:
     logits = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]).log()
-    assert doubted([0, 0, 0], logits, 0.5, mask=9) == [0, 9, 0]
-    assert doubted([0], logits, 0.95, mask=9) == [9]
-    assert doubted([], logits, 0.5, mask=9) == []
+    assert mask_doubted([0, 0, 0], logits, 0.5, mask=9) == [0, 9, 0]
+    assert mask_doubted([0], logits, 0.95, mask=9) == [9]
+    assert mask_doubted([], logits, 0.5, mask=9) == []
 
 
 def test_unverified_only_what_is_doubted_is_denoised() -> None:

@@ -20,50 +20,50 @@ def told(result: str, call: Turn = TIMER) -> list[Turn]:
 
 
 def test_whoever_asks_is_expected_to_get_a_call() -> None:
-    openings = FirstTokenCache(template())
-    assert openings.likely([ASKED]) == (int(Mark.CALL),)
-    openings.learn([ASKED], [40, 41])
-    assert openings.likely([ASKED]) == (int(Mark.CALL),)
-    assert openings.likely([]) == ()
-    assert openings.likely([Turn("system", "Be brief.")]) == ()
+    cache = FirstTokenCache(template())
+    assert cache.guess([ASKED]) == (int(Mark.CALL),)
+    cache.learn([ASKED], [40, 41])
+    assert cache.guess([ASKED]) == (int(Mark.CALL),)
+    assert cache.guess([]) == ()
+    assert cache.guess([Turn("system", "Be brief.")]) == ()
 
 
 def test_a_result_is_expected_to_be_told_as_one_like_it_was() -> None:
-    openings = FirstTokenCache(template())
-    assert openings.likely(told("Timer set for 10 minutes.")) == ()
-    openings.learn(told("Timer set for 10 minutes."), [40, 41, 42])
-    openings.learn(told("Error: there are too many timers."), [50])
-    assert openings.likely(told("Timer set for 5 hours.")) == (40,)
-    assert openings.likely(told("Error: it is broken.")) == (50,)
+    cache = FirstTokenCache(template())
+    assert cache.guess(told("Timer set for 10 minutes.")) == ()
+    cache.learn(told("Timer set for 10 minutes."), [40, 41, 42])
+    cache.learn(told("Error: there are too many timers."), [50])
+    assert cache.guess(told("Timer set for 5 hours.")) == (40,)
+    assert cache.guess(told("Error: it is broken.")) == (50,)
     # Of another beginning, the tool's last reply.
-    assert openings.likely(told("OK")) == (50,)
-    assert openings.likely(told("Timer set for 10 minutes.", WEATHER)) == ()
-    openings.learn(told("Timer set for 1 minute."), [60])
-    assert openings.likely(told("Timer set for 5 hours.")) == (60,)
+    assert cache.guess(told("OK")) == (50,)
+    assert cache.guess(told("Timer set for 10 minutes.", WEATHER)) == ()
+    cache.learn(told("Timer set for 1 minute."), [60])
+    assert cache.guess(told("Timer set for 5 hours.")) == (60,)
 
 
 def test_of_calls_in_json_nothing_is_expected() -> None:
     class Json(Template):
         calls = JsonCalls(1, 2)
 
-    openings = FirstTokenCache(Json(tokenizer()))
-    openings.learn(told("Done."), [40])
-    assert openings.likely([ASKED]) == openings.likely(told("Done.")) == ()
+    cache = FirstTokenCache(Json(tokenizer()))
+    cache.learn(told("Done."), [40])
+    assert cache.guess([ASKED]) == cache.guess(told("Done.")) == ()
 
 
 def test_an_answer_that_never_began_teaches_nothing() -> None:
-    openings = FirstTokenCache(template())
-    openings.learn(told("Done."), [])
-    assert openings.likely(told("Done.")) == ()
+    cache = FirstTokenCache(template())
+    cache.learn(told("Done."), [])
+    assert cache.guess(told("Done.")) == ()
 
 
 def test_what_was_met_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 4)
-    openings = FirstTokenCache(template())
-    openings.learn(told("Done."), [40])
-    openings.learn(told("Done.", WEATHER), [41])
-    openings.learn(told("Done."), [40])
-    openings.learn(told("Sunny.", WEATHER), [42])
-    assert openings.likely(told("Done.")) == (40,)
-    assert openings.likely(told("Sunny.", WEATHER)) == (42,)
-    assert openings.likely(told("Done.", WEATHER)) == (42,)
+    cache = FirstTokenCache(template())
+    cache.learn(told("Done."), [40])
+    cache.learn(told("Done.", WEATHER), [41])
+    cache.learn(told("Done."), [40])
+    cache.learn(told("Sunny.", WEATHER), [42])
+    assert cache.guess(told("Done.")) == (40,)
+    assert cache.guess(told("Sunny.", WEATHER)) == (42,)
+    assert cache.guess(told("Done.", WEATHER)) == (42,)

@@ -10,8 +10,8 @@ from dlm.decoding.forwards import (
     SideForwards,
     Steps,
     drive,
-    forward,
-    served,
+    logits_of,
+    outputs_of,
     together,
 )
 from dlm.decoding.sampling import Sampling
@@ -27,7 +27,7 @@ def filled(length: int, seed: int) -> KVCache:
         return cache
     ids = torch.randint(16, 300, (length,), generator=torch.Generator().manual_seed(seed)).tolist()
     with torch.inference_mode():
-        forward(NET, [(cache, Forward(ids, length))])
+        logits_of(NET, [(cache, Forward(ids, length))])
     cache.commit(length)
     return cache
 
@@ -43,10 +43,10 @@ WISHES = [
 
 def test_many_are_served_as_each_alone() -> None:
     with torch.inference_mode():
-        alone = [forward(NET, [(filled(n, i), wish)])[0] for i, (n, wish) in enumerate(WISHES)]
-        together = forward(NET, [(filled(n, i), wish) for i, (n, wish) in enumerate(WISHES)])
-    for one, other, (_, wish) in zip(alone, together, WISHES, strict=True):
-        assert one.shape == (len(wish.ids) - wish.first, 352)
+        alone = [logits_of(NET, [(filled(n, i), asked)])[0] for i, (n, asked) in enumerate(WISHES)]
+        together = logits_of(NET, [(filled(n, i), asked) for i, (n, asked) in enumerate(WISHES)])
+    for one, other, (_, asked) in zip(alone, together, WISHES, strict=True):
+        assert one.shape == (len(asked.ids) - asked.first, 352)
         assert one.dtype == torch.float32
         assert torch.equal(one, other)
 
@@ -54,17 +54,19 @@ def test_many_are_served_as_each_alone() -> None:
 def test_nothing_is_committed() -> None:
     caches = [filled(n, i) for i, (n, _) in enumerate(WISHES)]
     with torch.inference_mode():
-        forward(NET, list(zip(caches, (wish for _, wish in WISHES), strict=True)))
+        logits_of(NET, list(zip(caches, (asked for _, asked in WISHES), strict=True)))
     assert [cache.length for cache in caches] == [n for n, _ in WISHES]
 
 
 def test_a_block_sees_no_further_than_its_end() -> None:
     with torch.inference_mode():
-        both = forward(NET, [(filled(8, 0), Forward([*range(40, 48), *range(50, 58)], 0, block=8))])
-        first = forward(NET, [(filled(8, 0), Forward(list(range(40, 48)), 0, block=8))])
+        both = logits_of(
+            NET, [(filled(8, 0), Forward([*range(40, 48), *range(50, 58)], 0, block=8))]
+        )
+        first = logits_of(NET, [(filled(8, 0), Forward(list(range(40, 48)), 0, block=8))])
         # A block that has begun goes on to its own end only.
-        begun = forward(NET, [(filled(12, 0), Forward(list(range(40, 56)), 0, block=8))])
-        tail = forward(NET, [(filled(12, 0), Forward(list(range(40, 44)), 0))])
+        begun = logits_of(NET, [(filled(12, 0), Forward(list(range(40, 56)), 0, block=8))])
+        tail = logits_of(NET, [(filled(12, 0), Forward(list(range(40, 44)), 0))])
     torch.testing.assert_close(both[0][:8], first[0], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(begun[0][:4], tail[0], atol=1e-5, rtol=1e-5)
 
@@ -77,33 +79,31 @@ def test_driving_returns_what_the_steps_return() -> None:
     cache = KVCache(NET.config, 8)
     token = drive(NET, cache, steps())
     with torch.inference_mode():
-        assert token == int(forward(NET, [(cache, Forward([20, 21], 2, 1))])[0].argmax())
+        assert token == int(logits_of(NET, [(cache, Forward([20, 21], 2, 1))])[0].argmax())
 
 
 def test_a_full_cache_is_an_error() -> None:
     with pytest.raises(ValueError, match="cache"):
-        forward(NET, [(KVCache(NET.config, 2), Forward([20, 21, 22], 3))])
+        logits_of(NET, [(KVCache(NET.config, 2), Forward([20, 21, 22], 3))])
 
 
 def test_a_choice_is_made_of_the_logits_that_others_get() -> None:
     ids = [20, 21, 22]
     drawn = Sampling(0.8, 1.0, 7)
-    wishes = [
+    batch = [
         Forward(ids, 3),
         Forward(ids, 3, choice=Choice((1, 2))),
-        Forward(ids, 3, choice=Choice((1, 2), drawn, 4, entropy=True)),
+        Forward(ids, 3, choice=Choice((1, 2), drawn, 4)),
     ]
     runner = Eager(NET)
     with torch.inference_mode():
-        logits, likeliest, sampled = runner.forward([(runner.cache(8), w) for w in wishes])
-        (alone,) = served(NET, [(KVCache(NET.config, 8), wishes[2])])
+        logits, likeliest, sampled = runner.forward([(runner.cache(8), w) for w in batch])
+        (alone,) = outputs_of(NET, [(KVCache(NET.config, 8), batch[2])])
     rows = logits.index_fill(-1, torch.tensor([1, 2]), -torch.inf)
     assert torch.equal(likeliest.tokens, rows.argmax(dim=-1))
-    assert likeliest.entropy is None
     assert torch.equal(sampled.tokens, drawn.perturb(rows, 4).argmax(dim=-1))
-    assert sampled.entropy.shape == (3,)
     assert torch.equal(sampled.tokens, alone.tokens)
-    assert not runner.masks
+    assert not runner.applies_grammar
 
 
 def test_side_by_side_each_gets_what_it_would_alone() -> None:
@@ -133,11 +133,11 @@ def test_side_by_side_each_gets_what_it_would_alone() -> None:
     def counted() -> Steps[list[list[int] | str]]:
         nonlocal rounds
         steps = together(own, likeliest(20, 1), aside(3), nothing())
-        wish = next(steps)
+        asked = next(steps)
         while True:
             rounds += 1
             try:
-                wish = steps.send((yield wish))
+                asked = steps.send((yield asked))
             except StopIteration as over:
                 return over.value
 

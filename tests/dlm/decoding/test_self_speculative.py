@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 
+from dlm.decoding import unmask
 from dlm.decoding.decoder import Decoder, Plan, Progress
-from dlm.decoding.forwards import Steps, drive, served
+from dlm.decoding.forwards import Steps, drive, outputs_of
 from dlm.decoding.self_speculative import decode_causal
-from dlm.effort import REFINEMENT, Effort, Refinement, Rule
+from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.language.tokenizer import Mark
 from dlm.network.int8 import round_weights
@@ -80,8 +81,8 @@ def test_any_block_size_gives_the_same_tokens(block_size: int, effort: Effort) -
     assert run(net, decoder(net, PROMPT), effort, 40, "auto").tokens == greedy_of_random(0, "auto")
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_any_rule_gives_the_same_tokens(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", unmask.RULES)
+def test_any_rule_gives_the_same_tokens(rule: str) -> None:
     net = model(1)
     made = decoder(net, PROMPT)
     wanted = Plan(Refinement(3, 0.5, rule), True, 40)
@@ -198,9 +199,9 @@ def test_an_end_inside_a_block_ends_the_answer(verified: bool, effort: Effort) -
 def steps_of(net: Transformer, made: Decoder, going: Steps[None], count: int) -> None:
     """So many forwards, then no more."""
     with torch.inference_mode():
-        wish = next(going)
+        asked = next(going)
         for _ in range(count):
-            wish = going.send(served(net, [(made.cache, wish)])[0])
+            asked = going.send(outputs_of(net, [(made.cache, asked)])[0])
     going.close()
 
 
@@ -235,11 +236,11 @@ def test_a_long_prompt_is_read_in_chunks() -> None:
     going = decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 1))
     sizes = []
     with torch.inference_mode(), contextlib.suppress(StopIteration):
-        wish = next(going)
+        asked = next(going)
         while True:
-            sizes.append(len(wish.ids))
-            assert wish.prefill
-            wish = going.send(served(net, [(made.cache, wish)])[0])
+            sizes.append(len(asked.ids))
+            assert asked.prefill
+            asked = going.send(outputs_of(net, [(made.cache, asked)])[0])
     assert sizes == [128] * 4 + [88]
 
 
@@ -259,9 +260,9 @@ def test_drafts_are_shown_while_they_are_made() -> None:
     going = decode_causal(made, Plan(REFINEMENT[Effort.HIGH], True, 20))
     seen = []
     with torch.inference_mode(), contextlib.suppress(StopIteration):
-        wish = next(going)
+        asked = next(going)
         while True:
-            wish = going.send(served(net, [(made.cache, wish)])[0])
+            asked = going.send(outputs_of(net, [(made.cache, asked)])[0])
             seen.append((len(made.progress.tokens), list(made.progress.draft)))
     assert any(int(Mark.MASK) in draft for _, draft in seen)
     # A draft stands behind final tokens, and is gone as soon as they are final.

@@ -26,7 +26,7 @@ from tests.dlm.greedy import (
 )
 from tests.dlm.tiny import DIALOGUES, LIGHT, TIMER, TOOLS, WEATHER, decoder, model, taught, template
 
-CALLED = Aids(opening=(int(Mark.CALL),))
+CALLED = Aids(first_tokens=(int(Mark.CALL),))
 
 
 @pytest.mark.parametrize("effort", Effort)
@@ -65,7 +65,9 @@ def test_nor_the_last_bit_of_what_is_kept(seed: int) -> None:
 
 def test_a_call_that_was_expected_is_drafted_along_with_the_prompt() -> None:
     """The block that begins with the opening comes with the prompt's forward."""
-    rules = FACTORY.matcher(AnswerRules((TIMER, WEATHER), said=("set a timer for ten minutes",)))
+    rules = FACTORY.matcher(
+        AnswerRules((TIMER, WEATHER), copy_sources=("set a timer for ten minutes",))
+    )
     for turns in DIALOGUES:
         prompt = template().prompt(turns[:1], TOOLS)
         spent = []
@@ -92,7 +94,7 @@ def answer_of(net: Transformer, longest: int = 120, **gains: float) -> list[int]
 
     made = decoder(net, PROMPT)
     plan = Plan(INSTANT, True, longest)
-    drive(net, made.cache, decode_causal(made, plan, grammar, Aids(gains=told, opening=(8,))))
+    drive(net, made.cache, decode_causal(made, plan, grammar, Aids(gains=told, first_tokens=(8,))))
     check_cache(net, made)
     return made.progress.tokens
 

@@ -54,9 +54,9 @@ def test_declarations_are_forwarded_once() -> None:
 
     def forwarded(text: str) -> int:
         steps = readings.gains(text, TOOLS)
-        wish = next(steps)
-        assert isinstance(wish, SideForwards)
-        count = sum(len(forward.ids) for _, forward in wish.parts)
+        asked = next(steps)
+        assert isinstance(asked, SideForwards)
+        count = sum(len(forward.ids) for _, forward in asked.parts)
         steps.close()
         return count
 
@@ -70,15 +70,17 @@ def test_declarations_are_forwarded_once() -> None:
 def test_many_tools_take_several_forwards() -> None:
     tools = [tool(f"make_{number}") for number in range(TOGETHER + 3)]
     steps = ToolLikelihoods(template(), Eager(NET).cache).gains(SAID, tools)
-    wish = next(steps)
-    assert isinstance(wish, SideForwards) and len(wish.parts) == TOGETHER
+    asked = next(steps)
+    assert isinstance(asked, SideForwards) and len(asked.parts) == TOGETHER
     assert (
         len(gains(ToolLikelihoods(template(), Eager(NET).cache).gains(SAID, tools))) == TOGETHER + 3
     )
 
 
 def calling(text: str, effort: Effort = Effort.INSTANT) -> Request:
-    return request(text, tool_choice="required", said=(text,), parallel=False, effort=effort)
+    return request(
+        text, tool_choice="required", copy_sources=(text,), parallel=False, effort=effort
+    )
 
 
 def chosen(made: Transformer, text: str, effort: Effort = Effort.INSTANT) -> Call:
@@ -100,9 +102,9 @@ def wanted(engine: Engine, text: str) -> Call:
         with torch.inference_mode():
             hidden = NET(torch.tensor([ids]), torch.arange(len(ids))[None], mask)
             row = NET.logits(hidden)[0, -1]
-        if matcher.undecided(row):
+        if matcher.in_doubt(row):
             found = {one.name: likelihood(engine, text, one) for one in TOOLS}
-            matcher.weigh({name: gain - max(found.values()) for name, gain in found.items()})
+            matcher.set_gains({name: gain - max(found.values()) for name, gain in found.items()})
         token = matcher.best(row)
         ids.append(token)
         ids += matcher.advance(token) if token != Mark.END else []
@@ -159,6 +161,6 @@ def test_what_the_user_did_not_just_say_is_not_read() -> None:
             answers = []
             for made in (NET, blind.eval()):
                 with closing(Engine(made, tokenizer())) as engine:
-                    wish = replace(request(SAID), max_tokens=20, **options)  # type: ignore[arg-type]
-                    answers.append(ask(engine, wish))
+                    asked = replace(request(SAID), max_tokens=20, **options)  # type: ignore[arg-type]
+                    answers.append(ask(engine, asked))
             assert answers[0] == answers[1]

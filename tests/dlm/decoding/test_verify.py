@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dlm.decoding.verify import Verdict, choose, guided, verify
+from dlm.decoding.verify import Verdict, choose, draft_under_grammar, verify
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.tool_choice import ToolChoice
@@ -91,7 +91,7 @@ def test_a_draft_that_breaks_the_grammar_is_cut_there() -> None:
 def test_the_matcher_stands_behind_what_was_accepted_and_given() -> None:
     matcher = FACTORY.matcher(MUST)
     verdict = verify(CALL[:2], wanting(50, 50, 50), matcher, END)
-    assert verdict.accepted + verdict.given == CALL
+    assert verdict.accepted + verdict.added == CALL
     ten = template().text("ten minutes")
     verdict = verify([*ten, END], wanting(*ten, END, 50), matcher, END)
     assert verdict == Verdict([*ten, END], [])
@@ -102,12 +102,17 @@ def test_a_draft_under_a_grammar_has_what_is_forced() -> None:
     ten = template().text("ten minutes")
     # Nothing that it drafted is allowed but the value.
     drafted = [*[50] * len(CALL), *ten, END, 50, 50]
-    out = guided(torch.tensor(drafted), wanting(*drafted), matcher).tokens
+    out = draft_under_grammar(torch.tensor(drafted), wanting(*drafted), matcher).tokens
     assert out == [*CALL, *ten, END]
     # The answer's own matcher still stands at its beginning, and verifies all of it.
     assert verify(out, wanting(*out, 50), matcher, END) == Verdict(out, [])
     assert (
-        len(guided(torch.tensor([50] * 3), wanting(50, 50, 50), FACTORY.matcher(MUST)).tokens) == 3
+        len(
+            draft_under_grammar(
+                torch.tensor([50] * 3), wanting(50, 50, 50), FACTORY.matcher(MUST)
+            ).tokens
+        )
+        == 3
     )
 
 
@@ -115,13 +120,15 @@ def test_what_an_earlier_step_decided_stands_in_the_draft() -> None:
     rules = AnswerRules((), "none")
     drafted = template().text("ten minutes")
     rows = wanting(*[50] * len(drafted))
-    assert guided(torch.tensor(drafted), rows, FACTORY.matcher(rules)).tokens == drafted
+    assert (
+        draft_under_grammar(torch.tensor(drafted), rows, FACTORY.matcher(rules)).tokens == drafted
+    )
 
 
 def test_a_draft_that_cannot_go_on_ends() -> None:
     matcher = FACTORY.matcher(MUST)
     rows = torch.full((4, SIZE), -torch.inf)
-    assert guided(torch.tensor([50] * 4), rows, matcher).tokens == []
+    assert draft_under_grammar(torch.tensor([50] * 4), rows, matcher).tokens == []
 
 
 def test_tokens_chosen_elsewhere_are_verified_as_logits_are() -> None:
@@ -135,9 +142,9 @@ def test_tokens_chosen_elsewhere_are_verified_as_logits_are() -> None:
 
 def test_a_draft_without_logits_ends_before_what_is_refused() -> None:
     matcher = FACTORY.matcher(MUST)
-    forced = guided(torch.tensor([CALL[0], 20, 20, 20, 20, 20]), None, matcher).tokens
+    forced = draft_under_grammar(torch.tensor([CALL[0], 20, 20, 20, 20, 20]), None, matcher).tokens
     assert forced == CALL[: len(forced)]
-    assert guided(torch.tensor([20, 21, 22]), None, matcher).tokens == []
+    assert draft_under_grammar(torch.tensor([20, 21, 22]), None, matcher).tokens == []
 
 
 TOOLS = (TIMER, LIGHT)
@@ -156,31 +163,31 @@ def between_two() -> tuple[Matcher, int, int]:
 def test_a_doubt_between_tools_ends_the_verification_before_it() -> None:
     matcher, timer, light = between_two()
     rows = wanting(timer, 50) + 0.5 * wanting(light, 50)
-    assert verify([timer], rows, matcher, END) == Verdict([], [], undecided=True)
-    matcher.weigh({"set_timer": -3.0, "set_light": 0.0})
+    assert verify([timer], rows, matcher, END) == Verdict([], [], in_doubt=True)
+    matcher.set_gains({"set_timer": -3.0, "set_light": 0.0})
     verdict = verify([timer], rows, matcher, END)
-    assert verdict.accepted == [] and verdict.given[0] == light
-    assert not matcher.choosing
+    assert verdict.accepted == [] and verdict.added[0] == light
+    assert not matcher.needs_logits
 
 
 def test_a_model_that_is_sure_is_not_asked_again() -> None:
     matcher, timer, _ = between_two()
     verdict = verify([timer], 100 * wanting(timer, 50), matcher, END)
-    assert verdict.accepted == [timer] and not verdict.undecided
+    assert verdict.accepted == [timer] and not verdict.in_doubt
 
 
 def test_a_draft_that_chooses_a_tool_in_doubt_says_so() -> None:
     matcher, timer, light = between_two()
     torn = wanting(timer) + 0.5 * wanting(light)
-    assert guided(torch.tensor([timer]), torn, matcher).undecided
-    assert not guided(torch.tensor([timer]), 100 * wanting(timer), matcher).undecided
-    matcher.weigh({"set_timer": 0.0, "set_light": -3.0})
-    assert not guided(torch.tensor([timer]), torn, matcher).undecided
+    assert draft_under_grammar(torch.tensor([timer]), torn, matcher).in_doubt
+    assert not draft_under_grammar(torch.tensor([timer]), 100 * wanting(timer), matcher).in_doubt
+    matcher.set_gains({"set_timer": 0.0, "set_light": -3.0})
+    assert not draft_under_grammar(torch.tensor([timer]), torn, matcher).in_doubt
 
 
 def test_drafts_lean_as_verification_does() -> None:
     matcher, timer, light = between_two()
-    matcher.weigh({"set_timer": -3.0, "set_light": 0.0})
+    matcher.set_gains({"set_timer": -3.0, "set_light": 0.0})
     rows = wanting(timer) + 0.5 * wanting(light)
-    assert guided(torch.tensor([timer]), rows, matcher).tokens == [light]
-    assert guided(torch.tensor([timer]), None, matcher).tokens == []
+    assert draft_under_grammar(torch.tensor([timer]), rows, matcher).tokens == [light]
+    assert draft_under_grammar(torch.tensor([timer]), None, matcher).tokens == []

@@ -87,11 +87,13 @@ def test_characters_of_several_tokens_stream_whole(engine: Engine) -> None:
 
 
 def test_a_call_is_made_of_what_was_said(engine: Engine) -> None:
-    done = ask(engine, request(SAID, said=(SAID,)))
+    done = ask(engine, request(SAID, copy_sources=(SAID,)))
     assert done.answer == Answer("", (TIMER_CALL,))
     assert done.reason == "stop"
     assert done.usage.answer_tokens == len(call_ids(TIMER_CALL)) + 1
-    done = ask(engine, request(SAID, said=("two eggs",), tool_choice="set_timer", parallel=False))
+    done = ask(
+        engine, request(SAID, copy_sources=("two eggs",), tool_choice="set_timer", parallel=False)
+    )
     assert done.answer.calls[0].arguments["duration"] in ("two", "eggs", "two eggs")
 
 
@@ -133,22 +135,22 @@ def test_a_draft_is_not_shown_behind_itself(engine: Engine) -> None:
 
 def test_a_second_turn_pays_for_its_new_words_alone(engine: Engine) -> None:
     turns = DIALOGUES[2]
-    first = ask(engine, request(turns[0], said=(SAID,)))
-    second = ask(engine, request(*turns[:3], said=(SAID,)))
+    first = ask(engine, request(turns[0], copy_sources=(SAID,)))
+    second = ask(engine, request(*turns[:3], copy_sources=(SAID,)))
     assert second.answer.content == turns[3].content
     # All of the first prompt and answer but the end mark, which was never forwarded, is reused.
     known = first.usage.prompt_tokens + first.usage.answer_tokens
     assert known - 2 <= second.usage.cached_tokens <= known
     fresh = Engine(taught(), tokenizer())
     try:
-        alone = ask(fresh, request(*turns[:3], said=(SAID,)))
+        alone = ask(fresh, request(*turns[:3], copy_sources=(SAID,)))
     finally:
         fresh.close()
     assert alone.usage.cached_tokens == 0
     assert alone.answer == second.answer
 
 
-@pytest.mark.parametrize("rules", [{}, {"tool_choice": "required", "said": (SAID,)}])
+@pytest.mark.parametrize("rules", [{}, {"tool_choice": "required", "copy_sources": (SAID,)}])
 def test_a_reused_prefix_changes_nothing(rules: dict[str, object]) -> None:
     engine, fresh = Engine(model(3), tokenizer()), Engine(model(3), tokenizer())
     try:
@@ -186,7 +188,7 @@ def test_an_unverified_answer_must_keep_the_rules_as_well(
 
 def test_words_and_calls_in_one_answer(engine: Engine) -> None:
     turns = DIALOGUES[3]
-    events = collected(submit(engine, request(turns[0], said=("both please",))))
+    events = collected(submit(engine, request(turns[0], copy_sources=("both please",))))
     last = events[-1]
     assert isinstance(last, Finished)
     assert last.answer == Answer("Sure.", turns[1].calls)
@@ -215,13 +217,15 @@ def test_a_checkpoint_directory_is_all_it_needs(tmp_path: Path, dtype: torch.dty
 
 @pytest.mark.parametrize("turns", DIALOGUES[:4])
 def test_an_earlier_answer_makes_the_same_one_cheaper(engine: Engine, turns: list[Turn]) -> None:
-    fresh = ask(engine, request(turns[0], said=(turns[0].content,)))
-    revised = ask(engine, request(turns[0], said=(turns[0].content,), draft=fresh.answer))
+    fresh = ask(engine, request(turns[0], copy_sources=(turns[0].content,)))
+    revised = ask(engine, request(turns[0], copy_sources=(turns[0].content,), draft=fresh.answer))
     assert revised.answer == fresh.answer
     assert revised.usage.kept == revised.usage.answer_tokens == fresh.usage.answer_tokens
     assert revised.usage.forwards == 1 < fresh.usage.forwards
     assert revised.usage.steps == 0 < fresh.usage.steps
-    other = ask(engine, request(turns[0], said=(turns[0].content,), draft="Something else."))
+    other = ask(
+        engine, request(turns[0], copy_sources=(turns[0].content,), draft="Something else.")
+    )
     assert other.answer == fresh.answer
     assert other.usage.kept < revised.usage.kept
 

@@ -21,7 +21,7 @@ from tests.dlm.tiny import DIALOGUES, model, template, tokenizer
 
 async def test_concurrent_requests_are_answered_as_alone(engine: Engine, babbler: Engine) -> None:
     wanted = [
-        request(turns[0], effort=effort, said=(SAID,))
+        request(turns[0], effort=effort, copy_sources=(SAID,))
         for turns in DIALOGUES
         for effort in (Effort.INSTANT, Effort.HIGH)
     ]
@@ -83,7 +83,7 @@ def mixed() -> list[Request]:
         )
     ]
     out += [
-        request(SAID, said=(SAID,), tool_choice="required", max_tokens=60, **options)
+        request(SAID, copy_sources=(SAID,), tool_choice="required", max_tokens=60, **options)
         for options in ({}, {"temperature": 1.0, "seed": 8}, {"effort": Effort.HIGH})
     ]
     # Longer than a round, so that it is read in pieces while the others go on.
@@ -124,7 +124,9 @@ def test_checkpoints_that_are_not_causal_batch_as_well(commit: str, shift: bool)
         if number % 3:
             options = {"temperature": 0.8, "seed": 5} if number % 2 else {}
             return request(text, tools=(), max_tokens=5 + 3 * number, **options)
-        return request(text, said=(SAID,), tool_choice="required", max_tokens=60, parallel=False)
+        return request(
+            text, copy_sources=(SAID,), tool_choice="required", max_tokens=60, parallel=False
+        )
 
     engine = Engine(model(1, commit=commit, shift=shift), tokenizer())
     try:
@@ -158,7 +160,9 @@ def test_concurrent_requests_learn_nothing_of_each_other(engine: Engine) -> None
     words = ["ten", "two", "café", "seven", "milk", "eggs", "Paris", "noon"]
     wanted = [
         request(
-            f"set a timer for {word}", said=(f"set a timer for {word}",), tool_choice="required"
+            f"set a timer for {word}",
+            copy_sources=(f"set a timer for {word}",),
+            tool_choice="required",
         )
         for word in words
     ] * 4

@@ -15,7 +15,7 @@ import pytest
 
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Event, Failed, Finished, TextDelta
-from dlm.engine.request import LiveRequest
+from dlm.engine.request import RequestJob
 from dlm.kv_cache.cache import KVCache
 from tests.dlm.asking import ask, collected, request, submit
 from tests.dlm.tiny import model, tokenizer
@@ -71,7 +71,7 @@ def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
 
 
 def test_too_many_requests_are_refused() -> None:
-    engine = Engine(model(1), tokenizer(), max_live=3)
+    engine = Engine(model(1), tokenizer(), max_requests=3)
     try:
         endless = request("hello", tools=(), max_tokens=2000)
         cancels = [engine.submit(endless, lambda event: None) for _ in range(3)]
@@ -182,7 +182,7 @@ def resident_bytes() -> int:
 
 def test_memory_is_bounded_over_a_thousand_requests() -> None:
     limit = 2**18
-    engine = Engine(model(1), tokenizer(), max_live=40, prefix_bytes=limit)
+    engine = Engine(model(1), tokenizer(), max_requests=40, prefix_bytes=limit)
     room = threading.Semaphore(32)
 
     def listen(event: Event) -> None:
@@ -200,7 +200,7 @@ def test_memory_is_bounded_over_a_thousand_requests() -> None:
                 room.release()
 
     def held() -> int:
-        return sum(type(thing) in (KVCache, LiveRequest) for thing in gc.get_objects())
+        return sum(type(thing) in (KVCache, RequestJob) for thing in gc.get_objects())
 
     try:
         serve(300)

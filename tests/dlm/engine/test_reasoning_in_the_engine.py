@@ -71,7 +71,7 @@ def test_more_effort_is_more_tokens(thinker: Engine) -> None:
 
 @pytest.mark.parametrize("effort", [Effort.MEDIUM, Effort.HIGH])
 def test_a_call_may_follow_a_thought(thinker: Engine, effort: Effort) -> None:
-    finished = ask(thinker, request(SAID, effort=effort, said=(SAID,)))
+    finished = ask(thinker, request(SAID, effort=effort, copy_sources=(SAID,)))
     assert finished.answer.calls == (TIMER_CALL,)
     # At high it was not enough, and goes on.
     assert finished.answer.reasoning.startswith(THOUGHTS[2][1])
@@ -166,9 +166,9 @@ CHECKS: list[tuple[dict[str, Any], Callable[[Finished], bool]]] = [
         {"format": JsonSchema(SCHEMA), "tools": ()},
         lambda f: json.loads(f.answer.content).keys() == {"size", "count"},
     ),
-    ({"tool_choice": "required", "said": (SAID,)}, lambda f: len(f.answer.calls) >= 1),
+    ({"tool_choice": "required", "copy_sources": (SAID,)}, lambda f: len(f.answer.calls) >= 1),
     (
-        {"tool_choice": "set_timer", "said": (SAID,), "parallel": False},
+        {"tool_choice": "set_timer", "copy_sources": (SAID,), "parallel": False},
         lambda f: [call.name for call in f.answer.calls] == ["set_timer"],
     ),
 ]

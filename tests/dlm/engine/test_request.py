@@ -7,8 +7,8 @@ from dlm.engine.request import (
     Event,
     Failed,
     Finished,
-    LiveRequest,
     Request,
+    RequestJob,
     Snapshot,
     TextDelta,
     Usage,
@@ -39,7 +39,7 @@ class Begun:
         self.heard: list[Event] = []
         dialect = options.pop("dialect", template())
         request = Request(**{"turns": (Turn("user", "hi"),), "tools": TOOLS, **options})  # type: ignore[arg-type]
-        self.live = LiveRequest(request, self.heard.append, dialect)  # type: ignore[arg-type]
+        self.live = RequestJob(request, self.heard.append, dialect)  # type: ignore[arg-type]
         self.decoder = decoder(model(), [20, 21, 22])
 
     def grow(self, *tokens: int, draft: list[int] | None = None) -> bool:
@@ -47,7 +47,7 @@ class Begun:
         progress.tokens += tokens
         progress.draft = draft or []
         progress.forwards += 1
-        return self.live.told(self.decoder)
+        return self.live.update(self.decoder)
 
     def close(self, *tokens: int, complete: bool = True) -> None:
         self.grow(*tokens, *([END] if complete else []))
@@ -192,7 +192,7 @@ def test_space_that_a_format_asks_for_stays_where_the_answer_is_cut(stop: tuple[
 
 def test_a_prefix_is_not_repeated() -> None:
     one = Begun(prefix="Set a")
-    assert one.live.head == template().text("Set a")
+    assert one.live.prefix_ids == template().text("Set a")
     one.grow(*template().text("timer"), draft=[MASK])
     one.close(*template().text("now"))
     assert one.heard[:2] == [TextDelta(" timer"), Snapshot(" timer░", 1)]

@@ -6,7 +6,7 @@ import pytest
 
 from dlm.decoding.forwards import Eager, drive
 from dlm.effort import Effort
-from dlm.engine.request import LiveRequest
+from dlm.engine.request import RequestJob
 from dlm.engine.request_setup import DRAFT_CHARACTERS, RequestSetup
 from dlm.grammar.formats import Regex
 from dlm.language.messages import Answer, Tool, Turn
@@ -16,17 +16,17 @@ from tests.dlm.asking import SAID, TIMER_CALL, request
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template, tokenizer
 
 
-def beginnings(made: Transformer) -> RequestSetup:
+def setup(made: Transformer) -> RequestSetup:
     return RequestSetup(made.config, template(), Eager(made))
 
 
-def live(*turns: Turn | str, **options: object) -> LiveRequest:
-    return LiveRequest(request(*(turns or (SAID,)), **options), lambda event: None, template())
+def live(*turns: Turn | str, **options: object) -> RequestJob:
+    return RequestJob(request(*(turns or (SAID,)), **options), lambda event: None, template())
 
 
-def answered(made: Transformer, begun: RequestSetup, wanted: LiveRequest) -> list[int]:
+def answered(made: Transformer, begun: RequestSetup, wanted: RequestJob) -> list[int]:
     """Run a request to its end by itself; its tokens."""
-    decoder, steps = begun.answering(wanted, ())
+    decoder, steps = begun.start(wanted, ())
     drive(made, decoder.cache, steps)
     begun.keep(decoder)
     return decoder.progress.tokens
@@ -34,52 +34,54 @@ def answered(made: Transformer, begun: RequestSetup, wanted: LiveRequest) -> lis
 
 def test_a_request_begins_with_its_prompt_its_plan_and_its_grammar() -> None:
     made = taught()
-    tokens = answered(made, beginnings(made), live(said=(SAID,)))
+    tokens = answered(made, setup(made), live(copy_sources=(SAID,)))
     assert template().answer(tokens, request(SAID).tools) == Answer("", (TIMER_CALL,))
-    tokens = answered(made, beginnings(made), live("hello", said=(SAID,), tool_choice="required"))
+    tokens = answered(
+        made, setup(made), live("hello", copy_sources=(SAID,), tool_choice="required")
+    )
     assert template().answer(tokens, request(SAID).tools).calls
 
 
 def test_what_was_kept_need_not_be_forwarded_again() -> None:
     made = taught()
-    begun = beginnings(made)
+    begun = setup(made)
     answered(made, begun, live())
-    decoder, _ = begun.answering(live(), ())
+    decoder, _ = begun.start(live(), ())
     assert decoder.cache.length == len(decoder.prompt) - 1
     # Another that is under way lends what it knows as well.
-    other, _ = begun.answering(live(), [decoder])
+    other, _ = begun.start(live(), [decoder])
     assert other.cache.length == decoder.cache.length
     assert other.cache is not decoder.cache
 
 
 def test_where_everything_sees_everything_nothing_is_kept() -> None:
     made = model(commit="full")
-    begun = beginnings(made)
-    decoder, _ = begun.answering(live(tools=()), ())
+    begun = setup(made)
+    decoder, _ = begun.start(live(tools=()), ())
     begun.keep(decoder)
     assert len(begun.prefixes) == 0
 
 
 def test_only_who_thinks_may_close_a_thought() -> None:
     made = model(reasons=True)
-    begun = beginnings(made)
+    begun = setup(made)
     thinks = request(SAID, effort=Effort.HIGH)
-    thought = begun.thought(thinks)
-    assert thought == template().thought
-    assert begun.thought(request(SAID)) is None
+    thought = begun.reasoning_marks(thinks)
+    assert thought == template().reasoning
+    assert begun.reasoning_marks(request(SAID)) is None
     assert begun.room(thinks) == begun.room(request(SAID)) - 1
-    assert beginnings(model()).thought(thinks) is None
-    closing = template().thought.closing
+    assert setup(model()).reasoning_marks(thinks) is None
+    closing = template().reasoning.closing
     never = [begun.decoder([1], 8, (), marks).vocabulary.never for marks in (None, thought)]
     assert [closing in banned for banned in never] == [True, False]
 
 
 def test_there_is_room_for_as_much_as_is_said_and_for_no_more() -> None:
-    begun = beginnings(model())
+    begun = setup(model())
     room = begun.room(request(SAID))
-    begun.answering(live(max_tokens=room), ())
+    begun.start(live(max_tokens=room), ())
     with pytest.raises(ValueError, match="got 4097 positions, expected at most 4096"):
-        begun.answering(live(max_tokens=room + 1), ())
+        begun.start(live(max_tokens=room + 1), ())
     prefix = "Well then"
     assert begun.room(request(SAID, prefix=prefix)) == room - len(template().text(prefix))
 
@@ -95,14 +97,14 @@ def test_there_is_room_for_as_much_as_is_said_and_for_no_more() -> None:
 )
 def test_what_cannot_begin_costs_nothing_that_is_known(wrong: dict[str, object], told: str) -> None:
     made = taught()
-    begun = beginnings(made)
+    begun = setup(made)
     answered(made, begun, live(max_tokens=1))
     dialogue = (SAID, Turn("assistant", calls=(TIMER_CALL,)), "thanks")
     known = len(template().prompt([Turn("user", SAID)], request(SAID).tools))
     with pytest.raises(ValueError, match=told):
-        begun.answering(live(*dialogue, **wrong), ())
+        begun.start(live(*dialogue, **wrong), ())
     # All of it is in the new prompt, so its cache itself would have been handed over.
-    again, _ = begun.answering(live(*dialogue), ())
+    again, _ = begun.start(live(*dialogue), ())
     assert again.cache.length == known
 
 
@@ -117,7 +119,7 @@ def test_of_a_draft_no_more_is_spelled_than_an_answer_may_hold() -> None:
     made = taught()
     begun = RequestSetup(made.config, Listening(tokenizer()), Eager(made))
     for draft in ("ten minutes", "ten minutes " * 1000):
-        begun.answering(live(max_tokens=8, draft=draft), ())
+        begun.start(live(max_tokens=8, draft=draft), ())
     assert lengths == [11, 8 * DRAFT_CHARACTERS]
 
 
@@ -125,10 +127,10 @@ def test_a_second_reply_to_a_result_takes_fewer_forwards() -> None:
     made = taught()
     *turns, expected = DIALOGUES[2]
     wanted, forwards = template().dialogue([*turns, expected], TOOLS), []
-    begun = beginnings(made)
+    begun = setup(made)
     for _ in range(3):
-        one = live(*turns, said=(SAID,))
-        decoder, steps = begun.answering(one, ())
+        one = live(*turns, copy_sources=(SAID,))
+        decoder, steps = begun.start(one, ())
         drive(made, decoder.cache, steps)
         start, end = wanted.answers[-1]
         assert decoder.progress.tokens == wanted.ids[start:end]

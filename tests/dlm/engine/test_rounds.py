@@ -8,7 +8,7 @@ import torch
 
 from dlm.decoding.decoder import Decoder
 from dlm.decoding.forwards import Eager, Forward, SideForwards, Steps
-from dlm.engine.rounds import Rounds
+from dlm.engine.scheduler import Scheduler
 from tests.dlm.tiny import decoder, model
 
 NET = model(1)
@@ -28,7 +28,7 @@ class Count:
         self.error: Exception | None = None
         self.enough = forwards
 
-    def begin(self) -> tuple[Decoder, Steps[None]]:
+    def start(self) -> tuple[Decoder, Steps[None]]:
         made = decoder(NET, [20, 21, 22])
         return made, self.steps()
 
@@ -39,7 +39,7 @@ class Count:
         finally:
             self.closed = True
 
-    def told(self, decoder: Decoder) -> bool:
+    def update(self, decoder: Decoder) -> bool:
         self.done += 1
         return self.done >= self.enough
 
@@ -72,15 +72,15 @@ class Broken(Count):
         yield Forward([20] * 4000, 4000)
 
 
-def rounds(*jobs: Count, budget: int = 64) -> tuple[Rounds, list[Decoder | None]]:
+def rounds(*jobs: Count, budget: int = 64) -> tuple[Scheduler, list[Decoder | None]]:
     left: list[Decoder | None] = []
-    made = Rounds(Eager(NET), budget, left.append)
+    made = Scheduler(Eager(NET), budget, left.append)
     for job in jobs:
-        made.join(job, job.begin)
+        made.join(job, job.start)
     return made, left
 
 
-def turn(made: Rounds, count: int = 1) -> None:
+def turn(made: Scheduler, count: int = 1) -> None:
     with torch.inference_mode():
         for _ in range(count):
             made.round()
@@ -113,7 +113,7 @@ def test_a_job_joins_between_two_rounds() -> None:
     first, second = Count(3), Count(1)
     made, _ = rounds(first)
     turn(made)
-    made.join(second, second.begin)
+    made.join(second, second.start)
     turn(made)
     assert (first.done, second.done, second.finished) == (2, 1, True)
 
@@ -168,7 +168,7 @@ def test_what_one_job_cannot_have_the_others_do() -> None:
     assert len(left) == 3
 
 
-@pytest.mark.parametrize("where", ["begin", "told", "finish", "steps"])
+@pytest.mark.parametrize("where", ["start", "update", "finish", "steps"])
 def test_an_error_stays_with_its_job(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     good, bad = Count(2), Count(2)
 
@@ -218,12 +218,12 @@ def test_a_request_that_cannot_be_put_away_harms_no_other(
 
     seen: list[Decoder | None] = []
     bad, good = Broken(1), Count(2)
-    made = Rounds(Eager(NET), 64, leave)
+    made = Scheduler(Eager(NET), 64, leave)
     for job in (bad, good):
-        made.join(job, job.begin)
+        made.join(job, job.start)
     if cancelled:
         bad.cancelled.set()
     turn(made, 3)
     assert good.finished and len(made) == 0
     assert (bad.error is None) == cancelled
-    assert caplog.messages == ["a request could not be put away: OSError"]
+    assert caplog.messages == ["a request's cache could not be kept: OSError"]

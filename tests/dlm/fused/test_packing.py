@@ -11,7 +11,7 @@ from dlm.kv_cache.pages import PagedCache, PageStore
 COLUMNS = 5
 
 
-def wishes() -> list[tuple[PagedCache, Forward]]:
+def batch() -> list[tuple[PagedCache, Forward]]:
     store = PageStore(torch.zeros(1, 2, 20, 4, 1, 2))
     begun, fresh = PagedCache(store, 12), PagedCache(store, 6)
     begun.reserve(7)
@@ -20,7 +20,7 @@ def wishes() -> list[tuple[PagedCache, Forward]]:
 
 
 def test_requests_lie_behind_each_other_and_padding_is_one_of_them() -> None:
-    asked = wishes()
+    asked = batch()
     packed = Packed.of(asked, COLUMNS)
     assert packed.size == (16, 4)
     assert packed.most_rows == 11
@@ -40,7 +40,7 @@ def test_requests_lie_behind_each_other_and_padding_is_one_of_them() -> None:
 
 
 def test_a_full_cache_is_refused() -> None:
-    (begun, _), *_ = wishes()
+    (begun, _), *_ = batch()
     with pytest.raises(ValueError, match="cache: got 13 positions, expected at most 12"):
         Packed.of([(begun, Forward([30] * 6, 6))], COLUMNS)
 

@@ -26,7 +26,7 @@ MARKED = tool(
 
 
 def test_a_marked_parameter_is_a_span_of_what_was_heard() -> None:
-    rules = AnswerRules((MARKED,), heard=SAID)
+    rules = AnswerRules((MARKED,), user_texts=SAID)
     assert allows(rules, call("note", text="ten minutes"))
     assert allows(rules, call("note", text="ten", mood="please", title="Anything else"))
     assert not allows(rules, call("note", text="thirty minutes"))
@@ -34,13 +34,13 @@ def test_a_marked_parameter_is_a_span_of_what_was_heard() -> None:
 
 
 def test_what_was_said_binds_marked_parameters_as_well() -> None:
-    rules = AnswerRules((MARKED,), said=("buy milk",), heard=SAID)
+    rules = AnswerRules((MARKED,), copy_sources=("buy milk",), user_texts=SAID)
     assert allows(rules, call("note", text="milk", title="buy"))
     assert not allows(rules, call("note", text="ten"))
 
 
 def test_a_marked_parameter_needs_words() -> None:
-    rules = AnswerRules((MARKED, TIMER), heard=("...",))
+    rules = AnswerRules((MARKED, TIMER), user_texts=("...",))
     assert not allows(rules, call("note", text="ten"))
     assert allows(rules, call("set_timer", duration="ten"))
     with pytest.raises(ValueError, match="got no words"):
@@ -52,10 +52,10 @@ COUNT = tool("count", ["to"], to={"type": "integer"}, by={"enum": ["ones", "tens
 
 def test_the_grammar_of_tools_that_take_no_words_holds_none() -> None:
     plain = lark(AnswerRules((COUNT, TIMER)))
-    assert lark(AnswerRules((COUNT, TIMER), heard=SAID)) == plain
-    assert lark(AnswerRules((COUNT,), said=SAID)) == lark(AnswerRules((COUNT,)))
-    assert "minutes" in lark(AnswerRules((COUNT, MARKED), heard=SAID))
-    assert "minutes" in lark(AnswerRules((COUNT, TIMER), said=SAID))
+    assert lark(AnswerRules((COUNT, TIMER), user_texts=SAID)) == plain
+    assert lark(AnswerRules((COUNT,), copy_sources=SAID)) == lark(AnswerRules((COUNT,)))
+    assert "minutes" in lark(AnswerRules((COUNT, MARKED), user_texts=SAID))
+    assert "minutes" in lark(AnswerRules((COUNT, TIMER), copy_sources=SAID))
 
 
 ORDER = tool(

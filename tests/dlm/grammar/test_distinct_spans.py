@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlm.decoding.verify import guided
+from dlm.decoding.verify import draft_under_grammar
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.distinct_spans import Spans
 from dlm.grammar.matcher import Matcher
@@ -72,7 +72,7 @@ def test_only_values_that_are_spans_take_words() -> None:
     said = rules("ten of two things")
     assert allows(said, call("note", text="ten", mood="ten", count="10"))
     marked = tool("order", drink={**WORDS, "x-as-said": True}, sugar=WORDS)
-    heard = AnswerRules((marked,), "required", heard=("some tea",))
+    heard = AnswerRules((marked,), "required", user_texts=("some tea",))
     assert allows(heard, call("order", drink="tea", sugar="tea"))
     assert allows(AnswerRules((DRINK,), "required"), order("tea", "tea"))
 
@@ -138,7 +138,7 @@ def test_all_ways_of_asking_agree(said: list[str], seed: int) -> None:
         assert all(
             allowed[one] for allowed, one in zip(_flags(before.allowed(run)), run, strict=False)
         )
-        assert guided(torch.tensor(run), None, before).tokens == run
+        assert draft_under_grammar(torch.tensor(run), None, before).tokens == run
         if run[-1] == Mark.END:
             return
 

@@ -15,8 +15,17 @@ from jsonschema import Draft202012Validator, FormatChecker
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Event, Finished, Request, TextDelta
 from dlm.grammar.answer_rules import AnswerRules
-from dlm.grammar.format_rules import closed, format_rules, reason, strict_json
-from dlm.grammar.formats import AnswerFormat, FormatError, JsonSchema, Lark, Regex
+from dlm.grammar.formats import (
+    AnswerFormat,
+    FormatError,
+    JsonSchema,
+    Lark,
+    Regex,
+    closed,
+    format_rules,
+    reason,
+    strict_json,
+)
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.language.messages import Tool, Turn
 from dlm.language.template import Template

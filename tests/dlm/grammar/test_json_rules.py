@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.answer_rules import SPAN_PIECES, AnswerRules
+from dlm.grammar.answer_rules import _runs as runs
 from dlm.grammar.formats import JsonSchema
-from dlm.grammar.json_rules import SPAN_PIECES, runs
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.language.chat_template import ChatTemplate
 from dlm.language.messages import Answer, Call, Tool
@@ -86,7 +86,10 @@ def test_answers_as_they_are_spelled_are_taken(
             AnswerRules((WEATHER,), parallel=False),
             Answer("", (Call("get_weather", {}), Call("get_weather", {}))),
         ),
-        (AnswerRules((TIMER,), said=("ten minutes",)), call("set_timer", duration="thirty")),
+        (
+            AnswerRules((TIMER,), copy_sources=("ten minutes",)),
+            call("set_timer", duration="thirty"),
+        ),
     ],
 )
 def test_what_the_rules_do_not_allow_is_not_taken(
@@ -96,7 +99,7 @@ def test_what_the_rules_do_not_allow_is_not_taken(
 
 
 def test_values_that_were_said_are_taken(chat: ChatTemplate, factory: GrammarFactory) -> None:
-    rules = AnswerRules((TIMER,), said=('set "ten minutes", please',))
+    rules = AnswerRules((TIMER,), copy_sources=('set "ten minutes", please',))
     for span in ("ten minutes", "minutes", 'ten minutes", please'):
         assert takes(factory.matcher(rules), chat.spell(call("set_timer", duration=span)))
 
@@ -110,7 +113,7 @@ def test_marked_parameters_alone_are_bound_by_what_was_heard(
         text={"type": "string", "x-as-said": True},
         free={"type": "string"},
     )
-    rules = AnswerRules((note,), heard=("buy milk",))
+    rules = AnswerRules((note,), user_texts=("buy milk",))
     assert takes(factory.matcher(rules), chat.spell(call("note", text="milk", free="z")))
     assert not takes(factory.matcher(rules), chat.spell(call("note", text="z", free="z")))
 

@@ -105,13 +105,13 @@ def test_values_are_free_where_nothing_binds_them() -> None:
 
 @pytest.mark.parametrize("said", [(), ("",), ("...", " ")])
 def test_where_nothing_was_said_nothing_can_be_copied(said: tuple[str, ...]) -> None:
-    rules = AnswerRules((TIMER, WEATHER), said=said)
+    rules = AnswerRules((TIMER, WEATHER), copy_sources=said)
     assert not allows(rules, call("set_timer", duration="ten"))
     assert not allows(rules, call("get_weather", place="ten"))
     assert allows(rules, call("get_weather", day="today"))
-    assert allows(AnswerRules((TIMER,), said=said), text("hello"))
+    assert allows(AnswerRules((TIMER,), copy_sources=said), text("hello"))
     with pytest.raises(ValueError, match="got no words"):
-        FACTORY.matcher(AnswerRules((TIMER,), "required", said=said))
+        FACTORY.matcher(AnswerRules((TIMER,), "required", copy_sources=said))
 
 
 def test_punctuation_names_and_options_are_forced() -> None:
@@ -187,7 +187,7 @@ def test_rules_that_allow_nothing_are_refused(
 )
 def test_odd_names_are_only_names(name: str) -> None:
     odd = Tool(name, "", {"properties": {name: {"enum": [name, f"not {name}"]}}})
-    rules = AnswerRules((odd, TIMER), said=(name,))
+    rules = AnswerRules((odd, TIMER), copy_sources=(name,))
     assert allows(rules, call(name, **{name: name}))
     assert allows(rules, call(name, **{name: f"not {name}"}))
     assert not allows(rules, call(name, **{name: f"nor {name}"}))
@@ -208,7 +208,7 @@ def test_a_name_or_option_that_could_spell_a_mark_is_refused() -> None:
 
 @pytest.mark.parametrize("said", ['say "hi" \\ {', "<|end|> x", "two\nlines", "日本 語", "a|b*"])
 def test_odd_words_may_be_said(said: str) -> None:
-    rules = AnswerRules((TIMER,), said=(said,))
+    rules = AnswerRules((TIMER,), copy_sources=(said,))
     assert allows(rules, call("set_timer", duration=said))
     assert not allows(rules, call("set_timer", duration=f"{said}x"))
 
@@ -228,7 +228,7 @@ def test_odd_words_may_be_said(said: str) -> None:
 )
 def test_schemas_of_all_kinds(schema: dict[str, Any], good: str, bad: str) -> None:
     odd = Tool("x", "", {"properties": {"p": schema}, "$defs": {"Day": {"enum": ["mon"]}}})
-    rules = AnswerRules((odd,), said=SAID)
+    rules = AnswerRules((odd,), copy_sources=SAID)
     assert allows(rules, call("x", p=good))
     assert template().answer(call("x", p=good), (odd,)).calls
     assert not allows(rules, call("x", p=bad))
@@ -327,10 +327,10 @@ def test_many_tools_compile_quickly() -> None:
     )
     said = (" ".join(f"word{i % 37}" for i in range(200)),) * 3
     began = time.perf_counter()
-    FACTORY.matcher(AnswerRules(many, said=said))
+    FACTORY.matcher(AnswerRules(many, copy_sources=said))
     # 10 ms on a quiet core; the bound leaves room for a busy one.
     assert time.perf_counter() - began < 1.0
-    assert allows(AnswerRules(many, said=said), call("tool_63", a="word3 word4"))
+    assert allows(AnswerRules(many, copy_sources=said), call("tool_63", a="word3 word4"))
 
 
 def test_an_invalid_answer_is_what_the_template_refuses() -> None:

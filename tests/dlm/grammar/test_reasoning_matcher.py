@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from dlm.decoding.decoder import Decoder, Plan, Vocabulary
-from dlm.decoding.forwards import Steps, drive, forward
+from dlm.decoding.forwards import Steps, drive, logits_of
 from dlm.decoding.self_speculative import decode_causal
 from dlm.decoding.unmask import propose
 from dlm.effort import Reasoning, Refinement
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory, Matcher
-from dlm.grammar.reasoning_matcher import ReasoningMatcher, parted
+from dlm.grammar.reasoning_matcher import ReasoningMatcher, split_reasoning
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.cache import KVCache
-from dlm.language.chat_format import ThoughtMarks
+from dlm.language.chat_format import ReasoningMarks
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
@@ -31,14 +31,14 @@ from tests.dlm.tiny import (
     tokenizer,
 )
 
-MARKS = template().thought
+MARKS = template().reasoning
 STOP = tokenizer().encode(" a.")[-1]
 WORD = tokenizer().encode(" a")[0]
 TIGHT = Reasoning(least=3, enough=5, most=8)
 
 
 def matcher(tools: bool = True) -> Matcher:
-    rules = AnswerRules(TOOLS if tools else (), said=("ten minutes",))
+    rules = AnswerRules(TOOLS if tools else (), copy_sources=("ten minutes",))
     return GrammarFactory(template(), config().vocab_size).matcher(rules)
 
 
@@ -59,7 +59,7 @@ def test_a_thought_holds_no_marks_and_does_not_end_too_early() -> None:
     marks = (Mark.END, Mark.CALL, Mark.KEY, Mark.VALUE, Mark.ANSWER)
     for _ in range(TIGHT.least):
         assert state.best(wanting(*marks, WORD)) == WORD
-        with pytest.raises(ValueError, match=f"got token {int(Mark.ANSWER)}, which no thought"):
+        with pytest.raises(ValueError, match=f"got token {int(Mark.ANSWER)}, which reasoning"):
             state.copy().advance(Mark.ANSWER)
         assert state.advance(WORD) == []
     assert state.best(wanting(*marks, WORD)) == Mark.ANSWER
@@ -109,7 +109,7 @@ def test_a_copy_goes_on_by_itself() -> None:
 
 
 def test_what_an_answer_must_begin_with_is_forced_behind_its_thought() -> None:
-    rules = AnswerRules(TOOLS, "set_timer", said=("ten minutes",))
+    rules = AnswerRules(TOOLS, "set_timer", copy_sources=("ten minutes",))
     bare = GrammarFactory(template(), config().vocab_size).matcher(rules)
     state = ReasoningMatcher(bare.copy(), MARKS, TIGHT)
     assert state.forced() == []
@@ -121,7 +121,7 @@ def test_what_an_answer_must_begin_with_is_forced_behind_its_thought() -> None:
 
 def test_a_prefix_does_not_go_before_a_thought() -> None:
     state = thinking(tools=False)
-    with pytest.raises(ValueError, match="before a thought"):
+    with pytest.raises(ValueError, match="before reasoning"):
         state.follow([WORD])
     for _ in range(TIGHT.most):
         state.advance(WORD)
@@ -164,24 +164,24 @@ def test_behind_what_may_not_stand_nothing_is_asked(draft: list[int]) -> None:
 
 
 def test_tokens_are_parted_at_the_closing_mark() -> None:
-    assert parted([WORD, Mark.ANSWER, STOP], MARKS) == ([WORD], [STOP])
-    assert parted([WORD, Mark.ANSWER], MARKS) == ([WORD], [])
-    assert parted([WORD], MARKS) == ([WORD], None)
+    assert split_reasoning([WORD, Mark.ANSWER, STOP], MARKS) == ([WORD], [STOP])
+    assert split_reasoning([WORD, Mark.ANSWER], MARKS) == ([WORD], [])
+    assert split_reasoning([WORD], MARKS) == ([WORD], None)
 
 
 def masking(made: Transformer, cache: KVCache, steps: Steps[None]) -> None:
     """Run a decoding as a runner does that chooses under a grammar itself."""
     with torch.inference_mode(), suppress(StopIteration):
-        wish = next(steps)
+        asked = next(steps)
         while True:
-            rows = forward(made, [(cache, wish)])[0]
-            if wish.choice is None:
-                wish = steps.send(rows)
+            rows = logits_of(made, [(cache, asked)])[0]
+            if asked.choice is None:
+                asked = steps.send(rows)
                 continue
-            rows[:, list(wish.choice.never)] = -torch.inf
-            if wish.choice.allowed is not None:
-                rows = rows.masked_fill(~bits(wish.choice.allowed()), -torch.inf)
-            wish = steps.send(propose(rows, None, wish.choice.first))
+            rows[:, list(asked.choice.never)] = -torch.inf
+            if asked.choice.allowed is not None:
+                rows = rows.masked_fill(~bits(asked.choice.allowed()), -torch.inf)
+            asked = steps.send(propose(rows, None, asked.choice.first))
 
 
 def greedy(
@@ -209,7 +209,7 @@ def test_drafted_and_verified_a_thought_is_what_token_by_token_gives(
 ) -> None:
     for budget in (TIGHT, Reasoning(1, 16, 32)):
         expected, _ = greedy(seed, Refinement(steps=0, threshold=0.9), masks=False, budget=budget)
-        thought, answer = parted(expected, MARKS)
+        thought, answer = split_reasoning(expected, MARKS)
         assert 1 <= len(thought) <= budget.most
         assert answer
         for steps in (1, 3):
@@ -218,21 +218,21 @@ def test_drafted_and_verified_a_thought_is_what_token_by_token_gives(
 
 
 def test_marks_of_the_shipped_dialect() -> None:
-    assert ThoughtMarks(13, 14, (2, 8, 9, 10), MARKS.stops) == MARKS
+    assert ReasoningMarks(13, 14, (2, 8, 9, 10), MARKS.stops) == MARKS
     assert STOP in MARKS.stops
 
 
 def test_behind_a_thought_a_tool_is_chosen_as_without_one() -> None:
     names = ToolChoice(int(Mark.CALL), {"set_timer": (WORD,), "get_weather": (STOP,)})
-    rules = AnswerRules(TOOLS, said=("ten minutes",))
+    rules = AnswerRules(TOOLS, copy_sources=("ten minutes",))
     inner = GrammarFactory(template(), config().vocab_size).matcher(rules, names)
     state = ReasoningMatcher(inner, MARKS, Reasoning(least=0, enough=1, most=2))
     torn = wanting()
-    assert state.choosing and not state.undecided(torn) and not state.leans
+    assert state.needs_logits and not state.in_doubt(torn) and not state.adjusts
     state.advance(WORD)
     state.advance(MARKS.closing)
-    assert not state.undecided(torn)
+    assert not state.in_doubt(torn)
     state.advance(int(Mark.CALL))
-    assert state.undecided(torn)
-    state.weigh({"set_timer": 0.0, "get_weather": -1.0})
-    assert state.leans and not state.undecided(torn)
+    assert state.in_doubt(torn)
+    state.set_gains({"set_timer": 0.0, "get_weather": -1.0})
+    assert state.adjusts and not state.in_doubt(torn)

@@ -18,7 +18,7 @@ GAINS = {"weather": -1.0, "time": -3.0, "zone": 0.0, "light": -2.0}
 def names(*tokens: int, gains: dict[str, float] | None = None) -> ToolChoice:
     made = ToolChoice(CALL, SPELLED)
     if gains is not None:
-        made.weigh(gains)
+        made.set_gains(gains)
     for token in tokens:
         made.follow(token)
     return made
@@ -35,29 +35,29 @@ def row(**shares: float) -> Tensor:
 
 def test_a_doubt_is_one_between_tools() -> None:
     torn = row(get=0.5, set=0.5)
-    assert names(CALL).undecided(torn)
-    assert not names(CALL).undecided(row(get=1.0, set=(1 - CERTAIN) / 2))
+    assert names(CALL).in_doubt(torn)
+    assert not names(CALL).in_doubt(row(get=1.0, set=(1 - CERTAIN) / 2))
     # Before a call, behind a name, and where only one tool is left, nothing is chosen.
-    assert not names().undecided(torn)
-    assert not names(20).undecided(torn)
-    assert not names(CALL, SET).undecided(torn)
-    assert not names(CALL, GET, WEATHER, KEY).undecided(torn)
+    assert not names().in_doubt(torn)
+    assert not names(20).in_doubt(torn)
+    assert not names(CALL, SET).in_doubt(torn)
+    assert not names(CALL, GET, WEATHER, KEY).in_doubt(torn)
 
 
 def test_what_no_tool_begins_with_is_no_part_of_the_doubt() -> None:
-    assert not names(CALL).undecided(row(get=0.3, set=1e-4, key=0.6))
+    assert not names(CALL).in_doubt(row(get=0.3, set=1e-4, key=0.6))
 
 
 def test_a_name_that_another_begins_with_may_end() -> None:
-    assert names(CALL, GET, TIME).undecided(row(zone=0.5, key=0.5))
-    assert not names(CALL, GET, TIME).undecided(row(zone=1e-4, key=1.0))
+    assert names(CALL, GET, TIME).in_doubt(row(zone=0.5, key=0.5))
+    assert not names(CALL, GET, TIME).in_doubt(row(zone=1e-4, key=1.0))
 
 
 def test_with_gains_nothing_is_in_doubt_and_the_best_tool_behind_a_token_counts() -> None:
     made = names(CALL, gains=GAINS)
     torn = row(get=0.5, set=0.5)
-    assert made.leans and not made.undecided(torn)
-    leant = made.lean(torn)
+    assert made.adjusts and not made.in_doubt(torn)
+    leant = made.adjusted(torn)
     assert leant[GET] - torn[GET] == 0.0
     assert leant[SET] - torn[SET] == -2.0
     assert leant[KEY] == -torch.inf
@@ -66,7 +66,7 @@ def test_with_gains_nothing_is_in_doubt_and_the_best_tool_behind_a_token_counts(
 def test_of_a_whole_name_and_a_longer_one_each_gains_its_own() -> None:
     made = names(CALL, GET, TIME, gains=GAINS)
     torn = row(zone=0.5, key=0.5)
-    leant = made.lean(torn)
+    leant = made.adjusted(torn)
     assert leant[ZONE] - torn[ZONE] == 0.0
     assert leant[KEY] - torn[KEY] == -3.0
 
@@ -74,23 +74,23 @@ def test_of_a_whole_name_and_a_longer_one_each_gains_its_own() -> None:
 def test_logits_stay_as_they_are_where_nothing_is_chosen() -> None:
     torn = row(get=0.5, set=0.5)
     for made in (names(gains=GAINS), names(CALL, SET, gains=GAINS), names(CALL)):
-        assert not made.leans
-        assert torch.equal(made.lean(torn), torn)
+        assert not made.adjusts
+        assert torch.equal(made.adjusted(torn), torn)
 
 
 def test_only_the_first_call_is_weighed() -> None:
     made = names(CALL, SET, LIGHT, KEY, CALL, gains=GAINS)
-    assert made.over and not made.leans
+    assert made.complete and not made.adjusts
 
 
 def test_other_spellings_of_a_name_are_the_models_alone() -> None:
     made = names(CALL, 1, gains=GAINS)
-    assert made.over and not made.leans
+    assert made.complete and not made.adjusts
 
 
 def test_a_copy_goes_on_by_itself() -> None:
     made = names(CALL, gains=GAINS)
     twin = made.copy()
     twin.follow(SET)
-    assert made.leans and not twin.leans
-    assert twin.lean(row(set=1.0)).tolist() == row(set=1.0).tolist()
+    assert made.adjusts and not twin.adjusts
+    assert twin.adjusted(row(set=1.0)).tolist() == row(set=1.0).tolist()

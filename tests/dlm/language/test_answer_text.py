@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.language.answer_text import LOOP_TIMES, LOOP_TOKENS, held, looping, settled, shown, stopped
+from dlm.language.answer_text import (
+    LOOP_TIMES,
+    LOOP_TOKENS,
+    find_stop,
+    looping,
+    possible_stop,
+    settled,
+    with_masks,
+)
 from dlm.language.tokenizer import Mark
 from tests.dlm.tiny import template
 
@@ -23,14 +31,14 @@ def test_settled_text_is_sure_to_stay() -> None:
 
 def test_characters_of_several_tokens_are_shown_whole() -> None:
     ids = template().text("a ☕")
-    assert shown(template(), [*ids, MASK, END, MASK]) == "a ☕░"
-    assert shown(template(), [MASK, *ids]) == "░ a ☕"
+    assert with_masks(template(), [*ids, MASK, END, MASK]) == "a ☕░"
+    assert with_masks(template(), [MASK, *ids]) == "░ a ☕"
 
 
 def test_the_first_stop_string_counts() -> None:
-    assert stopped("one two three", ("three", "two")) == 4
-    assert stopped("one two three", ("four",)) is None
-    assert stopped("one", ()) is None
+    assert find_stop("one two three", ("three", "two")) == 4
+    assert find_stop("one two three", ("four",)) is None
+    assert find_stop("one", ()) is None
 
 
 @pytest.mark.parametrize(
@@ -48,7 +56,7 @@ def test_the_first_stop_string_counts() -> None:
 def test_what_may_begin_a_stop_string_is_held_back(
     text: str, stops: tuple[str, ...], size: int
 ) -> None:
-    assert held(text, stops) == size
+    assert possible_stop(text, stops) == size
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, LOOP_TOKENS])

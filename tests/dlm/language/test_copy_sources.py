@@ -37,5 +37,5 @@ def test_words_do_not_stand_twice_because_they_were_called() -> None:
     turns = [*SET, user("make it ten")]
     found = sources(turns)
     assert found == ("a pasta timer, nine minutes", "make it ten")
-    assert [b"pasta" in spans_of(found).said, spans_of(found).said.count(b"pasta")] == [True, 1]
+    assert [b"pasta" in spans_of(found).text, spans_of(found).text.count(b"pasta")] == [True, 1]
     assert sources([*SET, called({"name": "egg", "duration": "egg"})])[1:] == ("egg",)

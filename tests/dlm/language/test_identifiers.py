@@ -88,7 +88,7 @@ def test_tools_that_read_alike_are_told_apart() -> None:
     ids = encoded.ids[slice(*answer)]
     assert ids == template().spell(Answer("sure", CALLS), ALIKE)
     assert template().answer(ids, ALIKE) == Answer("sure", CALLS)
-    assert allows(AnswerRules(ALIKE, said=(SAID,)), ids[:-1])
+    assert allows(AnswerRules(ALIKE, copy_sources=(SAID,)), ids[:-1])
     declared = encoded.ids[: encoded.ids.index(Mark.USER)]
     for shown in (" get_report", " getReport", " make coffee", " forDay", " topic name"):
         run = template().tokenizer.encode(shown)
@@ -96,7 +96,7 @@ def test_tools_that_read_alike_are_told_apart() -> None:
 
 
 def test_a_tool_that_may_not_be_called_still_counts() -> None:
-    rules = AnswerRules(ALIKE, "getReport", said=(SAID,))
+    rules = AnswerRules(ALIKE, "getReport", copy_sources=(SAID,))
     assert allows(rules, template().spell(Answer("", CALLS[1:2]), ALIKE)[:-1])
     alone = template().spell(Answer("", CALLS[1:2]), ALIKE[1:2])[:-1]
     assert not allows(rules, alone)

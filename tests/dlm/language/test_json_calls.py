@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.language.json_calls import read_call
+from dlm.language.chat_template import read_call
 from dlm.language.messages import AnswerError, Call
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, tool
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dlm.decoding.decoder import PREFILL_CHUNK, Decoder
-from dlm.decoding.forwards import Forward, drive, forward
+from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.kv_cache.cache import KVCache
 from dlm.loading.weights import save_model
 from dlm.network.int8 import round_weights
@@ -270,7 +270,7 @@ def test_a_long_prompt_read_in_pieces_is_what_stock_qwen3_makes_of_it_at_once(
     asked = Decoder(KVCache(made.config, 5016), tokens[0].tolist(), 8, vocabulary())
     with torch.inference_mode():
         rest = drive(made, asked.cache, asked.prefill())
-        (ours,) = forward(made, [(asked.cache, Forward(rest, len(rest)))])
+        (ours,) = logits_of(made, [(asked.cache, Forward(rest, len(rest)))])
         stock = qwen3(made, tmp_path)
         expected = stock(tokens, logits_to_keep=len(rest)).logits[0]
     assert (asked.progress.forwards, len(rest)) == (5000 // PREFILL_CHUNK, 5000 % PREFILL_CHUNK)

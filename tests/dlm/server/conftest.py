@@ -22,7 +22,7 @@ def taught_engine() -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def babbler() -> Iterator[Engine]:
     """An engine of random weights, which rarely comes to an end."""
-    made = Engine(model(1), tokenizer(), max_live=4)
+    made = Engine(model(1), tokenizer(), max_requests=4)
     yield made
     made.close()
 

@@ -25,7 +25,7 @@ TOKENS = 24
 @pytest.fixture(scope="module")
 def crowded() -> Iterator[Engine]:
     """An engine of random weights with a place for each client."""
-    made = Engine(model(1), tokenizer(), max_live=CLIENTS)
+    made = Engine(model(1), tokenizer(), max_requests=CLIENTS)
     yield made
     made.close()
 
@@ -121,7 +121,7 @@ async def test_a_failure_in_the_middle_is_the_last_event() -> None:
 class Denoising:
     """An engine that shows for a while how its answer becomes clear, and says nothing."""
 
-    max_live = 1
+    max_requests = 1
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         self.task = asyncio.create_task(self._tell(emit))

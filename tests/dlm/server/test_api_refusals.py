@@ -162,7 +162,7 @@ async def test_a_long_answer_is_wished_for_and_fitted(babbler: Engine) -> None:
 async def test_an_engine_that_is_full_says_when_to_come_back() -> None:
     from tests.dlm.tiny import model
 
-    engine = Engine(model(1), tokenizer(), max_live=0)
+    engine = Engine(model(1), tokenizer(), max_requests=0)
     try:
         async with asking(Starlette(routes=api_of(engine).routes())) as client:
             for stream in (True, False):
@@ -208,7 +208,7 @@ async def test_more_answers_than_ever_run_at_a_time_are_refused_for_good(
 ) -> None:
     from tests.dlm.tiny import model
 
-    engine = Engine(model(1), tokenizer(), max_live=2)
+    engine = Engine(model(1), tokenizer(), max_requests=2)
     try:
         async with asking(Starlette(routes=api_of(engine).routes())) as client:
             answer = await client.post(f"/v1/{path}", json={"model": "tiny", **fields})

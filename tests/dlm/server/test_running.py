@@ -52,7 +52,7 @@ async def test_leaving_cancels_all(babbler: Engine) -> None:
 
 async def test_all_or_none_are_taken(babbler: Engine) -> None:
     with pytest.raises(queue.Full):
-        await told(babbler, *[BABBLE] * (babbler.max_live + 1))
+        await told(babbler, *[BABBLE] * (babbler.max_requests + 1))
     await unfinished(babbler, 0)
 
 
@@ -66,7 +66,7 @@ async def test_a_failure_ends_all(taught_engine: Engine) -> None:
 class Silent:
     """An engine that is told when to answer."""
 
-    max_live = 1
+    max_requests = 1
 
     def __init__(self) -> None:
         self.emit: Callable[[Event], None] = lambda event: None

@@ -232,11 +232,11 @@ class _Spied(Decoder):
 
     def choose(
         self,
-        wish: Forward,
+        asked: Forward,
         plan: Plan,
         allowed: Callable[[], NDArray[np.int32]] | None = None,
     ) -> Steps[Proposal]:
-        self.seen = yield from self.ask(wish)
+        self.seen = yield from self.ask(asked)
         return propose(self.seen)
 
 

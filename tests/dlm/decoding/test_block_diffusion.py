@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
-from dlm.decoding.block import decode_block
+from dlm.decoding.block_diffusion import decode_block, decode_full
 from dlm.decoding.decoder import Decoder, Plan, Progress
-from dlm.decoding.forwards import Forward, drive, forward
+from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.effort import Refinement
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory
@@ -101,10 +101,10 @@ def test_what_is_committed_is_what_one_forward_would_write(length: int, shift: b
     ids = [*prompt, *progress.tokens][: cache.length]
     fresh = KVCache(net.config, cache.length + 1)
     with torch.inference_mode():
-        forward(net, [(fresh, Forward(ids, 0, block=SIZE))])
+        logits_of(net, [(fresh, Forward(ids, 0, block=SIZE))])
         fresh.commit(len(ids))
         probe = Forward([20], 0)
-        ours, theirs = forward(net, [(cache, probe), (fresh, probe)])
+        ours, theirs = logits_of(net, [(cache, probe), (fresh, probe)])
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
 
 
@@ -134,10 +134,10 @@ def test_final_tokens_stay_while_the_answer_grows() -> None:
     going = decode_block(made, Plan(Refinement(1, 0.99), True, 30))
     seen: list[list[int]] = []
     with torch.inference_mode():
-        wish = next(going)
+        asked = next(going)
         while True:
             try:
-                wish = going.send(forward(net, [(made.cache, wish)])[0])
+                asked = going.send(logits_of(net, [(made.cache, asked)])[0])
             except StopIteration:
                 break
             seen.append(list(made.progress.tokens))
@@ -178,6 +178,118 @@ def test_an_earlier_answer_that_holds_costs_less() -> None:
     assert len(changed.tokens) == len(fresh.tokens)
 
 
-def test_an_answer_of_no_tokens_is_refused() -> None:
+@pytest.mark.parametrize("decode", [decode_block, decode_full])
+def test_an_answer_of_no_tokens_is_refused(decode: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match="max_tokens: got 0"):
-        decode_block(decoder(model(0), PROMPT), Plan(Refinement(1, 0.5), True, 0))
+        decode(decoder(model(0), PROMPT), Plan(Refinement(1, 0.5), True, 0))
+
+
+def full_logits(net: Transformer, ids: Sequence[int]) -> Tensor:
+    with torch.no_grad():
+        logits = net.logits(net(torch.tensor([list(ids)]), torch.arange(len(ids))[None])[0])
+    logits[:, list(vocabulary().never)] = -torch.inf
+    return logits
+
+
+def full_reference(net: Transformer, longest: int, shift: bool, floor: float) -> list[int]:
+    """Unmasking by a threshold over the whole answer, as plainly as it can be written."""
+    ids = [*PROMPT, *[MASK] * longest]
+    begin = len(PROMPT)
+    for start in range(begin, len(ids), SIZE):
+        stop = min(start + SIZE, len(ids))
+        while masked := [at for at in range(start, stop) if ids[at] == MASK]:
+            logits = full_logits(net, ids)
+            rows = {at: logits[at - shift].softmax(-1) for at in masked}
+            best = max(masked, key=lambda at: (float(rows[at].max()), -at))
+            for at in masked:
+                if at == best or float(rows[at].max()) >= floor:
+                    ids[at] = int(rows[at].argmax())
+            known = ids[start:stop]
+            if END in known and MASK not in known[: known.index(END)]:
+                return [*ids[begin:start], *known[: known.index(END) + 1]]
+    return ids[begin:]
+
+
+def answered_in_full(net: Transformer, plan: Plan, shift: bool = False, **more: object) -> Progress:
+    cache = KVCache(net.config, len(PROMPT) + plan.max_tokens + SIZE)
+    made = Decoder(cache, PROMPT, SIZE, vocabulary())
+    drive(net, cache, decode_full(made, plan, shift=shift, **more))  # type: ignore[arg-type]
+    assert cache.length == 0
+    return made.progress
+
+
+@pytest.mark.parametrize("shift", [False, True])
+@pytest.mark.parametrize("longest", [1, 5, 8, 21])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_a_block_is_the_whole_sequence_at_once(seed: int, longest: int, shift: bool) -> None:
+    net = model(seed, block_size=SIZE)
+    progress = answered_in_full(net, Plan(Refinement(1, 0.0), True, longest), shift)
+    assert progress.tokens == full_reference(net, longest, shift, 0.0)
+    assert progress.complete == (progress.tokens[-1] == END)
+
+
+@pytest.mark.parametrize("shift", [False, True])
+def test_keys_and_values_before_the_block_are_those_of_its_first_step(shift: bool) -> None:
+    # With one layer a key depends on its own token alone: what is stale is exact.
+    net = model(3, block_size=SIZE, num_hidden_layers=1)
+    progress = answered_in_full(net, Plan(Refinement(1, 0.3), True, SIZE), shift)
+    assert progress.tokens == full_reference(net, SIZE, shift, 0.3)
+    assert progress.steps > 1
+
+
+def test_a_block_reads_everything_once_and_then_itself() -> None:
+    net = model(0, block_size=SIZE)
+    made = decoder(net, PROMPT)
+    going = decode_full(made, Plan(Refinement(1, 0.9), True, 24))
+    sizes: list[tuple[int, int]] = []
+    asked = next(going)
+    # Too unsure for more than one token a step.
+    logits = torch.zeros(SIZE, 352)
+    logits[:, 20] = 1
+    while True:
+        sizes.append((made.cache.length, len(asked.ids)))
+        assert (asked.count, asked.causal, asked.block) == (SIZE, 0, 0)
+        try:
+            asked = going.send(logits)
+        except StopIteration:
+            break
+    size = len(PROMPT)
+    assert sizes == [
+        (known, size + 24 - known)
+        for at in range(3)
+        for known in (0, *[size + SIZE * at] * (SIZE - 1))
+    ]
+
+
+@pytest.mark.parametrize("effort", [1, 8])
+def test_answers_end_and_hold_no_mask(effort: int) -> None:
+    for seed in range(5):
+        progress = answered_in_full(
+            model(seed, block_size=SIZE), Plan(Refinement(effort, 0.9), True, 30)
+        )
+        assert 1 <= len(progress.tokens) <= 30
+        assert MASK not in progress.tokens
+        assert END not in progress.tokens[:-1]
+        assert progress.draft == []
+        assert progress.forwards == progress.steps
+
+
+def test_a_grammar_holds_in_full() -> None:
+    rules = AnswerRules((TIMER,), "required", ("ten minutes", "two"), parallel=False)
+    factory = GrammarFactory(tokenizer(), 352)
+    for seed in range(4):
+        plan = Plan(Refinement(1, 0.5), True, 60)
+        net = model(seed, block_size=SIZE)
+        progress = answered_in_full(net, plan, seed % 2 == 0, matcher=factory.matcher(rules))
+        assert progress.complete
+        call = template().answer(progress.tokens, (TIMER,)).calls[0]
+        assert set(call.arguments.values()) <= {"ten", "minutes", "ten minutes", "two"}
+
+
+def test_an_earlier_answer_fills_the_blocks() -> None:
+    net = model(1, block_size=SIZE)
+    plan = Plan(Refinement(1, 0.0), True, 16)
+    whole = answered_in_full(net, plan)
+    again = answered_in_full(net, Plan(Refinement(1, 0.0), True, 16, earlier=tuple(whole.tokens)))
+    assert again.tokens == whole.tokens
+    assert again.kept == len(whole.tokens)
