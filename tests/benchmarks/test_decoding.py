@@ -43,4 +43,4 @@ def test_a_round_is_measured_for_every_batch() -> None:
 
 def test_an_argument_is_what_the_user_said() -> None:
     turns = tuple(Turn("user", str(number)) for number in range(5))
-    assert Case(turns, TOOLS, "calls").rules.said == ("2", "3", "4")
+    assert Case(turns, TOOLS, "calls").rules.copy_sources == ("2", "3", "4")

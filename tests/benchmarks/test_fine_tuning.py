@@ -38,7 +38,7 @@ def test_held_out_lines_share_no_request_with_the_others() -> None:
 
 def test_every_value_is_said_by_the_user() -> None:
     for request, wanted in cases(row_of(line) for line in lines(100, "heldout")):
-        said = " ".join(request.said or ()).lower()
+        said = " ".join(request.copy_sources or ()).lower()
         for call in wanted.calls:
             assert all(str(value).lower() in said for value in call.arguments.values())
 

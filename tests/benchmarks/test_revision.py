@@ -17,7 +17,7 @@ def test_the_last_message_comes_word_by_word() -> None:
     assert [request.turns[-1].content for request, _ in asked] == ["set", "set a", "set a timer"]
     assert [last for _, last in asked] == [False, False, True]
     assert all(request.turns[:-1] == tuple(turns[:-1]) for request, _ in asked)
-    assert asked[1][0].said == ("hello", "set a")
+    assert asked[1][0].copy_sources == ("hello", "set a")
 
 
 def test_a_revision_is_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ def test_the_model_sees_what_comes_before_and_only_the_users_words_as_spans() ->
         "assistant",
         "tool",
     ]
-    assert first.request().said == ("Set a timer for ten minutes.",)
-    assert first.request(spans=False).said is None
+    assert first.request().copy_sources == ("Set a timer for ten minutes.",)
+    assert first.request(spans=False).copy_sources is None
     assert [first.kind, second.kind] == [Kind.REQUEST, Kind.REPLY]
 
 

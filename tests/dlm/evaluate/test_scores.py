@@ -66,7 +66,7 @@ def test_the_request_is_bound_to_spans_unless_told_otherwise() -> None:
 
     score(cases([ROW]), ask)
     score(cases([ROW]), ask, spans=False)
-    assert [request.said is None for request in asked] == [False, False, True, True]
+    assert [request.copy_sources is None for request in asked] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

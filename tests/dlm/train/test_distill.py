@@ -51,7 +51,7 @@ def test_a_case_is_an_answer_and_what_stands_before_it() -> None:
             Turn("system", "Be brief."),
             Turn("assistant", "Hello, I am here."),
         )
-        assert request.said == ("set a timer for ten minutes",)
+        assert request.copy_sources == ("set a timer for ten minutes",)
         assert [tool.name for tool in request.tools] == ["set_timer", "get_weather"]
         calls = (Call("set_timer", {"duration": "ten minutes"}),)
         assert wanted == (Turn("assistant", "", calls) if len(request.turns) == 3 else wanted)
