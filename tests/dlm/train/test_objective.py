@@ -230,13 +230,13 @@ def fully_masked(copies: Copies) -> Copies:
 class _Spied(Decoder):
     """Remembers the logits that it saw last."""
 
-    def choose(
+    def choices(
         self,
         asked: Forward,
         plan: Plan,
         allowed: Callable[[], NDArray[np.int32]] | None = None,
     ) -> Steps[Proposal]:
-        self.seen = yield from self.ask(asked)
+        self.seen = yield from self.logits(asked)
         return propose(self.seen)
 
 
@@ -257,7 +257,7 @@ def test_training_sees_what_a_draft_sees(known: int) -> None:
         ids = rows.ids[row].tolist()
         cache = KVCache(trained.config, 400)
         running = _Spied(cache, ids[:begin], trained.config.block_size, vocabulary())
-        drive(trained, running.cache, running.ask(Forward(ids[:begin], begin)))
+        drive(trained, running.cache, running.logits(Forward(ids[:begin], begin)))
         running.cache.commit(begin)
         plan = Plan(Refinement(1, 0.5), True, 99)
         drive(trained, running.cache, running.draft(ids[begin : start + 1], plan))
