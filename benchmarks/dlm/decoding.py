@@ -114,7 +114,7 @@ def answer(
     way: Way,
     case: Case,
     factory: GrammarFactory,
-    openings: FirstTokenCache,
+    first_tokens: FirstTokenCache,
     tally: Tally | None = None,
 ) -> Answered:
     """One answer, its prompt but for the last token cached beforehand."""
@@ -128,7 +128,7 @@ def answer(
     vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
     decoder = Decoder(cache, prompt, config.block_size, vocabulary)
     matcher = factory.matcher(case.rules) if way.grammar else None
-    aids = Aids(first_tokens=openings.likely(case.turns))
+    aids = Aids(first_tokens=first_tokens.guess(case.turns))
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
         drive(
@@ -137,7 +137,7 @@ def answer(
             decode_causal(decoder, Plan(way.refinement, way.verified, LONGEST), matcher, aids),
         )
         seconds = time.perf_counter() - began
-    openings.learn(case.turns, decoder.progress.tokens)
+    first_tokens.learn(case.turns, decoder.progress.tokens)
     return Answered(decoder.progress.tokens, decoder.progress.forwards, seconds)
 
 
@@ -168,16 +168,16 @@ def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]
 def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     """All ways on all cases, in turns, so that the machine's moods meet all alike."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
-    openings = {name: FirstTokenCache(checkpoint.dialect) for name in WAYS}
+    first_tokens = {name: FirstTokenCache(checkpoint.dialect) for name in WAYS}
     # The first answers of a process are slow.
     for name, way in WAYS.items():
-        answer(checkpoint, way, asked[0], factory, openings[name])
+        answer(checkpoint, way, asked[0], factory, first_tokens[name])
     answered: dict[str, dict[str, list[Answered]]] = {
         kind: {name: [] for name in WAYS} for kind in ("replies", "calls")
     }
     for case in asked:
         for name, way in WAYS.items():
-            one = answer(checkpoint, way, case, factory, openings[name])
+            one = answer(checkpoint, way, case, factory, first_tokens[name])
             answered[case.kind][name].append(one)
     return {
         kind: {
@@ -193,9 +193,9 @@ def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     told: dict[str, Any] = {}
     for kind, name in itertools.product(("replies", "calls"), SHARED):
-        tally, openings = Tally(), FirstTokenCache(checkpoint.dialect)
+        tally, first_tokens = Tally(), FirstTokenCache(checkpoint.dialect)
         answers = [
-            answer(checkpoint, WAYS[name], case, factory, openings, tally)
+            answer(checkpoint, WAYS[name], case, factory, first_tokens, tally)
             for case in asked
             if case.kind == kind
         ]
