@@ -207,9 +207,9 @@ def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator
     """What a round costs in which so many requests draft a block each."""
     model, config = checkpoint.model, checkpoint.model.config
     generator = torch.Generator().manual_seed(SEED)
-    for batch in BATCHES:
+    for requests in BATCHES:
         batch = []
-        for _ in range(batch):
+        for _ in range(requests):
             ids = torch.randint(16, config.vocab_size, (prompt_tokens,), generator=generator)
             cache = KVCache(config, prompt_tokens + config.block_size)
             with torch.inference_mode():
@@ -223,7 +223,7 @@ def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator
                 began = time.perf_counter()
                 logits_of(model, batch)
                 spent.append((time.perf_counter() - began) * 1000)
-        yield {"batch": batch, "round_ms": percentiles(spent[repeats // 5 :], 2)}
+        yield {"batch": requests, "round_ms": percentiles(spent[repeats // 5 :], 2)}
 
 
 def main() -> None:
