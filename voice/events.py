@@ -1,4 +1,4 @@
-"""What a session tells whoever is connected to it, in the order in which it happened.
+"""The events of a session, in the order in which they happen, for the door that is connected.
 
 Transports turn these into their own wire messages. Item ids name entries of the dialogue; a reply
 is one answer of the agent, from the first token to the last sample, tools that ran here included.
@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from voice.types import Samples, ToolCall, ToolResult
+
+RECENT_REPLIES = 32
+"""Replies that are remembered once they are over, by every part: a client may still name them, to
+report what it has played of them or to truncate them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,14 @@ class TranscriptFailed:
 class ReplyStarted:
     """The agent begins a reply; ``item_id`` names its message in the dialogue.
 
-    A reply ``beside`` the conversation leaves no message there, and nothing interrupts it.
+    An ``out_of_band`` reply leaves no message there, and nothing interrupts it.
     """
 
     reply_id: str
     item_id: str
     turn_id: int
     previous_item_id: str | None
-    beside: bool = False
+    out_of_band: bool = False
 
 
 @dataclass(frozen=True, slots=True)

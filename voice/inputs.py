@@ -1,4 +1,4 @@
-"""What a conversation is told: its options, and its inputs.
+"""The inputs of a conversation, and its options.
 
 Endpointing events and transcripts are inputs as they are; the others are here.
 """
@@ -73,6 +73,13 @@ def with_changes(options: SessionOptions, **changes: object) -> SessionOptions:
         return replace(options, **changes)  # type: ignore[arg-type]
     except TypeError as error:
         raise ValueError(f"session options: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsChanged:
+    """The client has changed its options; replies that are under way keep theirs."""
+
+    options: SessionOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +200,11 @@ class AudioPlayed:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeakingStopped:
-    """The answer to `StopSpeaking`: what was heard of the reply until it stopped."""
-
-    reply_id: str
-    heard: str
-
-
-@dataclass(frozen=True, slots=True)
 class Announce:
     """Something to say as soon as nobody speaks: a ringing timer, a late result, a greeting.
 
     Attributes:
-        again: Whether it is said once more where it was stopped before a word of it was heard.
+        again: Whether it is repeated if it was stopped before a word of it was heard.
     """
 
     text: str
@@ -247,7 +246,9 @@ Input = (
     | RecognitionFailed
     | OpinionFailed
     | ToolFinished
-    | SpeakingStopped
+    | OptionsChanged
+    | ItemHeard
+    | ItemUnheard
     | Announce
     | EndRequested
     | IdleElapsed

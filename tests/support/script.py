@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TypeVar
 
-from voice.dialogue.commands import Command, Emit, Generate, RunTool, Speak, SpeakEnd, StopSpeaking
-from voice.dialogue.conversation import Conversation
+from voice.dialogue.commands import Command, Emit, Generate, RunTool, Speak, SpeakEnd
+from voice.dialogue.conversation import Context, Conversation
+from voice.dialogue.reply_loop import Limits
 from voice.events import SessionEvent
 from voice.inputs import (
     AudioPlayed,
@@ -15,7 +16,6 @@ from voice.inputs import (
     ModelAnswered,
     ModelSaid,
     SessionOptions,
-    SpeakingStopped,
     ToolAnswered,
 )
 from voice.types import SpeechStarted, ToolCall, ToolResult, ToolSpec, Transcript, TurnEnded
@@ -33,8 +33,7 @@ class Script:
     """Drives a conversation and remembers all commands.
 
     Attributes:
-        heard: What the user will have heard of a reply when it is stopped; the pipeline's answer to
-            `StopSpeaking`.
+        heard: What the user will have heard of any reply.
     """
 
     def __init__(self, heard: str = "", draft_words: int = 0, **options: object) -> None:
@@ -44,27 +43,37 @@ class Script:
             SessionOptions(**{**_fields(base), **options}),
             TOOLS,
             ids=lambda prefix: f"{prefix}{next(numbers)}",
-            max_tool_calls=3,
+            limits=Limits(max_tool_calls=3),
             draft_words=draft_words,
+            heard=lambda reply_id: self.heard,
         )
         self.heard = heard
         self.commands: list[Command] = []
 
     def feed(self, *inputs: Input) -> list[Command]:
-        """Feed inputs and whatever the commands owe at once; returns the commands of these."""
-        out: list[Command] = []
-        for event in inputs:
-            out += self._took(self.conversation.feed(event))
-        return out
+        """Feed inputs; returns the commands that they bring."""
+        return [command for event in inputs for command in self.took(self.conversation.feed(event))]
 
     def took(self, commands: list[Command]) -> list[Command]:
         """As `feed`, for commands that a request brought."""
-        return self._took(commands)
+        self.commands += commands
+        return commands
 
-    def ask(self) -> list[Command]:
-        """The reply that the client wanted goes on; the pipeline's part of `respond`."""
-        reply_id = self.conversation.active_reply
-        return self._took(self.conversation.ask(reply_id)) if reply_id else []
+    def request(
+        self,
+        options: SessionOptions | None = None,
+        context: Context | None = None,
+        out_of_band: bool = False,
+    ) -> str:
+        """The client asks for a reply; returns its id."""
+        options = options or self.conversation.options
+        reply_id, commands = self.conversation.create_response(options, context, out_of_band)
+        self.took(commands)
+        return reply_id
+
+    def cancel(self, reply_id: str | None = None) -> list[Command]:
+        """The client cancels a reply."""
+        return self.took(self.conversation.cancel(reply_id))
 
     def user(self, text: str, turn_id: int = 1, seconds: float = 1.0) -> list[Command]:
         """A whole turn of the user's."""
@@ -103,9 +112,9 @@ class Script:
         return self.of(kind)[-1]
 
     def events(self, kind: type[T]) -> list[T]:
-        """All events of a kind that the client was told."""
-        told: list[SessionEvent] = [c.event for c in self.of(Emit)]
-        return [event for event in told if isinstance(event, kind)]
+        """All events of a kind that went to the client."""
+        emitted: list[SessionEvent] = [c.event for c in self.of(Emit)]
+        return [event for event in emitted if isinstance(event, kind)]
 
     def spoken(self) -> str:
         """All text that was given to the voice."""
@@ -114,16 +123,6 @@ class Script:
     def history(self) -> list[tuple[str, str]]:
         """Role and content of each message that the model would see."""
         return [(m.role.value, m.content) for m in self.conversation.dialogue.view(100)]
-
-    def _took(self, commands: list[Command]) -> list[Command]:
-        out: list[Command] = []
-        for command in commands:
-            out.append(command)
-            self.commands.append(command)
-            if isinstance(command, StopSpeaking):
-                stopped = SpeakingStopped(command.reply_id, self.heard)
-                out += self._took(self.conversation.feed(stopped))
-        return out
 
 
 def _fields(options: SessionOptions) -> dict[str, object]:

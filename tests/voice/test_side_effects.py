@@ -1,17 +1,18 @@
 """Side effects happen once: a thousand schedules of interruption, revision, timeout and reconnect.
 
-The conversation, its drafts, its requests to the model, its errands and the toolbox are the real
-ones, on virtual time, put together as `voice.session.session` does. Ears and mouth are a script
-that speaks and hears at random moments. The model is as bad as it may be: it makes the same call
+The conversation, its drafts, the command runner and the toolbox are the real ones, on virtual time,
+put together as `voice.session.session` does. The audio in and out is a script that speaks and hears
+at random moments. The model is as bad as it may be: it makes the same call
 again as long as the user's words ask for it, fails, and answers malformed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
@@ -19,21 +20,11 @@ import pytest
 
 from tests.support.virtual_time import now, run
 from voice.config import DraftingConfig, ToolsConfig, TurnConfig
-from voice.dialogue.commands import (
-    CancelTool,
-    Command,
-    Draft,
-    Generate,
-    HoldSpeaking,
-    ReleaseSpeaking,
-    RunTool,
-    Speak,
-    SpeakEnd,
-    StopGenerating,
-    StopSpeaking,
-)
+from voice.dialogue.commands import Command, RunTool
 from voice.dialogue.conversation import Conversation
+from voice.dialogue.reply_loop import Limits
 from voice.errors import ModelError, ProtocolError
+from voice.events import DraftsUsed
 from voice.inputs import (
     AudioPlayed,
     AudioSent,
@@ -41,18 +32,19 @@ from voice.inputs import (
     ModelAnswered,
     ModelFailed,
     SessionOptions,
-    SpeakingStopped,
     ToolFinished,
 )
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt, TextPiece
-from voice.session.generation import Generation
+from voice.session.command_runner import CommandRunner
+from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.load_monitor import LoadMonitor
-from voice.session.preemptive_generation import DraftBackend, PreemptiveGeneration
+from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
 from voice.tools import SessionScope, Toolbox, tool
 from voice.types import (
     Pause,
     Role,
+    Segment,
     SpeechResumed,
     SpeechStarted,
     ToolCall,
@@ -100,23 +92,29 @@ class World:
         options = SessionOptions(agent_tools=NAMES, holds=self.chance(0.5))
         specs = {spec.name: spec for spec in toolbox.specs(NAMES)}
         self.conversation = Conversation(
-            options, specs, lambda prefix: f"{prefix}{next(numbers)}", 100, draft_words=1
+            options,
+            specs,
+            lambda prefix: f"{prefix}{next(numbers)}",
+            Limits(100),
+            draft_words=1,
+            heard=self.heard_of,
         )
         self.scope = SessionScope(session)
-        workshop = DraftBackend(
-            model=self,  # type: ignore[arg-type]
-            run_tool=lambda call, key: toolbox.run(call, self.scope, key),
-            is_read_only=toolbox.is_read_only,
-            prepare=lambda segment, speed: None,
-            forget_sound=lambda: None,
-            spawn=self.spawn,
+        self.drafts = PreemptiveGeneration(
+            self.conversation,
+            DraftParts(self, toolbox, self.scope, self, DraftingConfig(), LoadMonitor()),  # type: ignore[arg-type]
+            self.spawn,
+            self.count_drafts,
         )
-        self.ahead = PreemptiveGeneration(
-            workshop, DraftingConfig(), LoadMonitor(), lambda used: None
+        backend = LiveBackend(
+            self,  # type: ignore[arg-type]
+            self.drafts,
+            ToolRuns(toolbox, self.scope, self.drafts, 0.7),
+            self,  # type: ignore[arg-type]
+            SessionCallbacks(lambda _: None, lambda *_: None, lambda _: None),
         )
-        quiet = lambda *_: None  # noqa: E731
-        self.generating = Generation(self.ahead, self.feed, quiet, quiet, self.spawn)
-        self.errands = ToolRuns(toolbox, self.scope, self.ahead, self.feed, 0.7)
+        self.runner = CommandRunner(self.decide, backend, self.spawn)
+        self.feed = self.runner.feed
         self.asked = asked
         self.due: Counter[str] = Counter()
         self.open: set[str] = set()
@@ -124,8 +122,6 @@ class World:
         self.calls = itertools.count(1)
         self.turn = 0
         self.sound: dict[str, float] = {}
-        self.inputs: deque[Input] = deque()
-        self.feeding = False
         self.group: asyncio.TaskGroup | None = None
 
     def chance(self, share: float) -> bool:
@@ -135,22 +131,17 @@ class World:
         assert self.group is not None
         return self.group.create_task(work)
 
-    def feed(self, event: Input) -> None:
-        self.inputs.append(event)
-        if self.feeding:
-            return
-        self.feeding = True
-        while self.inputs:
-            event = self.inputs.popleft()
-            owed = self.wanted_by(event)
-            SEEN["late result"] += isinstance(event, ToolFinished)
-            SEEN["retry"] += isinstance(event, ModelFailed) and event.malformed
-            commands = self.conversation.feed(event)
-            run = {c.call.arguments["what"] for c in commands if isinstance(c, RunTool)}
-            assert owed <= run, f"{owed - run} was called for and not run"
-            for command in commands:
-                self.obey(command)
-        self.feeding = False
+    def count_drafts(self, used: DraftsUsed) -> None:
+        SEEN["draft"] += used.made
+
+    def decide(self, event: Input) -> list[Command]:
+        wanted = self.wanted_by(event)
+        SEEN["late result"] += isinstance(event, ToolFinished)
+        SEEN["retry"] += isinstance(event, ModelFailed) and event.malformed
+        commands = self.conversation.feed(event)
+        run = {c.call.arguments["what"] for c in commands if isinstance(c, RunTool)}
+        assert wanted <= run, f"{wanted - run} was called for and not run"
+        return commands
 
     def wanted_by(self, event: Input) -> set[str]:
         """What the model calls for in an answer to the reply that is being made."""
@@ -166,29 +157,29 @@ class World:
         self.called |= wanted
         return wanted
 
-    def obey(self, command: Command) -> None:
-        match command:
-            case Generate(reply_id, prompt):
-                self.generating.start(reply_id, prompt)
-            case StopGenerating(reply_id):
-                self.generating.stop(reply_id)
-            case RunTool(reply_id, call, key):
-                self.spawn(self.errands.run(reply_id, call, key))
-            case CancelTool(key):
-                self.errands.cancel(key)
-            case Draft():
-                SEEN["draft"] += 1
-                self.ahead.draft(command, *self.conversation.rehearse(command))
-            case Speak(reply_id):
-                self.sound.setdefault(reply_id, now())
-            case SpeakEnd(reply_id):
-                self.spawn(self.play(reply_id))
-            case HoldSpeaking() | ReleaseSpeaking():
-                pass
-            case StopSpeaking(reply_id):
-                SEEN["interruption"] += 1
-                began = self.sound.pop(reply_id, now())
-                self.feed(SpeakingStopped(reply_id, "Yes" if now() - began > 0.3 else ""))
+    def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
+        self.sound.setdefault(reply_id, now())
+
+    def end(self, reply_id: str) -> None:
+        self.spawn(self.play(reply_id))
+
+    def heard_of(self, reply_id: str) -> str:
+        return "Yes" if now() - self.sound.get(reply_id, now()) > 0.3 else ""
+
+    def stop(self, reply_id: str) -> None:
+        SEEN["interruption"] += 1
+        self.sound.pop(reply_id, None)
+
+    def hold(self, reply_id: str) -> None:
+        pass
+
+    release = hold
+
+    def prepare(self, segment: Segment, speed: float) -> None:
+        pass
+
+    def drop_prepared(self) -> None:
+        pass
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """The model: what the last message asks for is called for, maybe once more."""
@@ -288,15 +279,11 @@ class World:
                     if self.chance(0.1):
                         self.cancel()
         finally:
-            self.ahead.drop()
+            self.drafts.drop()
 
     def cancel(self) -> None:
-        try:
-            commands = self.conversation.cancel()
-        except ProtocolError:
-            return
-        for command in commands:
-            self.obey(command)
+        with contextlib.suppress(ProtocolError):
+            self.runner.execute(self.conversation.cancel())
 
 
 async def schedule(seed: int, toolbox: Toolbox) -> None:

@@ -1,27 +1,33 @@
-"""What the conversation asks for: its commands."""
+"""What a conversation decides: its commands, which `voice.session.command_runner` executes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from voice.events import SessionEvent
+from voice.inputs import SessionOptions
 from voice.llm.base import Prompt
 from voice.types import Segment, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Tell the client."""
+    """Send an event to the client."""
 
     event: SessionEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Ask the model. An earlier request of the same reply is over."""
+    """Ask the model. An earlier request of the same reply is over.
+
+    Attributes:
+        out_of_band: Whether the reply is no part of the conversation, so that no draft answers it.
+    """
 
     reply_id: str
     prompt: Prompt
+    out_of_band: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +53,17 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class CancelTool:
-    """Stop a running tool at the user's word; `ToolAnswered` is owed as without it."""
+    """Stop a running tool because the user asked for it; `ToolAnswered` follows all the same."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Should the turn end now, these would be its words: what follows may be worked out ahead.
+    """Prepare the reply that would follow, should the turn end with these words.
 
     Attributes:
-        paused: Whether the user is silent, so that they are likely to be all.
+        paused: Whether the user is silent, so that the words are likely to be all of the turn.
     """
 
     turn_id: int
@@ -78,31 +84,36 @@ class Speak:
     rate_hz: int
     speed: float
 
+    @classmethod
+    def of(cls, reply_id: str, segment: Segment, options: SessionOptions) -> Speak:
+        """Speak as a reply's options say."""
+        return cls(reply_id, segment, options.output_rate_hz, options.speed)
+
 
 @dataclass(frozen=True, slots=True)
 class SpeakEnd:
-    """No further segment comes; `AudioSent` and `AudioPlayed` are owed."""
+    """No further segment follows; `AudioSent` and `AudioPlayed` are the answers."""
 
     reply_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class StopSpeaking:
-    """Stop the sound and drop what has not been sent; `SpeakingStopped` is owed at once."""
+    """Stop the sound and drop what has not been sent."""
 
     reply_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class HoldSpeaking:
-    """Fall silent and keep the place, until `ReleaseSpeaking` or `StopSpeaking`."""
+    """Pause the sound until `ReleaseSpeaking` or `StopSpeaking`."""
 
     reply_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSpeaking:
-    """Speak on from where the sound was held."""
+    """Resume the sound where it was held."""
 
     reply_id: str
 

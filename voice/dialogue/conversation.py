@@ -2,22 +2,25 @@
 
 Inputs go into `Conversation.feed`, commands come out. What a superseded reply still produces
 carries its id and is dropped. Real parts run it in `voice.session.session`, tests on virtual time.
-This module is the user's side of it; `voice.dialogue.reply_loop` is the agent's.
+This module is the user's and the client's side of it; `voice.dialogue.reply_loop` is the agent's.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 
 from voice.dialogue.commands import Command, Draft, Emit
+from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
 from voice.dialogue.idle import GOODBYE, IdleTimer
-from voice.dialogue.interruption import Interruptions
-from voice.dialogue.reply_loop import ReplyLoop
-from voice.dialogue.speculation import SpeculativeReply, Wording
+from voice.dialogue.interruption import REASON, Interruption, reopens
+from voice.dialogue.out_of_band import OutOfBandResponses
+from voice.dialogue.reply_loop import Limits, ReplyLoop
+from voice.dialogue.reply_playback import Heard
 from voice.dialogue.tool_calls import aloud
 from voice.dialogue.user_turn import UserTurn
 from voice.errors import ProtocolError
@@ -33,12 +36,16 @@ from voice.inputs import (
     EndRequested,
     IdleElapsed,
     Input,
+    ItemHeard,
+    ItemUnheard,
     OpinionFailed,
+    OptionsChanged,
     RecognitionFailed,
+    ReplyInput,
     SessionOptions,
-    SpeakingStopped,
     ToolFinished,
 )
+from voice.llm.base import Prompt
 from voice.types import (
     EndReason,
     Message,
@@ -50,30 +57,41 @@ from voice.types import (
     ToolSpec,
     Transcript,
     TurnEnded,
-    samples_of_ms,
 )
 
 NOT_UNDERSTOOD = "Sorry, I did not catch that."
 NOT_HEARD = "Sorry, I could not hear that."
 # Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
 APOLOGISE_FROM_S = 0.6
-REOPEN_MS = 700
-"""Who goes on so soon after the end of the turn had not ended it."""
 
-Answer = Callable[[int, SessionOptions], list[Command]]
-"""Begins a reply: the turn that it answers, its options → what is to be done."""
+Context = Sequence[str | Message]
+"""What the model is to see in place of the dialogue: messages, and ids of the dialogue's."""
+
+
+class Due(Enum):
+    """What the agent does next of its own accord, once the user is silent and all words are known.
+
+    Attributes:
+        NOTHING: It waits for the user.
+        REPLY: It answers what the user said last.
+        RESUME: It says the rest of what was interrupted by mistake.
+    """
+
+    NOTHING = auto()
+    REPLY = auto()
+    RESUME = auto()
 
 
 class Conversation:
     """One dialogue and the turn that is under way in it.
 
     Args:
-        options: How it begins; replaced when the client changes them.
+        options: How it begins; `OptionsChanged` replaces them.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        max_tool_calls: In one reply; then the model must answer in words.
-        max_history: Messages that the model sees.
+        limits: Of each reply.
         draft_words: Stable words from which on drafts are asked for; 0 asks for none.
+        heard: Reads the ledger of what was played.
     """
 
     def __init__(
@@ -81,26 +99,33 @@ class Conversation:
         options: SessionOptions,
         tools: Mapping[str, ToolSpec],
         ids: Callable[[str], str],
-        max_tool_calls: int = 6,
-        max_history: int = 24,
+        limits: Limits = Limits(),  # noqa: B008
         draft_words: int = 0,
+        heard: Heard = lambda reply_id: "",
     ) -> None:
-        self.options = options
         self.dialogue = History()
+        self._options = options
         self._ids = ids
         self._tools = tools
-        self._limits = max_tool_calls, max_history
+        self._limits = limits
         self._draft_words = draft_words
-        self._agent = ReplyLoop(self.dialogue, tools, ids, max_tool_calls, max_history)
+        self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard)
+        self._out_of_band = OutOfBandResponses(ids, limits)
         self._turns: dict[int, UserTurn] = {}
         self._speaking: int | None = None
         self._last_turn = 0
-        self._decided: TurnEnded | None = None
-        self._waiting: deque[Announce] = deque(maxlen=16)
-        self._idleness = IdleTimer(self.dialogue, ids)
-        # What a turn is owed that was known when the user had made another sound already.
-        self._owed: Answer | None = None
-        self._interrupting = Interruptions(self._agent)
+        self._committed: TurnEnded | None = None
+        self._due = Due.NOTHING
+        self._announcements: deque[Announce] = deque(maxlen=16)
+        self._idle = IdleTimer(self.dialogue, ids)
+        # Replies that the client wants, and the model has not been asked for.
+        self._requested: dict[str, Context | None] = {}
+        self._untranscribed: set[str] = set()
+
+    @property
+    def options(self) -> SessionOptions:
+        """As they are now."""
+        return self._options
 
     @property
     def active_reply(self) -> str | None:
@@ -118,125 +143,208 @@ class Conversation:
         Returns:
             What is to be done now, in this order.
         """
-        commands = self._dispatch(event)
-        if self._waiting and self.quiet:
-            waiting = self._waiting.popleft()
-            say = self._agent.announce if waiting.again else self._agent.say
-            commands += say(waiting.text, self._last_turn, self.options)
-        return commands
+        match event:
+            case TurnEnded():
+                out = self._turn_ended(event)
+            case Transcript():
+                out = self._transcript(event)
+            case SpeechStarted():
+                out = self._speech_started(event)
+            case SpeechLasted(turn_id) | Pause(turn_id) | SpeechResumed(turn_id):
+                turn = self._turns.get(turn_id)
+                out = self._speech_goes_on(event, turn) if turn else []
+            case RecognitionFailed():
+                out = self._recognition_failed(event)
+            case OptionsChanged(options):
+                self._options, out = options, []
+            case ItemHeard() | ItemUnheard():
+                out = self._item_transcribed(event)
+            case ToolFinished() | Announce() | EndRequested() | OpinionFailed() | IdleElapsed():
+                out = self._noted(event)
+            case _:
+                out = self._reply_input(event)
+        return out + self._ask_requested() + self._announce()
 
-    @property
-    def recognising(self) -> bool:
-        """Whether a turn is over whose words are not known yet."""
-        return any(turn.ended and turn.transcript is None for turn in self._turns.values())
+    def create_response(
+        self, options: SessionOptions, context: Context | None = None, out_of_band: bool = False
+    ) -> tuple[str, list[Command]]:
+        """Begin a reply at the client's request; the model is asked once all words are known.
 
-    def respond(self, options: SessionOptions | None = None) -> list[Command]:
-        """Begin a reply at the client's request; `ask` is to follow once nothing is `recognising`.
+        Args:
+            options: For this reply.
+            context: What the model sees in place of the dialogue.
+            out_of_band: Whether the dialogue never learns of the reply.
+
+        Returns:
+            Its id, and what is to be done now.
 
         Raises:
-            ProtocolError: Another reply is being made.
+            ProtocolError: Another one is being made, or the context names an unknown id.
         """
+        for item_id in (one for one in context or () if isinstance(one, str)):
+            self.dialogue.get(item_id)
+        if out_of_band:
+            reply_id, out = self._out_of_band.begin(options)
+        else:
+            reply_id, out = self._begin_requested(options)
+        self._requested[reply_id] = context
+        return reply_id, out + self._ask_requested()
+
+    def cancel(self, reply_id: str | None = None) -> list[Command]:
+        """Stop a reply at the client's request; None is the conversation's.
+
+        Raises:
+            ProtocolError: There is none, or it has another id.
+        """
+        if reply_id is not None and reply_id in self._out_of_band:
+            return self._out_of_band.cancel(reply_id)
+        return self._agent.cancel(reply_id)
+
+    def truncate(self, item_id: str, text: str) -> None:
+        """Keep of a reply what its client has played."""
+        self._agent.truncate(item_id, text)
+        self._repeat_unheard()
+
+    def forget_turn(self) -> list[Command]:
+        """The client has dropped what was heard of the turn that is under way."""
+        turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
+        self._speaking = None
+        released = turn.pending.release() if turn and turn.pending else []
+        return released + self._answer()
+
+    def await_item(self, item_id: str) -> None:
+        """Ask the model nothing before `ItemHeard` or `ItemUnheard` has come for this item."""
+        self._untranscribed.add(item_id)
+
+    def prompt_for(self, words: str) -> Prompt:
+        """What the model would be asked, should the user's turn end with these words."""
+        options = self._options
+        return self._agent.prompt(options, self._ending_with(words), options.tool_choice)
+
+    def speculate(self, draft: Draft) -> tuple[ReplyLoop, list[Command]]:
+        """The reply that would follow a draft's words, on a copy of the dialogue.
+
+        Returns:
+            The agent's side of the copy, and the commands with which the reply begins.
+        """
+        numbers = itertools.count(1)
+        agent = ReplyLoop(
+            self._ending_with(draft.words),
+            self._tools,
+            lambda prefix: f"draft_{prefix}_{next(numbers)}",
+            self._limits,
+        )
+        return agent, [*agent.begin(draft.turn_id, self._options), *agent.ask()]
+
+    def _ending_with(self, words: str) -> History:
+        dialogue = self.dialogue.copy()
+        dialogue.add("draft", Message(Role.USER, words))
+        return dialogue
+
+    def _begin_requested(self, options: SessionOptions) -> tuple[str, list[Command]]:
         if self._agent.current is not None:
             raise ProtocolError(
                 f"reply {self._agent.current.reply_id} is in progress",
                 "conversation_already_has_active_response",
             )
-        self._owed = None
-        self._idleness.broken()
-        return self._agent.begin(self._last_turn, options or self.options)
+        self._due = Due.NOTHING
+        self._idle.broken()
+        out = self._agent.begin(self._last_turn, options)
+        return self.active_reply or "", out
 
-    def ask(self, reply_id: str, context: History | None = None) -> list[Command]:
-        """Ask the model for a reply that the client wanted; nothing when it is over by now.
-
-        Args:
-            reply_id: Of the reply.
-            context: What the model sees in place of the dialogue.
-        """
-        if self.active_reply != reply_id:
+    def _ask_requested(self) -> list[Command]:
+        """Ask the model for the replies that the client wants, if all words are known."""
+        unknown = any(turn.ended and turn.transcript is None for turn in self._turns.values())
+        if unknown or self._untranscribed:
             return []
-        newest = next(reversed(list(self.dialogue)), None)
-        if context is None and newest and newest.message == Message(Role.USER):
-            return self._agent.answer(NOT_UNDERSTOOD)
-        return self._agent.ask(context)
+        requested, self._requested = self._requested, {}
+        out: list[Command] = []
+        for reply_id, context in requested.items():
+            seen = None if context is None else self.dialogue.picked(context)
+            if reply_id in self._out_of_band:
+                seen = self.dialogue.copy() if seen is None else seen
+                out += self._out_of_band.ask(reply_id, seen)
+            elif reply_id == self.active_reply:
+                newest = next(reversed(list(self.dialogue)), None)
+                unclear = seen is None and newest and newest.message == Message(Role.USER)
+                ask = self._agent.ask
+                out += self._agent.answer(NOT_UNDERSTOOD) if unclear else ask(seen)
+        return out
 
-    def cancel(self, reply_id: str | None = None) -> list[Command]:
-        """Stop the reply that is being made, at the client's request.
+    def _announce(self) -> list[Command]:
+        if not self._announcements or not self.quiet:
+            return []
+        announcement = self._announcements.popleft()
+        say = self._agent.announce if announcement.again else self._agent.say
+        return say(announcement.text, self._last_turn, self._options)
 
-        Raises:
-            ProtocolError: There is none, or it has another id.
-        """
-        return self._agent.cancel(reply_id)
-
-    def heard(self, item_id: str, text: str) -> None:
-        """Keep of a reply what its client has played."""
-        self._agent.heard(item_id, text)
-        self._keep_missed()
-
-    def _dispatch(self, event: Input) -> list[Command]:
+    def _noted(
+        self, event: ToolFinished | Announce | EndRequested | OpinionFailed | IdleElapsed
+    ) -> list[Command]:
         match event:
-            case SpeechStarted():
-                return self._speech_started(event)
-            case TurnEnded():
-                return self._turn_ended(event)
-            case Transcript():
-                return self._transcript(event)
-            case RecognitionFailed():
-                return self._recognition_failed(event)
-            case SpeechLasted(turn_id):
-                turn = self._turns.get(turn_id)
-                return self._interrupting.lasted(turn_id, turn) if turn else []
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    self._waiting.append(Announce(aloud(result.content), again=True))
-            case SpeakingStopped():
-                self._agent.speaking_stopped(event)
-                self._keep_missed()
-                return self._interrupting.stopped()
+                    self._announcements.append(Announce(aloud(result.content), again=True))
             case Announce():
-                self._waiting.append(event)
+                self._announcements.append(event)
             case EndRequested(reason):
-                self._agent.ending = reason
-                return self._agent.hang_up()
+                return self._agent.end(reason)
             case OpinionFailed(turn_id, message):
                 return [Emit(Failure(turn_id, "llm", message))]
             case IdleElapsed():
-                return self._idle(event)
-            case Pause(turn_id) | SpeechResumed(turn_id):
-                turn = self._turns.get(turn_id)
-                return turn.pause(event) if turn else []
-            case _:
-                return self._agent.feed(event)
+                return self._idle_elapsed(event)
         return []
 
+    def _reply_input(self, event: ReplyInput) -> list[Command]:
+        out_of_band = event.reply_id in self._out_of_band
+        return self._out_of_band.feed(event) if out_of_band else self._agent.feed(event)
+
     def _open(self, turn_id: int, start_sample: int) -> UserTurn:
-        turn = UserTurn(self._ids("item"), start_sample, Wording(self._draft_words))
+        words = DraftWords(self._draft_words)
+        turn = UserTurn(turn_id, self._ids("item"), start_sample, words)
         self._turns[turn_id] = turn
         self._last_turn = turn_id
         return turn
 
     def _speech_started(self, event: SpeechStarted) -> list[Command]:
         turn = self._open(event.turn_id, event.start_sample)
-        reopens = self._reopens(event)
         self._speaking = event.turn_id
-        self._idleness.broken()
-        if not self.options.interrupt_response:
-            return [turn.started(event.turn_id)]
-        return self._interrupting.begun(event.turn_id, turn, self.options.holds, reopens)
+        self._idle.broken()
+        if not self._options.interrupt_response:
+            return [turn.started()]
+        sounding, current = self._agent.sounding, self._agent.current
+        goes_on = reopens(event, self._committed, [*sounding, *([current] if current else [])])
+        if not self._agent.silent:
+            holds = self._options.holds
+            turn.interruption = Interruption.begin(event.start_sample, sounding, holds, goes_on)
+            if turn.pending:
+                return turn.pending.hold()
+        return self._stop(turn, withdraw=goes_on)
 
-    def _reopens(self, event: SpeechStarted) -> bool:
-        """Whether the user only goes on with the turn that the agent is answering."""
-        ended, current = self._decided, self._agent.current
-        answers = [*self._agent.sounding, *([current] if current else [])]
-        if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
-            return False
-        return event.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)
+    def _speech_goes_on(
+        self, event: SpeechLasted | Pause | SpeechResumed, turn: UserTurn
+    ) -> list[Command]:
+        if not isinstance(event, SpeechLasted):
+            return turn.pause(event)
+        if turn.pending:
+            turn.pending.last()
+            return self._stop_if_proven(turn)
+        return []
 
-    def forget_turn(self) -> list[Command]:
-        """The client has dropped what was heard of the turn that is under way."""
-        turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
-        self._speaking = None
-        released = turn.doubt.release() if turn and turn.doubt else []
-        return released + self._nothing_heard()
+    def _stop_if_proven(self, turn: UserTurn) -> list[Command]:
+        """Stop what had only been held, once the user means to interrupt."""
+        return [] if turn.pending else self._stop(turn)
+
+    def _stop(self, turn: UserTurn, withdraw: bool = False) -> list[Command]:
+        # A client flushes on the turn's start, so that goes out before anything that takes longer.
+        out = [turn.started(), *self._agent.interrupt(REASON, withdraw)]
+        self._repeat_unheard()
+        return out
+
+    def _judge(self, turn: UserTurn, pending: Interruption, heard: Transcript) -> list[Command]:
+        end_sample = turn.end_sample or turn.start_sample
+        out = pending.judge(heard, end_sample, over=turn.ended is not None)
+        return out + self._stop_if_proven(turn)
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
         turn = self._turns.get(event.turn_id)
@@ -247,28 +355,17 @@ class Conversation:
         turn.ended, turn.end_sample = event, event.end_sample
         if self._speaking == event.turn_id:
             self._speaking = None
-        return self._settle(event.turn_id, turn) if turn.doubt else self._commit(event, turn)
-
-    def _settle(self, turn_id: int, turn: UserTurn) -> list[Command]:
-        """Once a turn in doubt has ended and been recognised, it is a turn or nothing."""
-        if turn.ended is None or turn.transcript is None:
-            return []
-        out = self._interrupting.weigh(turn_id, turn, turn.transcript)
-        if turn.doubt is None:
-            return out + self._interrupting.stopped(partial(self._commit, turn.ended, turn))
-        del self._turns[turn_id]
-        return out + self._nothing_heard()
+        return ([] if turn.pending else self._commit(event, turn)) + self._settle(turn)
 
     def _commit(self, event: TurnEnded, turn: UserTurn) -> list[Command]:
-        self._decided = event
-        self._idleness.broken()
+        self._committed = event
+        self._idle.broken()
         previous = self.dialogue.last_id
         self.dialogue.add(turn.item_id, Message(Role.USER))
         out: list[Command] = []
         if event.reason is not EndReason.MANUAL:
             out.append(Emit(UserSpeechStopped(event.turn_id, turn.item_id, event.end_sample)))
-        out.append(Emit(UserTurnCommitted(event.turn_id, turn.item_id, previous)))
-        return out + self._take_turn(event.turn_id, turn)
+        return [*out, Emit(UserTurnCommitted(event.turn_id, turn.item_id, previous))]
 
     def _transcript(self, event: Transcript) -> list[Command]:
         turn = self._turns.get(event.turn_id)
@@ -276,76 +373,68 @@ class Conversation:
             return []
         if event.final:
             turn.transcript = event
-            take = self._settle if turn.doubt else self._take_turn
-            return take(event.turn_id, turn)
-        if turn.doubt and not turn.paused:
-            return self._interrupting.overheard(event.turn_id, turn, event.text)
-        weighed = self._interrupting.weigh(event.turn_id, turn, event) if turn.doubt else []
-        if turn.doubt or not event.text:
-            return weighed
-        told = turn.shown(event.turn_id, event.text)
-        draft = partial(self._draft, event.turn_id, turn, event.text)
-        return weighed + told + (self._interrupting.stopped(draft) if weighed else draft())
+            return self._settle(turn)
+        out: list[Command] = []
+        if turn.pending and not turn.paused:
+            turn.pending.overhear(event.text)
+            return self._stop_if_proven(turn)
+        if turn.pending:
+            out = self._judge(turn, turn.pending, event)
+        if turn.pending or not event.text:
+            return out
+        return out + turn.show(event.text) + self._draft(turn, event.text)
 
-    def _draft(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
-        options = self.options
+    def _draft(self, turn: UserTurn, text: str) -> list[Command]:
+        options = self._options
         if self._agent.current or not (options.turn_detection and options.create_response):
             return []
-        words = turn.wording.take(text, turn.paused)
-        return [Draft(turn_id, words, turn.paused)] if words else []
+        words = turn.draft_words.take(text, turn.paused)
+        return [Draft(turn.turn_id, words, turn.paused)] if words else []
 
-    def rehearse(self, draft: Draft) -> tuple[SpeculativeReply, list[Command]]:
-        """The reply that would follow a draft's words, on a copy of the dialogue.
-
-        Returns:
-            The reply in the making, and the commands that it begins with.
-        """
-        dialogue = self.dialogue.copy()
-        dialogue.add(f"draft_{draft.turn_id}", Message(Role.USER, draft.words))
-        rehearsal = SpeculativeReply(dialogue, self._tools, *self._limits)
-        return rehearsal, rehearsal.begin(draft.turn_id, self.options)
-
-    def _take_turn(self, turn_id: int, turn: UserTurn) -> list[Command]:
+    def _settle(self, turn: UserTurn) -> list[Command]:
         """Go on once the turn has both ended and been recognised."""
-        if turn.ended is None or turn.transcript is None:
+        ended, heard = turn.ended, turn.transcript
+        if ended is None or heard is None:
             return []
-        del self._turns[turn_id]
-        heard, seconds = turn.transcript, turn.seconds
-        manual = turn.ended.reason is EndReason.MANUAL
-        out: list[Command] = [
-            Emit(FinalTranscript(turn_id, turn.item_id, heard.text, heard.confidence, seconds))
-        ]
-        if turn.cut and not manual and not turn.cut.proven(heard, turn.ended.end_sample):
-            out += self._answer(self._owed or self._agent.go_on)
+        out: list[Command] = []
+        if turn.pending:
+            out += self._judge(turn, turn.pending, heard)
+            if turn.pending:
+                # It was no interruption, and so it is no turn.
+                del self._turns[turn.turn_id]
+                return out + self._answer()
+            out += self._commit(ended, turn)
+        del self._turns[turn.turn_id]
+        shown = heard.text, heard.confidence, turn.seconds
+        out.append(Emit(FinalTranscript(turn.turn_id, turn.item_id, *shown)))
+        manual, apology = ended.reason is EndReason.MANUAL, ""
+        if turn.interruption and not manual and turn.interruption.was_none(heard, ended.end_sample):
+            self._due = Due.RESUME if self._due is Due.NOTHING else self._due
         elif heard.text:
             self.dialogue.say(turn.item_id, heard.text)
-            self._owed = None
-            out += [] if manual else self._answer(partial(self._reply_to, heard.text))
-        elif not manual:
-            out += self._nothing_heard(NOT_UNDERSTOOD if seconds >= APOLOGISE_FROM_S else "")
-        return out
+            self._due = Due.NOTHING if manual else Due.REPLY
+        elif not manual and turn.seconds >= APOLOGISE_FROM_S:
+            apology = NOT_UNDERSTOOD
+        return out if manual else out + self._answer(apology)
 
-    def _answer(self, answer: Answer) -> list[Command]:
-        """Give an answer, once what the user has said behind its question is known as well."""
-        self._owed = answer if self._more_follows else None
-        return answer(self._last_turn, self.options) if self._answers_by_itself() else []
-
-    def _reply_to(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
-        stopped = calls_off(text) and self._agent.stop_tools(turn_id, options)
-        return stopped or self._agent.start(turn_id, options)
-
-    def _nothing_heard(self, apology: str = "") -> list[Command]:
-        """Answer a turn before, where that still waits; else apologise, if in any words."""
-        if not self._answers_by_itself():
+    def _answer(self, apology: str = "") -> list[Command]:
+        """Do what is due, unless the user may be saying more; else apologise, if in any words."""
+        if self._more_follows:
             return []
-        owed, self._owed = self._owed, None
-        if owed:
-            return owed(self._last_turn, self.options)
-        return self._say(apology) if apology else []
-
-    def _answers_by_itself(self) -> bool:
-        free = self._agent.current is None and not self._more_follows
-        return free and self.options.turn_detection and self.options.create_response
+        due, self._due = self._due, Due.NOTHING
+        options = self._options
+        if self._agent.current or not (options.turn_detection and options.create_response):
+            return []
+        if due is Due.RESUME:
+            return self._agent.resume(self._last_turn)
+        if due is Due.NOTHING:
+            return self._say(apology) if apology else []
+        newest = self.dialogue.user_texts(1)
+        if newest and calls_off(newest[0]):
+            stopped = self._agent.stop_tools(self._last_turn, options)
+            if stopped:
+                return stopped
+        return [*self._agent.begin(self._last_turn, options), *self._agent.ask()]
 
     @property
     def _more_follows(self) -> bool:
@@ -360,26 +449,36 @@ class Conversation:
             return []
         if self._speaking == event.turn_id:
             self._speaking = None
-        if turn.doubt:
-            return turn.doubt.release() + self._nothing_heard()
+        if turn.pending:
+            return turn.pending.release() + self._answer()
         out: list[Command] = [
             Emit(TranscriptFailed(event.turn_id, turn.item_id, event.message)),
             Emit(Failure(event.turn_id, "asr", event.message)),
         ]
-        return out + self._nothing_heard(NOT_HEARD)
+        return out + self._answer(NOT_HEARD)
 
-    def _keep_missed(self) -> None:
-        """What was announced and not heard is said once more, behind the turn that stopped it."""
+    def _item_transcribed(self, event: ItemHeard | ItemUnheard) -> list[Command]:
+        self._untranscribed.discard(event.item_id)
+        if isinstance(event, ItemUnheard):
+            failed = TranscriptFailed(0, event.item_id, event.message)
+            return [Emit(failed), Emit(Failure(0, "asr", event.message))]
+        typed = {entry.item_id: entry.message.content for entry in self.dialogue}
+        if event.item_id in typed:
+            self.dialogue.say(event.item_id, f"{typed[event.item_id]} {event.text}".strip())
+        transcript = event.text, event.confidence, event.seconds
+        return [Emit(FinalTranscript(0, event.item_id, *transcript))]
+
+    def _repeat_unheard(self) -> None:
+        """An announcement that was not heard is repeated behind the turn that stopped it."""
         if missed := self._agent.missed():
-            self._waiting.appendleft(Announce(missed))
+            self._announcements.appendleft(Announce(missed))
 
-    def _idle(self, event: IdleElapsed) -> list[Command]:
+    def _idle_elapsed(self, event: IdleElapsed) -> list[Command]:
         if not self.quiet or self._agent.calls.owe:
             return []
-        told, words = self._idleness.elapsed(event, self.options)
-        if words == GOODBYE:
-            self._agent.ending = "idle"
-        return told + self._say(words)
+        out, words = self._idle.elapsed(event, self._options)
+        out += self._say(words)
+        return out + (self._agent.end("idle") if words == GOODBYE else [])
 
     def _say(self, text: str) -> list[Command]:
-        return self._agent.say(text, self._last_turn, self.options)
+        return self._agent.say(text, self._last_turn, self._options)

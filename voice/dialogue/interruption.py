@@ -1,91 +1,166 @@
-"""What becomes of the agent's words when the user makes a sound over them.
+"""The policy of interruption, for every door: what the user's sound does to the agent's.
 
-Part of `voice.dialogue.conversation`: no I/O, no clock. The words stop at once, or are held until
-the sound proves to be an interruption, or nothing (`voice.dialogue.pending_interruption`). Knows
-nothing of how a turn goes on.
+Where the client can hold sound back, the first sign of speech does no more than that: the speech
+then proves to be an interruption, and the agent is stopped, or to be nothing, and the sound goes on
+where it paused. Where the client cannot, the agent is stopped at once, and goes on with the rest
+once the words show that nothing was meant. Who speaks again within `REOPEN_MS` of the end of a turn
+had not ended it. No I/O and no clock; doors obey hold, release and stop, and report what they have
+played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
 
-from voice.dialogue.commands import Command
-from voice.dialogue.pending_interruption import PendingInterruption
-from voice.dialogue.reply_loop import ReplyLoop
-from voice.dialogue.user_turn import UserTurn
-from voice.types import Transcript
+from voice.dialogue.commands import Command, HoldSpeaking, ReleaseSpeaking
+from voice.dialogue.reply import Reply
+from voice.hearing.backchannel import interrupts, is_backchannel
+from voice.types import (
+    SAMPLE_RATE_HZ,
+    SpeechStarted,
+    Transcript,
+    TurnEnded,
+    ms_of_samples,
+    samples_of_ms,
+)
 
 REASON = "turn_detected"
+"""Why a reply was cancelled, as the client is told."""
 
-Then = Callable[[], list[Command]]
-"""Something to go on with."""
+REOPEN_MS = 700
+"""Who speaks again so soon after the end of a turn had not ended it."""
+
+BEGINNING_MS = 250
+"""Speech up to a pause that is shorter may be the first half of a word: "right" holds its breath
+before its last sound, and its beginning is heard as "why" or "no"."""
 
 
-class Interruptions:
-    """The interruptions of one conversation.
+class State(Enum):
+    """How far an interruption has come.
 
-    Args:
-        agent: Whose words they are.
+    Attributes:
+        HELD: The agent's sound is held until the speech proves to be an interruption.
+        RELEASED: What was heard up to a pause is none: the sound goes on while the pause lasts.
+        STOPPED: The agent was stopped at once; the words will tell whether that was meant.
+        PROVEN: The user means to interrupt, and the agent is stopped.
     """
 
-    def __init__(self, agent: ReplyLoop) -> None:
-        self._agent = agent
-        self._once_stopped: list[Then] = []
+    HELD = auto()
+    RELEASED = auto()
+    STOPPED = auto()
+    PROVEN = auto()
 
-    def begun(self, turn_id: int, turn: UserTurn, holds: bool, reopens: bool) -> list[Command]:
-        """A turn begins, maybe over the agent.
+
+@dataclass(slots=True)
+class Interruption:
+    """Speech over the agent.
+
+    Attributes:
+        reply_ids: The replies that sounded.
+        answering: Whether the agent had asked something, so that "yes" is an answer.
+        start_sample: Where the speech began.
+        text: The newest interim transcript.
+        lasted: Whether the speech has lasted for as long as only interruptions do.
+    """
+
+    reply_ids: tuple[str, ...]
+    answering: bool
+    start_sample: int
+    state: State
+    text: str = ""
+    lasted: bool = False
+
+    @classmethod
+    def begin(
+        cls, start_sample: int, sounding: Sequence[Reply], holds: bool, reopens: bool
+    ) -> Interruption:
+        """The user begins to speak while a reply is being made or heard.
 
         Args:
-            turn_id: Of the turn.
-            turn: What is known of it.
+            start_sample: Where the speech began.
+            sounding: Replies of which something may be heard now, the newest last.
             holds: Whether the client can hold sound back.
             reopens: Whether the user only goes on with the turn that is being answered.
         """
-        sounding = self._agent.sounding
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
-        replies = tuple(reply.reply_id for reply in sounding)
         # Who goes on before a word of the answer has sounded does not tell the agent to go on.
-        talks = asked or (reopens and not sounding)
-        doubt = PendingInterruption(replies, talks, turn.start_sample)
-        if sounding and holds and not reopens:
-            turn.doubt = doubt
-            return doubt.hold()
-        turn.cut = None if self._agent.silent else doubt
-        # A client flushes on this event, so it goes out before anything that takes longer.
-        told = turn.started(turn_id)
-        return [told, *self._agent.interrupt(REASON, withdraw=reopens)]
+        answering = asked or (reopens and not sounding)
+        state = State.RELEASED if sounding and holds and not reopens else State.STOPPED
+        return cls(tuple(reply.reply_id for reply in sounding), answering, start_sample, state)
 
-    def lasted(self, turn_id: int, turn: UserTurn) -> list[Command]:
-        """A turn in doubt has lasted for as long as only interruptions do."""
-        if turn.doubt is None:
+    @property
+    def pending(self) -> bool:
+        """Whether nobody knows yet whether the agent is to stop."""
+        return self.state in (State.HELD, State.RELEASED)
+
+    def hold(self) -> list[Command]:
+        """Hold the sound, unless it is held already."""
+        if self.state is not State.RELEASED:
             return []
-        turn.doubt.lasted = True
-        return self._prove(turn_id, turn) if turn.doubt.outlasted else []
+        self.state = State.HELD
+        return [HoldSpeaking(reply_id) for reply_id in self.reply_ids]
 
-    def overheard(self, turn_id: int, turn: UserTurn, text: str) -> list[Command]:
-        """While a turn in doubt goes on, these are its words so far."""
-        assert turn.doubt is not None
-        turn.doubt.text = text
-        return self._prove(turn_id, turn) if turn.doubt.outlasted else []
-
-    def weigh(self, turn_id: int, turn: UserTurn, heard: Transcript) -> list[Command]:
-        """At a pause: stop the agent, let it go on while the pause lasts, or wait, sound held."""
-        assert turn.doubt is not None
-        end_sample = turn.end_sample or turn.start_sample
-        if not turn.doubt.proven(heard, end_sample):
-            return turn.doubt.release()
-        only_begun = turn.ended is None and turn.doubt.may_be_a_beginning(end_sample)
-        return [] if only_begun else self._prove(turn_id, turn)
-
-    def stopped(self, then: Then | None = None) -> list[Command]:
-        """Go on once all that was stopped is known as far as it was heard: the model sees that."""
-        self._once_stopped += [then] if then else []
-        if not self._agent.silent:
+    def release(self) -> list[Command]:
+        """Let the sound go on, unless it does already."""
+        if self.state is not State.HELD:
             return []
-        waiting, self._once_stopped = self._once_stopped, []
-        return [command for go_on in waiting for command in go_on()]
+        self.state = State.RELEASED
+        return [ReleaseSpeaking(reply_id) for reply_id in self.reply_ids]
 
-    def _prove(self, turn_id: int, turn: UserTurn) -> list[Command]:
-        """The user means to interrupt: what had only been held is stopped."""
-        turn.doubt = None
-        return [turn.started(turn_id), *self._agent.interrupt(REASON)]
+    def overhear(self, text: str) -> None:
+        """Take the words so far, while the user speaks."""
+        self.text = text
+        self._judge_length()
+
+    def last(self) -> None:
+        """The speech has lasted for as long as only interruptions do."""
+        self.lasted = True
+        self._judge_length()
+
+    def judge(self, heard: Transcript, end_sample: int, over: bool) -> list[Command]:
+        """At a pause: the words prove it, or the sound goes on, or stays held for what follows.
+
+        Args:
+            heard: Up to the pause.
+            end_sample: Where the speech ended.
+            over: Whether the turn has ended.
+        """
+        if not self.is_meant(heard, end_sample):
+            return self.release()
+        if over or ms_of_samples(end_sample - self.start_sample) >= BEGINNING_MS:
+            self.state = State.PROVEN
+        return []
+
+    def is_meant(self, heard: Transcript, end_sample: int) -> bool:
+        """Whether what was heard up to a sample means to interrupt."""
+        seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
+        return interrupts(heard.text, seconds, self.answering, heard.guess, heard.go_on)
+
+    def was_none(self, heard: Transcript, end_sample: int) -> bool:
+        """Whether the agent was stopped at once, for what the words of the turn show to be nothing.
+
+        Args:
+            heard: The final transcript.
+            end_sample: Where the speech ended.
+        """
+        return self.state is State.STOPPED and not self.is_meant(heard, end_sample)
+
+    def _judge_length(self) -> None:
+        # A drawn-out "right" lasts as well.
+        if self.pending and self.lasted and not is_backchannel(self.text, self.answering):
+            self.state = State.PROVEN
+
+
+def reopens(started: SpeechStarted, ended: TurnEnded | None, answers: Iterable[Reply]) -> bool:
+    """Whether the user only goes on with the turn that the agent is answering.
+
+    Args:
+        started: The speech that begins.
+        ended: The newest turn, if there is one.
+        answers: Replies that are being made or heard.
+    """
+    if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
+        return False
+    return started.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)

@@ -1,7 +1,7 @@
-"""Replies beside the conversation: a client asks for them, and the dialogue never learns of them.
+"""Out-of-band responses: a client asks for them, and the dialogue never learns of them.
 
 Each has a dialogue of its own, for the client's tools to be called in; nobody interrupts it, and
-several may be under way at once. Like `voice.dialogue.conversation` this has no I/O and no clock.
+several may be under way at once. Part of `voice.dialogue.conversation`: no I/O and no clock.
 """
 
 from __future__ import annotations
@@ -9,28 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from voice.dialogue.commands import Command, Emit
+from voice.dialogue.commands import Command
 from voice.dialogue.history import History
-from voice.dialogue.reply_loop import ReplyLoop
+from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.errors import ProtocolError
-from voice.events import ReplyStarted
 from voice.inputs import ReplyInput, SessionOptions
 
 MOST = 4
 
 
 class OutOfBandResponses:
-    """The replies of one session that are under way beside its conversation.
+    """The out-of-band responses of one session that are under way.
 
     Args:
         ids: Makes an id from a prefix, never the same twice.
-        max_tool_calls: In one reply.
-        max_history: Messages that the model sees.
+        limits: Of each reply.
     """
 
-    def __init__(self, ids: Callable[[str], str], max_tool_calls: int, max_history: int) -> None:
+    def __init__(self, ids: Callable[[str], str], limits: Limits) -> None:
         self._ids = ids
-        self._limits = max_tool_calls, max_history
+        self._limits = limits
         self._agents: dict[str, ReplyLoop] = {}
 
     def __contains__(self, reply_id: object) -> bool:
@@ -51,22 +49,21 @@ class OutOfBandResponses:
                 f"at most {MOST} at once",
                 "too_many_active_responses",
             )
-        agent = ReplyLoop(History(), {}, self._ids, *self._limits)
+        agent = ReplyLoop(History(), {}, self._ids, self._limits, out_of_band=True)
         commands = agent.begin(0, replace(options, agent_tools=()))
         assert agent.current is not None
         reply_id = agent.current.reply_id
         self._agents[reply_id] = agent
-        return reply_id, [_marked(command) for command in commands]
+        return reply_id, commands
 
     def ask(self, reply_id: str, context: History) -> list[Command]:
-        """Ask the model for a reply that was begun; nothing when it is over by now.
+        """Ask the model for a reply that was begun.
 
         Args:
             reply_id: As `begin` gave it.
             context: What the model sees.
         """
-        agent = self._agents.get(reply_id)
-        return agent.ask(context) if agent else []
+        return self._agents[reply_id].ask(context)
 
     def feed(self, event: ReplyInput) -> list[Command]:
         """Take in what has become of one of these replies."""
@@ -80,9 +77,3 @@ class OutOfBandResponses:
         if self._agents[reply_id].current is None:
             del self._agents[reply_id]
         return commands
-
-
-def _marked(command: Command) -> Command:
-    if isinstance(command, Emit) and isinstance(command.event, ReplyStarted):
-        return Emit(replace(command.event, beside=True))
-    return command

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from voice.dialogue.history import History
+from voice.events import ReplyStatus
 from voice.inputs import SessionOptions
-from voice.llm.base import Prompt
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
-from voice.types import Message, Role, Segment, ToolSpec
+from voice.types import Segment
+
+
+class Phase(StrEnum):
+    """Where a reply is on its way.
+
+    Attributes:
+        BEGUN: The model has not been asked: what the user said is not known yet.
+        ASKED: The model is answering.
+        TOOLS: Tools run, and with their results the model is asked again.
+        HANDING_OVER: As `TOOLS`, but the client has calls of its own to run, and goes on then.
+        COMPLETE: All that it will say has been said; its audio is being sent.
+    """
+
+    BEGUN = "begun"
+    ASKED = "asked"
+    TOOLS = "tools"
+    HANDING_OVER = "handing over"
+    COMPLETE = "complete"
+
+
+_NEXT: Mapping[Phase, frozenset[Phase]] = {
+    Phase.BEGUN: frozenset({Phase.ASKED, Phase.COMPLETE}),
+    Phase.ASKED: frozenset({Phase.ASKED, Phase.TOOLS, Phase.HANDING_OVER, Phase.COMPLETE}),
+    Phase.TOOLS: frozenset({Phase.ASKED}),
+    Phase.HANDING_OVER: frozenset({Phase.COMPLETE}),
+    Phase.COMPLETE: frozenset(),
+}
 
 
 @dataclass(slots=True)
@@ -20,23 +48,21 @@ class Reply:
     Attributes:
         origin: Names the request of the user's that it serves: another reply to the same has the
             same.
+        phase: Where it is; `enter` moves it on.
         text: All text of the reply so far, as it is shown and kept.
-        pending: Ids of calls that run here and have not answered.
         asked_at: How long the text was when the model was asked last.
+        pending: Ids of calls that run here and have not answered.
         results: What this reply's tools have answered.
         calls_made: Over all rounds of the tool loop.
-        segments: How many have been spoken, those among them that are not part of the text.
         retries: Malformed answers so far in this round.
         round_at: How long the text was before the first try of this round.
-        said: What malformed answers of this round have said, and the next need not say again.
+        spoken_before: What malformed answers of this round have said, and the next one may repeat.
         wrote: Whether the model has written anything since it was asked last.
-        handed_over: Whether the last answer called tools of the client's.
-        closed: Whether all that it will say has been said.
-        failure: Why the reply failed; empty when it did not.
-        cut: Whether the model's answer ended for being too long.
-        waits: Whether the model has not been asked yet, because what the user said is not known.
+        status: How the reply ends, as far as is known.
+        reason: For a status other than completed, as in `ReplyEnded`.
         context: What the model sees in place of the dialogue up to here; None is the dialogue.
         before: Ids of the dialogue's entries that the context takes the place of.
+        segments: How many have been spoken, those among them that are not part of the text.
     """
 
     reply_id: str
@@ -44,6 +70,7 @@ class Reply:
     turn_id: int
     options: SessionOptions
     origin: str = ""
+    phase: Phase = Phase.BEGUN
     text: str = ""
     asked_at: int = 0
     pending: set[str] = field(default_factory=set)
@@ -51,19 +78,47 @@ class Reply:
     calls_made: int = 0
     retries: int = 0
     round_at: int = 0
-    said: str = ""
+    spoken_before: str = ""
     wrote: bool = False
-    handed_over: bool = False
-    closed: bool = False
-    failure: str = ""
-    cut: bool = False
-    waits: bool = False
+    status: ReplyStatus = ReplyStatus.COMPLETED
+    reason: str = ""
     context: History | None = None
     before: frozenset[str] = frozenset()
     input_tokens: int = 0
     output_tokens: int = 0
-    _cutter: SegmentCutter = field(default_factory=SegmentCutter)
     segments: int = 0
+    _cutter: SegmentCutter = field(default_factory=SegmentCutter)
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to a phase.
+
+        Raises:
+            ValueError: No reply goes there from where it is.
+        """
+        if phase not in _NEXT[self.phase]:
+            raise ValueError(f"reply phase: got {phase} behind {self.phase}")
+        self.phase = phase
+
+    def ask_again(self) -> None:
+        """The model is asked: for the first time, with results of tools, or once more."""
+        self.enter(Phase.ASKED)
+        self.asked_at, self.wrote = len(self.text), False
+        if not self.retries:
+            self.round_at, self.spoken_before = self.asked_at, ""
+
+    def see(self, context: History, before: frozenset[str]) -> None:
+        """Let the model see a context in place of the dialogue's entries up to here."""
+        self.context, self.before = context, before
+
+    def end_as(self, status: ReplyStatus, reason: str = "") -> None:
+        """Set how the reply will have ended."""
+        self.status, self.reason = status, reason
+
+    def fail_round(self) -> None:
+        """The model's answer was malformed or failed; what it has said stays said."""
+        self.drop_rest()
+        self.retries += 1
+        self.spoken_before = self.text[self.round_at :]
 
     def push(self, delta: str) -> list[str]:
         """Take text in; returns the speakable pieces that are complete by now."""
@@ -76,14 +131,14 @@ class Reply:
         self._cutter = SegmentCutter()
         return rest
 
-    def unsaid(self, pieces: list[str]) -> list[str]:
+    def unrepeated(self, pieces: list[str]) -> list[str]:
         """The pieces less those with which a malformed answer has begun in the same words."""
         for index, piece in enumerate(pieces):
-            words, said = piece.strip(), self.said.lstrip()
-            if not words or not said.startswith(words):
-                self.said = ""
+            words, before = piece.strip(), self.spoken_before.lstrip()
+            if not words or not before.startswith(words):
+                self.spoken_before = ""
                 return pieces[index:]
-            self.said = said[len(words) :]
+            self.spoken_before = before[len(words) :]
         return []
 
     def drop_rest(self) -> None:
@@ -91,7 +146,7 @@ class Reply:
         self._cutter = SegmentCutter()
 
     def seen(self, dialogue: History) -> History:
-        """What the model sees: the dialogue, or the reply's context and what came behind it."""
+        """What the model sees: the dialogue, or the reply's context and what has come since."""
         if self.context is None:
             return dialogue
         seen = self.context.copy()
@@ -99,27 +154,6 @@ class Reply:
             if entry.item_id not in self.before:
                 seen.append(entry)
         return seen
-
-    def prompt(
-        self, dialogue: History, tools: Sequence[ToolSpec], choice: str, max_history: int
-    ) -> Prompt:
-        """What the model is asked next.
-
-        Args:
-            dialogue: Of the conversation.
-            tools: That run here.
-            choice: As `SessionOptions.tool_choice`.
-            max_history: Messages that the model sees.
-        """
-        options, seen = self.options, self.seen(dialogue)
-        system = (Message(Role.SYSTEM, options.instructions),) if options.instructions else ()
-        return Prompt(
-            messages=system + seen.view(max_history),
-            tools=(*tools, *options.client_tools),
-            tool_choice=choice,
-            effort=options.effort,
-            max_tokens=options.max_reply_tokens,
-        )
 
     def segment(self, piece: str) -> Segment:
         """Make a piece part of the reply; it carries the white space before it.
@@ -136,6 +170,6 @@ class Reply:
         """Words that sound, and are not part of the reply's text: they are no answer."""
         return self._segment("", spoken(text))
 
-    def _segment(self, shown: str, said: str) -> Segment:
+    def _segment(self, shown: str, spoken_text: str) -> Segment:
         self.segments += 1
-        return Segment(self.turn_id, self.segments - 1, shown, said)
+        return Segment(self.turn_id, self.segments - 1, shown, spoken_text)

@@ -7,13 +7,14 @@ returns the commands that are to be carried out now, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.history import History
 from voice.dialogue.number_check import is_grounded
-from voice.dialogue.reply import Reply
-from voice.dialogue.reply_playback import ReplyPlayback
+from voice.dialogue.reply import Phase, Reply
+from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.tool_calls import ToolCalls, aloud
 from voice.errors import ProtocolError
 from voice.events import (
@@ -27,21 +28,36 @@ from voice.hearing.backchannel import is_parting
 from voice.inputs import (
     AudioPlayed,
     AudioSent,
+    Input,
     ModelAnswered,
     ModelFailed,
     ModelSaid,
-    ReplyInput,
     SessionOptions,
-    SpeakingStopped,
     SpeechFailed,
     ToolAnswered,
     ToolProgressed,
     ToolSlow,
 )
-from voice.types import ToolCall, ToolSpec
+from voice.llm.base import Prompt
+from voice.types import Message, Role, ToolCall, ToolSpec
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
+OUT_OF_BAND_PRIORITY = 0
+"""Of out-of-band replies: behind those that somebody waits to hear, before drafts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds the model's part of a reply.
+
+    Attributes:
+        max_tool_calls: In one reply; then the model must answer in words.
+        max_history: Messages that the model sees.
+    """
+
+    max_tool_calls: int = 6
+    max_history: int = 24
 
 
 class ReplyLoop:
@@ -51,8 +67,9 @@ class ReplyLoop:
         dialogue: Shared with the conversation; replies and tool results are written into it.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        max_tool_calls: In one reply; then the model must answer in words.
-        max_history: Messages that the model sees.
+        limits: Of the tool loop and of the history.
+        heard: Reads the ledger of what was played.
+        out_of_band: Whether the replies are no part of a conversation.
 
     Attributes:
         current: The reply that is being made or sent.
@@ -65,34 +82,35 @@ class ReplyLoop:
         dialogue: History,
         tools: Mapping[str, ToolSpec],
         ids: Callable[[str], str],
-        max_tool_calls: int,
-        max_history: int,
+        limits: Limits,
+        heard: Heard = lambda reply_id: "",
+        out_of_band: bool = False,
     ) -> None:
         self.current: Reply | None = None
         self.ending = self._parting = ""
         self._dialogue = dialogue
         self._tools = tools
         self._ids = ids
-        self._max_tool_calls = max_tool_calls
-        self._max_history = max_history
-        self._speaking = ReplyPlayback(dialogue)
-        self._cut: Reply | None = None
+        self._limits = limits
+        self._out_of_band = out_of_band
+        self._playback = ReplyPlayback(dialogue, heard)
+        self._interrupted: Reply | None = None
         self._announced: Reply | None = None
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
     def silent(self) -> bool:
         """Whether no reply is being made and none sounds."""
-        return self.current is None and not self._speaking.playing
+        return self.current is None and not self._playback.playing
 
     @property
     def sounding(self) -> list[Reply]:
         """The replies of which something may be heard now, the newest last."""
         current = [self.current] if self.current and self.current.segments else []
-        return [*self._speaking.playing, *current]
+        return [*self._playback.playing, *current]
 
-    def feed(self, event: ReplyInput) -> list[Command]:
-        """Take in what has become of a reply."""
+    def feed(self, event: Input) -> list[Command]:
+        """Take in what has become of a reply; other inputs change nothing."""
         match event:
             case ModelSaid():
                 return self.model_said(event)
@@ -112,37 +130,55 @@ class ReplyLoop:
                 return self.audio_sent(reply_id)
             case AudioPlayed():
                 return self.audio_played(event)
-
-    def start(self, turn_id: int, options: SessionOptions) -> list[Command]:
-        """Begin a reply by asking the model."""
-        return [*self.begin(turn_id, options), *self.ask()]
+        return []
 
     def begin(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Begin a reply; `ask` or `answer` is to follow, once it is known what the user said."""
-        told = self._new(turn_id, options)
-        self._reply().waits = True
-        return [told]
+        reply_id, item_id = self._ids("resp"), self._ids("item")
+        self.current = Reply(reply_id, item_id, turn_id, options, self.calls.origin() or reply_id)
+        last = self._dialogue.last_id
+        return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._out_of_band))]
 
-    def ask(self, context: History | None = None, of: Reply | None = None) -> list[Command]:
-        """Ask the model; a context goes for the dialogue, as in the reply that it is ``of``."""
+    def ask(self, context: History | None = None, resumed: Reply | None = None) -> list[Command]:
+        """Ask the model.
+
+        Args:
+            context: What it sees in place of the dialogue.
+            resumed: The reply of which this is the rest.
+        """
         # Another "bye" over the agent's own takes nothing back.
-        said, parting, self._parting = self._dialogue.user_texts(1), self._parting, ""
-        if said and is_parting(said[0]):
+        newest, parting, self._parting = self._dialogue.user_texts(1), self._parting, ""
+        if newest and is_parting(newest[0]):
             self.ending = parting or self.ending
         reply = self._reply()
-        reply.waits = False
         if context is not None:
-            reply.context = context
             known = frozenset(entry.item_id for entry in self._dialogue)
-            reply.before = of.before if of else known
+            reply.see(context, resumed.before if resumed else known)
         return [self._generate()]
 
     def answer(self, text: str) -> list[Command]:
         """Give the reply that was begun fixed words."""
         reply = self._reply()
-        reply.waits = False
         pieces = reply.push(text) + reply.flush()
-        return self._speaking.speak(reply, pieces) + self._close(reply)
+        return self._playback.speak(reply, pieces) + self._close(reply)
+
+    def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
+        """What the model is asked.
+
+        Args:
+            options: Of the reply.
+            seen: What the model sees of the dialogue.
+            choice: As `SessionOptions.tool_choice`.
+        """
+        system = (Message(Role.SYSTEM, options.instructions),) if options.instructions else ()
+        tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
+        return Prompt(
+            messages=system + seen.view(self._limits.max_history),
+            tools=(*tools, *options.client_tools),
+            tool_choice=choice if self._limits.max_tool_calls else "none",
+            effort=options.effort,
+            max_tokens=options.max_reply_tokens,
+        )
 
     def say(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
         """A reply of fixed words."""
@@ -155,49 +191,50 @@ class ReplyLoop:
         return out
 
     def missed(self) -> str:
-        """The announcement of which not a word was heard until it was stopped; told of once."""
+        """The announcement that was stopped before a word of it was heard; given once."""
         reply = self._announced
-        if reply is None or reply in self.sounding or self._speaking.unheard(reply) != reply.text:
+        if reply is None or reply in self.sounding or self._playback.unheard(reply) != reply.text:
             return ""
         self._announced = None
-        if self._cut is reply:
-            self._cut = None
+        if self._interrupted is reply:
+            self._interrupted = None
         return reply.text
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
-        """Stop whatever the agent says or is about to say. Tools that run are left to finish.
+        """Stop all that the agent says or is about to say. Tools that run are left to finish.
 
         Args:
-            reason: Told to the client.
+            reason: For the client.
             withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
         """
         reply, self.current = self.current, None
-        cut = reply or next(reversed(self._speaking.playing), None)
-        if withdraw and cut is not None:
-            self._speaking.withdraw(cut)
-        # A second cough over nothing leaves what the first has stopped to go on with.
-        self._cut = cut or self._cut
-        out = self._speaking.stop()
+        interrupted = reply or next(reversed(self._playback.playing), None)
+        if withdraw and interrupted is not None:
+            self._playback.withdraw(interrupted)
+        # A second cough over nothing leaves what the first has stopped to be resumed.
+        self._interrupted = interrupted or self._interrupted
+        out = self._playback.stop_all()
         if reply is not None:
-            out += [StopGenerating(reply.reply_id), *self._speaking.break_off(reply)]
-            out.append(self._ended(reply, ReplyStatus.CANCELLED, reason))
+            out += [StopGenerating(reply.reply_id), *self._playback.stop(reply)]
+            reply.end_as(ReplyStatus.CANCELLED, reason)
+            out.append(_ended(reply))
         self._parting, self.ending = self.ending or self._parting, ""
         return out
 
-    def go_on(self, turn_id: int, _: SessionOptions) -> list[Command]:
+    def resume(self, turn_id: int) -> list[Command]:
         """Say the rest of what was interrupted, as it was asked for: the interruption was none."""
-        cut, self._cut = self._cut, None
-        if cut is None:
+        reply, self._interrupted = self._interrupted, None
+        if reply is None:
             return []
         self.ending, self._parting = self._parting, ""
-        if not cut.closed:
-            return [*self.begin(turn_id, cut.options), *self.ask(cut.context, cut)]
-        rest = self._speaking.unheard(cut)
-        return self.say(rest, turn_id, cut.options) if rest.strip() else self.hang_up()
+        if reply.phase is not Phase.COMPLETE:
+            return [*self.begin(turn_id, reply.options), *self.ask(reply.context, reply)]
+        rest = self._playback.unheard(reply)
+        return self.say(rest, turn_id, reply.options) if rest.strip() else self.hang_up()
 
-    def heard(self, item_id: str, text: str) -> None:
+    def truncate(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
-        self._speaking.truncated(item_id, text)
+        self._playback.truncate(item_id, text)
 
     def cancel(self, reply_id: str | None) -> list[Command]:
         """Stop the reply that is being made, at the client's request.
@@ -216,7 +253,7 @@ class ReplyLoop:
         reply = self._open(event.reply_id)
         if reply is None:
             return []
-        return self._speak_grounded(reply, reply.unsaid(reply.push(event.text)))
+        return self._speak_grounded(reply, reply.unrepeated(reply.push(event.text)))
 
     def model_answered(self, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or end the reply."""
@@ -225,11 +262,14 @@ class ReplyLoop:
             return []
         reply.input_tokens += event.input_tokens
         reply.output_tokens += event.output_tokens
-        reply.cut = event.cut
-        out = self._speak_grounded(reply, reply.unsaid(reply.flush()))
-        if reply.closed:
+        if event.cut:
+            reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
+        else:
+            reply.end_as(ReplyStatus.COMPLETED)
+        out = self._speak_grounded(reply, reply.unrepeated(reply.flush()))
+        if reply.phase is Phase.COMPLETE:
             return out
-        most = self._max_tool_calls - reply.calls_made
+        most = self._limits.max_tool_calls - reply.calls_made
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if calls:
             return out + self._call(reply, calls)
@@ -243,14 +283,12 @@ class ReplyLoop:
         reply = self._open(event.reply_id)
         if reply is None:
             return []
-        reply.drop_rest()
-        reply.retries += 1
-        reply.said = reply.text[reply.round_at :]
+        reply.fail_round()
         if event.malformed and reply.retries <= MALFORMED_TRIES:
             return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
-        reply.failure = event.message
+        reply.end_as(ReplyStatus.FAILED, event.message)
         failure = Emit(Failure(reply.turn_id, "llm", event.message))
-        apology = self._speaking.speak(reply, [f" {WENT_WRONG}"])
+        apology = self._playback.speak(reply, [f" {WENT_WRONG}"])
         return [failure, *apology, *self._close(reply)]
 
     def tool_answered(self, event: ToolAnswered) -> list[Command]:
@@ -265,21 +303,22 @@ class ReplyLoop:
         reply.results.append(result.content)
         if reply.pending:
             return out
-        return out + (self._close(reply) if reply.handed_over else [self._generate()])
+        handing_over = reply.phase is Phase.HANDING_OVER
+        return out + (self._close(reply) if handing_over else [self._generate()])
 
     def tool_slow(self, event: ToolSlow) -> list[Command]:
         """Ask for patience, once, where nothing has been said yet."""
         reply = self._open(event.reply_id)
         if reply is None or event.call_id not in reply.pending or reply.segments:
             return []
-        return self._speaking.aside(reply, ONE_MOMENT)
+        return self._playback.speak_aside(reply, ONE_MOMENT)
 
     def tool_progressed(self, event: ToolProgressed) -> list[Command]:
-        """Tell how far a tool is, while the answer waits for it."""
+        """Say how far a tool is, while the answer waits for it."""
         reply = self._open(event.reply_id)
         if reply is None or event.call_id not in reply.pending:
             return []
-        return self._speaking.aside(reply, event.text)
+        return self._playback.speak_aside(reply, event.text)
 
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Stop what runs and say so; nothing where no tool runs."""
@@ -293,7 +332,7 @@ class ReplyLoop:
         reply = self.current
         if reply is None or reply.reply_id != event.reply_id:
             return []
-        reply.failure = event.message
+        reply.end_as(ReplyStatus.FAILED, event.message)
         failure = Emit(Failure(reply.turn_id, "tts", event.message))
         return [StopGenerating(reply.reply_id), failure, *self.audio_sent(reply.reply_id)]
 
@@ -303,23 +342,19 @@ class ReplyLoop:
         if reply is None or reply.reply_id != reply_id:
             return []
         self.current = None
-        status, reason = ReplyStatus.COMPLETED, ""
-        if reply.failure:
-            status, reason = ReplyStatus.FAILED, reply.failure
-        elif reply.cut:
-            status, reason = ReplyStatus.INCOMPLETE, "max_output_tokens"
-        self._speaking.sounds_on(reply)
-        return [self._ended(reply, status, reason), *self.hang_up()]
+        self._playback.sounds_on(reply)
+        return [_ended(reply), *self.hang_up()]
 
     def audio_played(self, event: AudioPlayed) -> list[Command]:
         """The user has heard all of the reply that will sound."""
         if self._announced and self._announced.reply_id == event.reply_id:
             self._announced = None
-        return self.hang_up() if self._speaking.played(event) else []
+        return self.hang_up() if self._playback.played(event) else []
 
-    def speaking_stopped(self, event: SpeakingStopped) -> None:
-        """Keep of an interrupted reply what was heard."""
-        self._speaking.stopped(event)
+    def end(self, reason: str) -> list[Command]:
+        """End the session once all has been heard."""
+        self.ending = reason
+        return self.hang_up()
 
     def hang_up(self) -> list[Command]:
         """End the session if that was asked for and nothing is left to say."""
@@ -332,50 +367,38 @@ class ReplyLoop:
     def _open(self, reply_id: str) -> Reply | None:
         """The reply if it is the current one and still being made; what is stale ends here."""
         reply = self.current
-        if reply is None or reply.reply_id != reply_id or reply.closed:
+        if reply is None or reply.reply_id != reply_id or reply.phase is Phase.COMPLETE:
             return None
         return reply
 
-    def _new(self, turn_id: int, options: SessionOptions) -> Command:
-        reply_id, item_id = self._ids("resp"), self._ids("item")
-        origin = self.calls.origin() or reply_id
-        reply = Reply(reply_id, item_id, turn_id, options, origin)
-        self.current = reply
-        last = self._dialogue.last_id
-        return Emit(ReplyStarted(reply.reply_id, reply.item_id, turn_id, last))
-
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
-        reply.asked_at, reply.wrote = len(reply.text), False
-        if not reply.retries:
-            reply.round_at, reply.said = reply.asked_at, ""
-        options = reply.options
-        choice = options.tool_choice
-        if reply.calls_made:
-            # What was required has been called; asking for it again would never end.
-            choice = "auto"
-        if words_only or reply.calls_made >= self._max_tool_calls:
+        reply.ask_again()
+        # What was required has been called; asking for it again would never end.
+        choice = "auto" if reply.calls_made else reply.options.tool_choice
+        if words_only or reply.calls_made >= self._limits.max_tool_calls:
             choice = "none"
-        tools = [self._tools[name] for name in options.agent_tools if name in self._tools]
-        prompt = reply.prompt(self._dialogue, tools, choice, self._max_history)
-        return Generate(reply.reply_id, prompt)
+        prompt = self.prompt(reply.options, reply.seen(self._dialogue), choice)
+        if self._out_of_band:
+            prompt = replace(prompt, priority=OUT_OF_BAND_PRIORITY)
+        return Generate(reply.reply_id, prompt, self._out_of_band)
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
         if not reply.results:
-            return self._speaking.speak(reply, pieces)
+            return self._playback.speak(reply, pieces)
         sources = [*reply.results, *(entry.message.content for entry in reply.seen(self._dialogue))]
         good = [piece for piece in pieces if is_grounded(piece, sources)]
         if len(good) == len(pieces):
-            return self._speaking.speak(reply, pieces)
+            return self._playback.speak(reply, pieces)
         reply.drop_rest()
         results = "".join(f" {aloud(result)}" for result in reply.results)
-        instead = self._speaking.speak(reply, [results])
+        instead = self._playback.speak(reply, [results])
         return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:
         """Nothing more will be said; a reply without sound is over at once."""
-        reply.closed = True
+        reply.enter(Phase.COMPLETE)
         if reply.options.speak and reply.segments:
             return [SpeakEnd(reply.reply_id)]
         return self.audio_sent(reply.reply_id)
@@ -384,10 +407,12 @@ class ReplyLoop:
         client_names = {tool.name for tool in reply.options.client_tools}
         reply.retries = 0
         reply.calls_made += len(calls)
-        reply.handed_over = any(call.name in client_names for call in calls)
+        handing_over = any(call.name in client_names for call in calls)
+        reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
         out = self.calls.begin(reply, calls)
         return out if reply.pending else out + self._close(reply)
 
-    def _ended(self, reply: Reply, status: ReplyStatus, reason: str) -> Command:
-        tokens = reply.input_tokens, reply.output_tokens
-        return Emit(ReplyEnded(reply.reply_id, status, reason, reply.text, *tokens))
+
+def _ended(reply: Reply) -> Command:
+    tokens = reply.input_tokens, reply.output_tokens
+    return Emit(ReplyEnded(reply.reply_id, reply.status, reply.reason, reply.text, *tokens))

@@ -1,4 +1,4 @@
-"""What is said aloud of replies: which of them sound, and how much of each the user has heard.
+"""The replies that sound, and what the dialogue keeps of them: what the user has heard.
 
 Part of `voice.dialogue.reply_loop`: no I/O, no clock. Knows nothing of where a reply's words come
 from.
@@ -7,61 +7,61 @@ from.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from voice.dialogue.commands import Command, Emit, Speak, StopSpeaking
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
-from voice.events import ReplyText
-from voice.inputs import AudioPlayed, SpeakingStopped
+from voice.events import RECENT_REPLIES, ReplyText
+from voice.inputs import AudioPlayed
 
-KEPT = 8
-"""Of replies that were withdrawn, and of those whose client told how much it played."""
+Heard = Callable[[str], str]
+"""The id of a reply → the text of it that the user has heard by now."""
 
 
 class ReplyPlayback:
     """The replies that sound, over the whole conversation.
 
     Args:
-        dialogue: Keeps of a reply what is said, and of one that was stopped what was heard.
+        dialogue: Keeps the text of a reply, and of one that was stopped what was heard.
+        heard: Reads the ledger of what was played.
     """
 
-    def __init__(self, dialogue: History) -> None:
+    def __init__(self, dialogue: History, heard: Heard) -> None:
         self._dialogue = dialogue
+        self._heard = heard
         self._playing: dict[str, Reply] = {}
-        self._withdrawn: deque[str] = deque(maxlen=KEPT)
-        self._truncated: deque[str] = deque(maxlen=KEPT)
+        self._withdrawn: deque[str] = deque(maxlen=RECENT_REPLIES)
+        self._truncated: deque[str] = deque(maxlen=RECENT_REPLIES)
 
     @property
     def playing(self) -> list[Reply]:
-        """Replies that are complete or stopped and whose sound has not ended, the newest last."""
+        """Replies that are complete and whose sound has not ended, the newest last."""
         return list(self._playing.values())
 
     def speak(self, reply: Reply, pieces: Iterable[str]) -> list[Command]:
         """Make pieces of text part of a reply, and of its sound where it has one."""
-        options = reply.options
         out: list[Command] = []
         for piece in pieces:
             segment = reply.segment(piece)
             out.append(Emit(ReplyText(reply.reply_id, segment.text)))
-            if options.speak:
-                out.append(Speak(reply.reply_id, segment, options.output_rate_hz, options.speed))
+            if reply.options.speak:
+                out.append(Speak.of(reply.reply_id, segment, reply.options))
         if out and reply.item_id not in self._truncated:
             self._dialogue.say(reply.item_id, reply.text)
         return out
 
-    def aside(self, reply: Reply, text: str) -> list[Command]:
+    def speak_aside(self, reply: Reply, text: str) -> list[Command]:
         """Words that sound and are kept nowhere: the model would take them for an answer.
 
-        The reply has its place in the dialogue from here on, since the client may tell how much of
-        it was played.
+        The reply has its place in the dialogue from here on, since the client may report how much
+        of it was played.
         """
-        options = reply.options
-        if not options.speak:
+        if not reply.options.speak:
             return []
         segment = reply.aside(text)
         self._dialogue.open(reply.item_id)
-        return [Speak(reply.reply_id, segment, options.output_rate_hz, options.speed)]
+        return [Speak.of(reply.reply_id, segment, reply.options)]
 
     def sounds_on(self, reply: Reply) -> None:
         """A reply is complete; its sound goes on until `played`."""
@@ -72,33 +72,29 @@ class ReplyPlayback:
         """The user has heard all of a reply that will sound; whether it was one that sounded."""
         reply = self._playing.pop(event.reply_id, None)
         if reply is not None and reply.text and event.heard is not None:
-            self.heard(reply.item_id, event.heard)
+            self.keep(reply.item_id, event.heard)
         return reply is not None
 
-    def stop(self) -> list[Command]:
-        """Stop all that sounds of complete replies; `stopped` follows for each."""
-        return [StopSpeaking(reply_id) for reply_id in self._playing]
+    def stop_all(self) -> list[Command]:
+        """Stop the sound of complete replies."""
+        stopped, self._playing = self._playing, {}
+        return [command for reply in stopped.values() for command in self.stop(reply)]
 
-    def break_off(self, reply: Reply) -> list[Command]:
-        """Stop the sound of a reply that is still being made; `stopped` follows."""
+    def stop(self, reply: Reply) -> list[Command]:
+        """Stop the sound of a reply, and keep what was heard of it."""
         if not reply.options.speak:
             return []
-        self._playing[reply.reply_id] = reply
+        if reply.text:
+            self.keep(reply.item_id, self._heard(reply.reply_id))
         return [StopSpeaking(reply.reply_id)]
 
-    def stopped(self, event: SpeakingStopped) -> None:
-        """Keep of an interrupted reply what was heard."""
-        reply = self._playing.pop(event.reply_id, None)
-        if reply is not None and reply.text:
-            self.heard(reply.item_id, event.heard)
-
-    def truncated(self, item_id: str, text: str) -> None:
-        """The client tells what it played of a reply; nothing said later counts as heard."""
+    def truncate(self, item_id: str, text: str) -> None:
+        """The client reports what it has played of a reply; nothing said later counts as heard."""
         self._truncated.append(item_id)
-        self.heard(item_id, text)
+        self.keep(item_id, text)
 
-    def heard(self, item_id: str, text: str) -> None:
-        """Keep of a reply what its client has played, unless it was withdrawn."""
+    def keep(self, item_id: str, text: str) -> None:
+        """Keep the heard text of a reply, unless it was withdrawn."""
         self._dialogue.say(item_id, "" if item_id in self._withdrawn else text)
 
     def withdraw(self, reply: Reply) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voice.dialogue.commands import Command, Emit
-from voice.dialogue.pending_interruption import PendingInterruption
-from voice.dialogue.speculation import Wording
+from voice.dialogue.draft_words import DraftWords
+from voice.dialogue.interruption import Interruption
 from voice.events import InterimTranscript, UserSpeechStarted
 from voice.types import SAMPLE_RATE_HZ, Pause, SpeechResumed, Transcript, TurnEnded
 
@@ -16,21 +16,28 @@ class UserTurn:
     """What is known of a turn until it is answered.
 
     Attributes:
-        told: The interim transcript that the client was told last.
-        doubt: Set while nobody knows whether the turn is meant to stop the agent.
-        cut: Set when it has stopped the agent: whether it was meant to is known in the end.
+        end_sample: Where speech ended, while the user is silent.
+        transcript: The final one.
+        shown: The interim transcript that the client was sent last.
+        interruption: What the turn does to the agent's sound; None where there was none.
     """
 
+    turn_id: int
     item_id: str
     start_sample: int
-    wording: Wording
+    draft_words: DraftWords
     end_sample: int | None = None
     transcript: Transcript | None = None
     ended: TurnEnded | None = None
     paused: bool = False
-    told: str = ""
-    doubt: PendingInterruption | None = None
-    cut: PendingInterruption | None = None
+    shown: str = ""
+    interruption: Interruption | None = None
+
+    @property
+    def pending(self) -> Interruption | None:
+        """The interruption, while nobody knows whether it is one: then the turn is not shown."""
+        interruption = self.interruption
+        return interruption if interruption and interruption.pending else None
 
     @property
     def seconds(self) -> float:
@@ -39,22 +46,19 @@ class UserTurn:
             return 0.0
         return max(0, self.ended.end_sample - self.start_sample) / SAMPLE_RATE_HZ
 
-    def started(self, turn_id: int) -> Command:
-        """Tell the client that it has begun."""
-        return Emit(UserSpeechStarted(turn_id, self.item_id, self.start_sample))
+    def started(self) -> Command:
+        """Show the client that it has begun."""
+        return Emit(UserSpeechStarted(self.turn_id, self.item_id, self.start_sample))
 
-    def shown(self, turn_id: int, text: str) -> list[Command]:
-        """Tell the client an interim transcript, unless it knows that one."""
-        if text == self.told:
+    def show(self, text: str) -> list[Command]:
+        """Show the client an interim transcript, unless it is the one before."""
+        if text == self.shown:
             return []
-        self.told = text
-        return [Emit(InterimTranscript(turn_id, self.item_id, text))]
+        self.shown = text
+        return [Emit(InterimTranscript(self.turn_id, self.item_id, text))]
 
     def pause(self, event: Pause | SpeechResumed) -> list[Command]:
-        """The user falls silent, or goes on: then what has been let go is held once more."""
+        """The user falls silent, or goes on: then sound that was released is held once more."""
         self.paused = isinstance(event, Pause)
-        if isinstance(event, Pause):
-            self.end_sample = event.end_sample
-            return []
-        self.end_sample = None
-        return self.doubt.hold() if self.doubt else []
+        self.end_sample = event.end_sample if isinstance(event, Pause) else None
+        return self.pending.hold() if self.pending and not self.paused else []

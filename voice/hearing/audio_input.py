@@ -122,6 +122,7 @@ class AudioInput:
         executor: Runs the recogniser.
         emit: Called on the event loop with each event, in order.
         decoded: Called with a turn's id whenever a final decode of it is complete.
+        ended: Called with the end of every turn, before `emit`.
         end_of_message: Asked about the words of every pause; None: nothing is asked.
         telephone_vad: Makes the detector that replaces `vad` when audio of 8 kHz first arrives;
             None: `vad` is kept.
@@ -136,6 +137,7 @@ class AudioInput:
         emit: Callable[[HearingEvent], None],
         decoded: Callable[[int], None],
         *,
+        ended: Callable[[TurnEnded], None] = lambda event: None,
         end_of_message: EndOfMessage | None = None,
         telephone_vad: Callable[[], Vad] | None = None,
     ) -> None:
@@ -146,6 +148,7 @@ class AudioInput:
         self._executor = executor
         self._emit = emit
         self._decoded = decoded
+        self._ended = ended
         self._end_of_message = end_of_message
         self._telephone_vad = telephone_vad
         self._framer = Framer()
@@ -328,6 +331,7 @@ class AudioInput:
         # A turn that follows at once is not to begin with the last word of this one.
         while self._before and self._before[0].start_sample < event.end_sample:
             self._before.popleft()
+        self._ended(event)
         self._emit(event)
         if turn is None:
             return

@@ -272,7 +272,7 @@ class ServerEvents:
 
     def is_out_of_band(self, reply_id: str) -> bool:
         """Whether a response is outside the conversation."""
-        return reply_id in self._responses and self._responses[reply_id].started.beside
+        return reply_id in self._responses and self._responses[reply_id].started.out_of_band
 
     def response_of_item(self, item_id: str) -> Response | None:
         """The response whose message has this id, if it is a recent one."""
@@ -370,7 +370,7 @@ class ServerEvents:
             case ReplyText(delta=delta):
                 return response.text(delta)
             case ReplyAudio(samples=samples, sample_rate_hz=rate_hz):
-                self.spoke = self.spoke or not response.started.beside
+                self.spoke = self.spoke or not response.started.out_of_band
                 return response.audio(samples, rate_hz)
             case ReplyToolCall(item_id=item_id, call=call, client_side=True):
                 return response.function_call(item_id, call)
@@ -380,7 +380,7 @@ class ServerEvents:
 
     def _started(self, event: ReplyStarted) -> list[ServerEvent]:
         form = self._requested.pop(event.reply_id, self._form)
-        where = (None, None) if event.beside else (self._conversation_id, self.items)
+        where = (None, None) if event.out_of_band else (self._conversation_id, self.items)
         response = Response(event, form, *where)
         self._responses[event.reply_id] = response
         if len(self._responses) > RESPONSES_KEPT:

@@ -1,148 +1,121 @@
-"""One session's hands: what the conversation decides is done, by the part that can do it.
+"""Executes commands, and feeds whoever decided them with what their execution brings.
 
-Here the model is asked, tools are run, drafts are made and the voice speaks. What comes of it is
-told to the conversation; who that is, and what it makes of it, the hands do not know.
+One runner serves a conversation, with `voice.session.live_backend`, and one each draft of a reply,
+with the backend of `voice.session.preemptive_generation`, which has no side effects.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Coroutine
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, Protocol
 
-from voice.dialogue.commands import (
-    CancelTool,
-    Command,
-    Draft,
-    Emit,
-    Generate,
-    HangUp,
-    HoldSpeaking,
-    ReleaseSpeaking,
-    RunTool,
-    Speak,
-    SpeakEnd,
-    StopGenerating,
-    StopSpeaking,
-)
-from voice.dialogue.speculation import SpeculativeReply
-from voice.events import SessionEvent
-from voice.inputs import Input
-from voice.session.generation import Generation
-from voice.session.preemptive_generation import DraftBackend, PreemptiveGeneration
-from voice.session.tool_runs import ToolRuns
-from voice.speech.audio_output import AudioOutput
-from voice.tools import SessionScope
+from voice.dialogue.commands import Command, Generate, RunTool, StopGenerating
+from voice.errors import ModelError
+from voice.inputs import Input, ModelAnswered, ModelFailed, ModelSaid
+from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, TextPiece
 
-if TYPE_CHECKING:
-    from voice.session.resources import Resources
+_log = logging.getLogger(__name__)
 
-ASIDE_PRIORITY = 0
-"""Of replies beside the conversation: behind those that somebody waits to hear, before drafts."""
+Feed = Callable[[Input], None]
+Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCallbacks:
-    """What connects the hands with their session.
+class Backend(Protocol):
+    """What commands are executed with."""
 
-    Attributes:
-        tell: Takes what the conversation has to know.
-        emit: Takes what the client is told.
-        reached: Called with a reply's id and the name of a stage that it has reached.
-        spawn: Runs something for as long as the session lasts.
-        rehearse: Gives the reply that would follow a draft's words, and what it begins with.
-        hang_up: Ends the session, for a reason.
-    """
+    def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
+        """What the model answers; an iteration that ends without `AnswerDone` brings nothing."""
 
-    tell: Callable[[Input], None]
-    emit: Callable[[SessionEvent], None]
-    reached: Callable[[str, str], None]
-    spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
-    rehearse: Callable[[Draft], tuple[SpeculativeReply, list[Command]]]
-    hang_up: Callable[[str], None]
+    def run_tool(self, run: RunTool, feed: Feed) -> Coroutine[Any, Any, None]:
+        """Run a tool, and feed what becomes of it."""
+
+    def perform(self, command: Command) -> None:
+        """Execute any other command, at once."""
 
 
 class CommandRunner:
-    """Carries out commands.
+    """Runs one conversation, or one draft. Inputs that come while another is taken in wait.
 
     Args:
-        parts: What is loaded.
-        scope: What tools know and may change of this conversation.
-        beside: The ids of replies beside the conversation.
-        nerves: To the session and back.
-
-    Attributes:
-        mouth: Where this session speaks.
+        decide: Takes an input in and gives the commands that follow from it.
+        backend: Executes them.
+        spawn: Runs a task for as long as the session, or the draft, lasts.
     """
 
     def __init__(
-        self,
-        parts: Resources,
-        scope: SessionScope,
-        beside: Container[str],
-        nerves: SessionCallbacks,
+        self, decide: Callable[[Input], list[Command]], backend: Backend, spawn: Spawn
     ) -> None:
-        self.mouth = AudioOutput(parts.synthesizer, parts.mouth_threads, nerves.emit, nerves.tell)
-        self._nerves = nerves
-        self._beside = beside
-        toolbox = parts.toolbox
-        workshop = DraftBackend(
-            model=parts.model,
-            run_tool=lambda call, key: toolbox.run(call, scope, key),
-            is_read_only=toolbox.is_read_only,
-            prepare=self.mouth.prepare,
-            forget_sound=self.mouth.drop_prepared,
-            spawn=nerves.spawn,
-        )
-        self._ahead = PreemptiveGeneration(workshop, parts.config.drafting, parts.busy, nerves.emit)
-        told = nerves.tell, nerves.emit, nerves.reached, nerves.spawn
-        self._generating = Generation(self._ahead, *told)
-        # No draft answers them: drafts are of what the user says.
-        self._asides = Generation(parts.model, *told)
-        slow_s = parts.config.turn.filler_after_ms / 1000
-        self._errands = ToolRuns(toolbox, scope, self._ahead, nerves.tell, slow_s)
+        self._decide = decide
+        self._backend = backend
+        self._spawn = spawn
+        self._inputs: deque[Input] = deque()
+        self._feeding = False
+        self._closed = False
+        self._requests: dict[str, asyncio.Task[None]] = {}
 
-    def drop_drafts(self) -> None:
-        """Forget what was made ahead; a reply has ended, or the session."""
-        self._ahead.drop()
+    def close(self) -> None:
+        """Execute nothing from now on."""
+        self._closed = True
 
-    def carry_out(self, commands: list[Command]) -> None:
-        """Do what the conversation says, in its order."""
+    def feed(self, event: Input) -> None:
+        """Take an input in, and execute what follows from it."""
+        self._inputs.append(event)
+        if self._feeding:
+            return
+        self._feeding = True
+        try:
+            while self._inputs:
+                self.execute(self._decide(self._inputs.popleft()))
+        finally:
+            self._feeding = False
+
+    def execute(self, commands: list[Command]) -> None:
+        """Execute commands in their order."""
+        if self._closed:
+            return
         for command in commands:
-            self._carry_out(command)
+            match command:
+                case Generate(reply_id):
+                    self._stop(reply_id)
+                    self._requests[reply_id] = self._spawn(self._answer(command))
+                case StopGenerating(reply_id):
+                    self._stop(reply_id)
+                case RunTool():
+                    self._spawn(self._backend.run_tool(command, self.feed))
+                case _:
+                    self._backend.perform(command)
 
-    def _carry_out(self, command: Command) -> None:
-        match command:
-            case Emit(event):
-                self._nerves.emit(event)
-            case Generate():
-                self._generate(command)
-            case StopGenerating(reply_id):
-                self._generating.stop(reply_id)
-                self._asides.stop(reply_id)
-            case RunTool(reply_id, call, key):
-                self._nerves.spawn(self._errands.run(reply_id, call, key))
-            case CancelTool(key):
-                self._errands.cancel(key)
-            case Draft():
-                self._ahead.draft(command, *self._nerves.rehearse(command))
-            case Speak(reply_id, segment, rate_hz, speed):
-                self.mouth.speak(reply_id, segment, rate_hz, speed)
-            case SpeakEnd(reply_id):
-                self.mouth.end(reply_id)
-            case StopSpeaking(reply_id):
-                self.mouth.stop(reply_id)
-            case HoldSpeaking(reply_id):
-                self.mouth.hold(reply_id)
-            case ReleaseSpeaking(reply_id):
-                self.mouth.release(reply_id)
-            case HangUp(reason):
-                self._nerves.hang_up(reason)
+    def _stop(self, reply_id: str) -> None:
+        """Cancel a reply's request to the model, if there is one."""
+        task = self._requests.pop(reply_id, None)
+        # A malformed answer is tried again from within the task that brought it.
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
 
-    def _generate(self, wanted: Generate) -> None:
-        if wanted.reply_id in self._beside:
-            prompt = replace(wanted.prompt, priority=ASIDE_PRIORITY)
-            self._asides.start(wanted.reply_id, prompt)
-        else:
-            self._generating.start(wanted.reply_id, wanted.prompt)
+    async def _answer(self, request: Generate) -> None:
+        reply_id = request.reply_id
+        try:
+            async with aclosing(self._backend.answer(request)) as events:
+                async for event in events:
+                    self._take(reply_id, event)
+        except ModelError as error:
+            malformed = isinstance(error, MalformedAnswer)
+            self.feed(ModelFailed(reply_id, str(error), malformed))
+        except Exception as error:
+            # A model that raises what it should not must cost this reply only.
+            _log.error("the model failed: %s", type(error).__name__)
+            self.feed(ModelFailed(reply_id, "the model failed", malformed=False))
+        finally:
+            if self._requests.get(reply_id) is asyncio.current_task():
+                del self._requests[reply_id]
+
+    def _take(self, reply_id: str, event: ModelEvent) -> None:
+        match event:
+            case TextPiece(text):
+                self.feed(ModelSaid(reply_id, text))
+            case AnswerDone(calls, cut, input_tokens, output_tokens):
+                self.feed(ModelAnswered(reply_id, calls, cut, input_tokens, output_tokens))

@@ -1,9 +1,10 @@
-"""What a session works out ahead of the end of a turn: answers, tool results, the first sound.
+"""Prepares replies before the end of a turn: answers, results of tools, the first segment's sound.
 
-Nothing of it can be seen or heard before the conversation asks for the same. Then an answer that is
-there is given at once, one that is on its way is followed, and one to other words helps the model
-as a draft; so do a tool's own words where it has just answered. One draft is in flight at a time: a
-newer one takes its place.
+A draft is the agent's side of the conversation on a copy of the dialogue, run by a command runner
+whose backend has no side effects. Nothing of it can be seen or heard before the conversation asks
+for the same. Then an answer that is there is given at once, one that is on its way is followed, and
+one to other words helps the model as a draft; so do a tool's own words where it has just answered.
+One draft is in flight at a time: a newer one takes its place.
 """
 
 from __future__ import annotations
@@ -11,20 +12,25 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import StrEnum
+from typing import Protocol
 
 from voice.config import DraftingConfig
 from voice.dialogue.commands import Command, Draft, Generate, RunTool, Speak
-from voice.dialogue.speculation import Outcome, SpeculativeReply, Tally, same_question
+from voice.dialogue.conversation import Conversation
+from voice.dialogue.draft_words import same_question
+from voice.dialogue.reply_loop import ReplyLoop
 from voice.dialogue.tool_calls import signature
 from voice.errors import ModelError
 from voice.events import DraftsUsed
-from voice.inputs import ModelAnswered, ModelSaid, ToolAnswered
+from voice.inputs import ToolAnswered
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, ReplyModel, TextPiece
+from voice.session.command_runner import CommandRunner, Feed, Spawn
 from voice.session.load_monitor import LoadMonitor
+from voice.tools import SessionScope, Toolbox
 from voice.types import Message, Role, Segment, ToolCall, ToolResult
 
 PRIORITY = -1
@@ -33,25 +39,64 @@ _NOTHING = Message(Role.AGENT, "")
 _log = logging.getLogger(__name__)
 
 
+class Outcome(StrEnum):
+    """What became of a turn's drafts.
+
+    Attributes:
+        STOOD: The reply is the draft, made before the turn was over.
+        REVISED: The reply was made from the draft, of which tokens stand.
+        DISCARDED: None of it was of use.
+        NEEDLESS: The model was never asked for a reply: nothing had been understood, or the user
+            went on.
+    """
+
+    STOOD = "stood"
+    REVISED = "revised"
+    DISCARDED = "discarded"
+    NEEDLESS = "needless"
+
+
+class PreparesSound(Protocol):
+    """Synthesises ahead; `voice.speech.audio_output.AudioOutput`."""
+
+    def prepare(self, segment: Segment, speed: float) -> None:
+        """Synthesise a segment, to be said later or never."""
+
+    def drop_prepared(self) -> None:
+        """Forget what was prepared."""
+
+
 @dataclass(frozen=True, slots=True)
-class DraftBackend:
+class DraftParts:
     """What drafts are made with.
 
     Attributes:
         model: Answers.
-        run_tool: Runs a call that changes nothing, under a key.
-        is_read_only: Whether a tool of this name changes nothing.
-        prepare: Synthesises a segment at a speed, to be said later or never.
-        forget_sound: Drops what was prepared.
-        spawn: Runs something for as long as the session lasts.
+        toolbox: Runs tools.
+        scope: What tools know of this conversation.
+        sound: Prepares the first segment.
+        config: How far drafts go.
+        load: How busy the machine is.
     """
 
     model: ReplyModel
-    run_tool: Callable[[ToolCall, str], Coroutine[Any, Any, ToolResult]]
-    is_read_only: Callable[[str], bool]
-    prepare: Callable[[Segment, float], None]
-    forget_sound: Callable[[], None]
-    spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+    toolbox: Toolbox
+    scope: SessionScope
+    sound: PreparesSound
+    config: DraftingConfig
+    load: LoadMonitor
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a turn's drafts cost; see `DraftsUsed`. ``judged`` are forwards of judging the words."""
+
+    made: int = 0
+    skipped: int = 0
+    unlikely: int = 0
+    judged: int = 0
+    revised: int = 0
+    outcome: Outcome | None = None
 
 
 class _Unfinished(ModelError):
@@ -113,97 +158,86 @@ class _Answer:
 
 
 class PreemptiveGeneration:
-    """One session's drafts.
+    """The drafts of one session.
 
     Args:
-        workshop: What they are made with.
-        config: How far they go.
-        load: How busy the machine is.
-        tell: Called with what became of each turn's drafts.
+        conversation: Whose replies are drafted.
+        parts: What drafts are made with.
+        spawn: Runs a task for as long as the session lasts.
+        emit: Called with what became of each turn's drafts.
     """
 
     def __init__(
         self,
-        workshop: DraftBackend,
-        config: DraftingConfig,
-        load: LoadMonitor,
-        tell: Callable[[DraftsUsed], None],
+        conversation: Conversation,
+        parts: DraftParts,
+        spawn: Spawn,
+        emit: Callable[[DraftsUsed], None],
     ) -> None:
-        self._with = workshop
-        self._config = config
-        self._load = load
-        self._tell = tell
+        self._conversation = conversation
+        self._parts = parts
+        self._spawn = spawn
+        self._emit = emit
         self._turn_id = 0
-        self._tally = Tally()
+        self._tally = _Tally()
         self._answers: list[_Answer] = []
+        # Those of the newest draft, and of the latest before it that has come to anything.
         self._newest: list[_Answer] = []
         self._before: list[_Answer] = []
         self._results: dict[str, asyncio.Task[ToolResult]] = {}
         self._task: asyncio.Task[None] | None = None
-        self._adopted = False
+        self._replying = False
         self._asked = 0
         self._asking = 0
 
-    def draft(self, wanted: Draft, rehearsal: SpeculativeReply, commands: list[Command]) -> None:
-        """Make a draft in the place of the one before, unless the machine is busy.
-
-        Args:
-            wanted: Whose words it answers.
-            rehearsal: The reply that would follow.
-            commands: What that begins with.
-        """
+    def draft(self, wanted: Draft) -> None:
+        """Make a draft in the place of the one before, unless the machine is busy."""
         if wanted.turn_id != self._turn_id:
             self.drop()
             self._turn_id = wanted.turn_id
-        asked = next((c for c in commands if isinstance(c, Generate)), None)
-        if asked is None or self._find(asked.prompt) is not None:
+        prompt, config = self._conversation.prompt_for(wanted.words), self._parts.config
+        if self._find(prompt) is not None:
             return
-        if not self._load.allows_draft(self._config, wanted.paused, self._asking):
+        if not self._parts.load.allows_draft(config, wanted.paused, self._asking):
             self._tally.skipped += 1
             return
         self._cancel()
-        self._adopted = False
+        self._replying = False
         self._asked = 0
-        likely = wanted.paused or not self._config.least_likely
-        question = None if likely else asked.prompt
-        self._task = self._with.spawn(self._consider(question, rehearsal, commands))
+        unsure = not wanted.paused and config.least_likely > 0
+        agent, commands = self._conversation.speculate(wanted)
+        self._task = self._spawn(self._make(agent, commands, prompt if unsure else None))
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers, from the draft as far as there is one; as `ReplyModel.answer`."""
-        with self._load.reply():
-            async with aclosing(self._answered(prompt)) as events:
-                async for event in events:
-                    yield event
-
-    async def _answered(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         ready = self._find(prompt)
-        self._adopted = True
+        self._replying = True
         self._asked += 1
-        if ready is not None:
-            said, before = False, self._tally.outcome
-            ready.used = True
-            self._judge(Outcome.STOOD)
-            try:
-                async with aclosing(ready.follow()) as events:
+        with self._parts.load.reply():
+            if ready is not None:
+                spoken, before, ready.used = False, self._tally.outcome, True
+                self._judge(Outcome.STOOD)
+                try:
+                    async with aclosing(ready.follow()) as events:
+                        async for event in events:
+                            spoken = spoken or not isinstance(event, DraftView)
+                            yield event
+                    return
+                except _Unfinished:
+                    # What has been said cannot be taken back.
+                    if spoken:
+                        raise
+                    ready.used, self._tally.outcome = False, before
+            self._cancel()
+            kept = 0
+            asked = replace(prompt, draft=_likely(prompt, self._latest(), self._asked - 1))
+            with self._parts.load.request():
+                async with aclosing(self._parts.model.answer(asked)) as events:
                     async for event in events:
-                        said = said or not isinstance(event, DraftView)
+                        if isinstance(event, AnswerDone):
+                            kept = event.kept
                         yield event
-                return
-            except _Unfinished:
-                # Nothing that has been said can be taken back.
-                if said:
-                    raise
-                ready.used, self._tally.outcome = False, before
-        self._cancel()
-        kept = 0
-        with self._load.request():
-            asked = replace(prompt, draft=_earlier(prompt, self._latest(), self._asked - 1))
-            async with aclosing(self._with.model.answer(asked)) as events:
-                async for event in events:
-                    if isinstance(event, AnswerDone):
-                        kept = event.kept
-                    yield event
-        self._judge(Outcome.REVISED if kept else Outcome.DISCARDED)
+            self._judge(Outcome.REVISED if kept else Outcome.DISCARDED)
 
     async def result(self, call: ToolCall) -> ToolResult | None:
         """What a call brought in a draft, once; None when no draft has made it."""
@@ -217,27 +251,73 @@ class PreemptiveGeneration:
         self._results.clear()
 
     def drop(self) -> None:
-        """The turn is answered, or will not be; tells what its drafts came to."""
+        """The turn is answered, or will not be; emits what its drafts came to."""
         self._cancel()
-        tally, self._tally = self._tally, Tally()
+        tally, self._tally = self._tally, _Tally()
         answers, self._answers, self._newest, self._before = self._answers, [], [], []
         self.forget_results()
-        self._with.forget_sound()
+        self._parts.sound.drop_prepared()
         if tally.made or tally.skipped or tally.unlikely:
-            tally.spent = tally.judged + sum(answer.forwards for answer in answers)
-            tally.used = sum(answer.forwards for answer in answers if answer.used)
-            self._tell(
+            spent = tally.judged + sum(answer.forwards for answer in answers)
+            used = sum(answer.forwards for answer in answers if answer.used)
+            self._emit(
                 DraftsUsed(
                     self._turn_id,
                     (tally.outcome or Outcome.NEEDLESS).value if tally.made else "",
                     tally.made,
                     tally.skipped,
-                    tally.spent,
-                    tally.spent - tally.used,
+                    spent,
+                    spent - used,
                     tally.unlikely,
                     tally.revised,
                 )
             )
+
+    async def ask(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
+        """What the model answers within the draft; kept, and nothing where that is known already.
+
+        What goes wrong costs the draft only.
+        """
+        if self._replying or self._find(request.prompt) is not None:
+            return
+        index, answer = len(self._newest), _Answer(request.prompt)
+        self._answers.append(answer)
+        self._newest.append(answer)
+        likely = _likely(request.prompt, self._before, index)
+        prompt = replace(request.prompt, draft=likely, priority=PRIORITY)
+        self._asking += 1
+        try:
+            with self._parts.load.request():
+                async with aclosing(self._parts.model.answer(prompt)) as events:
+                    async for event in events:
+                        answer.take(event)
+                        if answer.done:
+                            self._tally.revised += not index and answer.kept > 0
+                        yield event
+        except Exception as error:
+            _log.info("a draft failed: %s", type(error).__name__)
+        finally:
+            self._asking -= 1
+            answer.close()
+
+    async def read(self, call: ToolCall) -> ToolResult | None:
+        """What a call brings that changes nothing; None for any other, and once the reply is made.
+
+        A run outlives its draft: the next draft, or the reply, makes the same call.
+        """
+        toolbox, config = self._parts.toolbox, self._parts.config
+        if self._replying or not config.tools or not toolbox.is_read_only(call.name):
+            return None
+        key = signature(call)
+        if key not in self._results:
+            run = toolbox.run(call, self._parts.scope, key)
+            self._results[key] = self._spawn(run)
+        return replace(await asyncio.shield(self._results[key]), call_id=call.call_id)
+
+    def prepare(self, first: Speak) -> None:
+        """Synthesise the first segment of the draft."""
+        if self._parts.config.speech and not self._replying:
+            self._parts.sound.prepare(first.segment, first.speed)
 
     def _judge(self, outcome: Outcome) -> None:
         """The first answer of the reply decides."""
@@ -253,30 +333,32 @@ class PreemptiveGeneration:
             self._task.cancel()
             self._task = None
 
-    async def _consider(
-        self, question: Prompt | None, rehearsal: SpeculativeReply, commands: list[Command]
+    async def _make(
+        self, agent: ReplyLoop, commands: list[Command], question: Prompt | None
     ) -> None:
         """Make a draft, unless the model expects the user to go on.
 
         Args:
+            agent: The agent's side, on a copy of the dialogue.
+            commands: With which its reply begins.
             question: Whose last words may not be all; None where that does not matter.
-            rehearsal: The reply that would follow.
-            commands: What that begins with.
         """
         if question is not None and not await self._may_be_all(question):
             self._tally.unlikely += 1
             return
         self._tally.made += 1
-        await self._make(rehearsal, commands)
+        self._before, self._newest = self._latest(), []
+        async with asyncio.TaskGroup() as group:
+            CommandRunner(agent.feed, SpeculativeBackend(self), group.create_task).execute(commands)
 
     async def _may_be_all(self, question: Prompt) -> bool:
         self._asking += 1
         try:
-            with self._load.request():
+            with self._parts.load.request():
                 asked = replace(question, priority=PRIORITY)
-                probability = await self._with.model.end_of_message(asked)
+                probability = await self._parts.model.end_of_message(asked)
         except Exception as error:
-            # As below: what goes wrong costs the draft only.
+            # What goes wrong costs the draft only.
             _log.info("a draft was not judged: %s", type(error).__name__)
             return False
         finally:
@@ -284,88 +366,43 @@ class PreemptiveGeneration:
         if probability is None:
             return True
         self._tally.judged += 1
-        return probability >= self._config.least_likely
+        return probability >= self._parts.config.least_likely
 
     def _latest(self) -> list[_Answer]:
-        """The latest draft that has come to anything."""
+        """The answers of the latest draft that has come to anything."""
         return self._newest if any(a.message != _NOTHING for a in self._newest) else self._before
 
-    async def _make(self, rehearsal: SpeculativeReply, commands: list[Command]) -> None:
-        """Play the reply through, as far as that changes nothing."""
-        self._before, self._newest = self._latest(), []
-        while commands:
-            self._sound(commands)
-            asked = next((c for c in commands if isinstance(c, Generate)), None)
-            if self._adopted or (asked is not None and self._find(asked.prompt) is not None):
-                return
-            if asked is None:
-                commands = await self._read(rehearsal, commands)
-            else:
-                index = len(self._newest)
-                draft = _earlier(asked.prompt, self._before, index)
-                commands = await self._ask(rehearsal, asked, draft)
-                self._tally.revised += not index and self._newest[0].kept > 0
 
-    async def _ask(
-        self, rehearsal: SpeculativeReply, asked: Generate, draft: Message | None
-    ) -> list[Command]:
-        """Ask the model; gives what the reply does next."""
-        answer = _Answer(asked.prompt)
-        self._answers.append(answer)
-        self._newest.append(answer)
-        prompt = replace(asked.prompt, draft=draft, priority=PRIORITY)
-        commands: list[Command] = []
-        self._asking += 1
-        try:
-            with self._load.request():
-                async with aclosing(self._with.model.answer(prompt)) as events:
-                    async for event in events:
-                        answer.take(event)
-                        commands = _fed(rehearsal, asked.reply_id, event)
-                        self._sound(commands)
-        except Exception as error:
-            # A model that raises, whatever it is, must cost the draft only.
-            _log.info("a draft failed: %s", type(error).__name__)
-            return []
-        finally:
-            self._asking -= 1
-            answer.close()
-        return commands
+class SpeculativeBackend:
+    """Executes the commands of a draft, as far as that changes nothing.
 
-    async def _read(self, rehearsal: SpeculativeReply, commands: list[Command]) -> list[Command]:
-        """Run the calls that change nothing; gives what the reply does next."""
-        if not self._config.tools:
-            return []
-        out: list[Command] = []
-        for run in [c for c in commands if isinstance(c, RunTool)]:
-            if self._with.is_read_only(run.call.name):
-                key = signature(run.call)
-                task = self._results.get(key)
-                if task is None:
-                    task = self._with.spawn(self._with.run_tool(run.call, key))
-                    self._results[key] = task
-                result = replace(await asyncio.shield(task), call_id=run.call.call_id)
-                out += rehearsal.feed(ToolAnswered(run.reply_id, result))
-        return out
+    Answers are kept, tools that only read are run, the sound of the first segment is prepared, and
+    nothing is emitted.
 
-    def _sound(self, commands: list[Command]) -> None:
-        """Prepare the first sound of the draft."""
-        first = next((c for c in commands if isinstance(c, Speak) and not c.segment.index), None)
-        if first is not None and self._config.speech and not self._adopted:
-            self._with.prepare(first.segment, first.speed)
+    Args:
+        drafts: Keep what the draft brings.
+    """
+
+    def __init__(self, drafts: PreemptiveGeneration) -> None:
+        self._drafts = drafts
+
+    def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
+        """What the model answers; kept."""
+        return self._drafts.ask(request)
+
+    async def run_tool(self, run: RunTool, feed: Feed) -> None:
+        """Run a tool that changes nothing; any other ends the draft here."""
+        result = await self._drafts.read(run.call)
+        if result is not None:
+            feed(ToolAnswered(run.reply_id, result))
+
+    def perform(self, command: Command) -> None:
+        """Prepare the first sound; everything else is the conversation's to do."""
+        if isinstance(command, Speak) and not command.segment.index:
+            self._drafts.prepare(command)
 
 
-def _fed(rehearsal: SpeculativeReply, reply_id: str, event: ModelEvent) -> list[Command]:
-    match event:
-        case TextPiece(text):
-            return rehearsal.feed(ModelSaid(reply_id, text))
-        case AnswerDone(calls, cut, input_tokens, output_tokens):
-            return rehearsal.feed(ModelAnswered(reply_id, calls, cut, input_tokens, output_tokens))
-        case DraftView():
-            return []
-
-
-def _earlier(prompt: Prompt, answers: list[_Answer], index: int) -> Message | None:
+def _likely(prompt: Prompt, answers: list[_Answer], index: int) -> Message | None:
     """What an answer is likely to be like: what another draft has in its place, or tools' words."""
     if index < len(answers):
         message = answers[index].message

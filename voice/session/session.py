@@ -1,10 +1,10 @@
 """One conversation with real parts: audio and requests in, events out.
 
-`Session` takes in what is heard and asked for, and tells what happens; what
-`voice.dialogue.conversation` makes of it is done by `voice.session.command_runner`. Everything here
-runs on one event loop; what computes runs in threads behind it. Queues: audio into the recogniser
-is bounded by the longest turn, events to the transport by `EVENTS` (a transport that falls further
-behind loses the session).
+`Session` takes in what is heard and asked for, and emits what happens; what
+`voice.dialogue.conversation` decides is executed by `voice.session.command_runner`. Everything here
+runs on one event loop; what computes runs in threads. Queues: audio into the recogniser is bounded
+by the longest turn, events to the transport by `EVENTS` (a transport that falls further behind
+loses the session).
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import asyncio
 import itertools
 import logging
 import uuid
-from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
-from voice.dialogue.client_responses import ClientResponses, Context, Heeded
-from voice.dialogue.commands import Command, Draft, Generate
-from voice.dialogue.conversation import Conversation
+from voice.dialogue.conversation import Context, Conversation
+from voice.dialogue.reply_loop import Limits
 from voice.errors import ProtocolError
 from voice.events import (
+    RECENT_REPLIES,
     ReplyAudio,
     ReplyEnded,
     ReplyStarted,
@@ -29,20 +28,22 @@ from voice.events import (
     SessionEnded,
     SessionEvent,
 )
-from voice.hearing.audio_input import AudioInput, HearingEvent
+from voice.hearing.audio_input import AudioInput
 from voice.hearing.item_transcription import ItemTranscription
-from voice.inputs import Announce, IdleElapsed, SessionOptions, with_changes
-from voice.session.command_runner import CommandRunner, SessionCallbacks
+from voice.inputs import Announce, IdleElapsed, Input, OptionsChanged, SessionOptions, with_changes
+from voice.session.command_runner import CommandRunner
+from voice.session.live_backend import LiveBackend, SessionCallbacks
+from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.resources import Resources
+from voice.session.tool_runs import ToolRuns
 from voice.session.turn_latency import TurnLatency
+from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.tools.scope import Line
-from voice.types import Message, Samples, TurnEnded
+from voice.types import Message, Samples
 
 EVENTS = 8192
 IDLE_CHECK_S = 0.25
-# Replies that a client may still speak of, by truncating them.
-REMEMBERED = 8
 
 _log = logging.getLogger(__name__)
 
@@ -64,49 +65,49 @@ class Session:
         self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
         self._parts = parts
         self._scope = SessionScope(self.session_id, line=line)
-        numbers = itertools.count(1)
-        unique = self.session_id[-8:]
-        specs = parts.toolbox.specs(parts.agent.tools)
-        history = parts.config.turn.max_history_messages
-        options = options or parts.options()
-
-        def new_id(prefix: str) -> str:
-            return f"{prefix}_{unique}_{next(numbers)}"
-
-        most = parts.config.turn.max_tool_calls
-        self._conversation = Conversation(
-            options,
-            {spec.name: spec for spec in specs},
-            ids=new_id,
-            max_tool_calls=most,
-            max_history=history,
-            draft_words=parts.draft_words,
-        )
-        self._wanted = ClientResponses(self._conversation, new_id, most, history)
-        self._marks = TurnLatency()
-        self._ears = AudioInput(
-            parts.recognizer,
-            parts.vad(),
-            parts.config.endpointing,
-            parts.ear_threads,
-            self._heard,
-            self._marks.decoded,
-            end_of_message=self._expect_end,
-            telephone_vad=parts.telephone_vad,
-        )
-        self._dictation = ItemTranscription(parts.recognizer, parts.ear_threads, self._feed)
-        self._ears.configure(options)
-        nerves = SessionCallbacks(
-            self._feed, self._emit, self._mark, self._spawn, self._conversation.rehearse, self.close
-        )
-        self._hands = CommandRunner(parts, self._scope, self._wanted.beside, nerves)
+        self._latency = TurnLatency()
         self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
-        self._inputs: deque[Heeded] = deque()
-        self._feeding = False
         self._group: asyncio.TaskGroup | None = None
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
         self._reason = ""
+        options = options or parts.options()
+        numbers = itertools.count(1)
+        unique = self.session_id[-8:]
+        turn = parts.config.turn
+        self._output = AudioOutput(parts.synthesizer, parts.mouth_threads, self._emit, self._feed)
+        self._conversation = Conversation(
+            options,
+            {spec.name: spec for spec in parts.toolbox.specs(parts.agent.tools)},
+            lambda prefix: f"{prefix}_{unique}_{next(numbers)}",
+            Limits(turn.max_tool_calls, turn.max_history_messages),
+            parts.draft_words,
+            self._output.heard,
+        )
+        self._drafts = PreemptiveGeneration(
+            self._conversation, self._draft_parts(), self._spawn, self._emit
+        )
+        backend = LiveBackend(
+            parts.model,
+            self._drafts,
+            ToolRuns(parts.toolbox, self._scope, self._drafts, turn.filler_after_ms / 1000),
+            self._output,
+            SessionCallbacks(self._emit, self._reach, self.close),
+        )
+        self._runner = CommandRunner(self._conversation.feed, backend, self._spawn)
+        self._input = AudioInput(
+            parts.recognizer,
+            parts.vad(),
+            parts.config.endpointing,
+            parts.ear_threads,
+            self._runner.feed,
+            self._latency.decoded,
+            ended=self._latency.ended,
+            end_of_message=self._expect_end,
+            telephone_vad=parts.telephone_vad,
+        )
+        self._input.configure(options)
+        self._items = ItemTranscription(parts.recognizer, parts.ear_threads, self._runner.feed)
 
     @property
     def options(self) -> SessionOptions:
@@ -123,8 +124,8 @@ class Session:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                group.create_task(self._ears.run())
-                group.create_task(self._hands.mouth.run())
+                group.create_task(self._input.run())
+                group.create_task(self._output.run())
                 group.create_task(self._announce())
                 group.create_task(self._watch_idle())
                 await self._closed.wait()
@@ -133,7 +134,7 @@ class Session:
             _log.debug("session %s closed", self.session_id)
         finally:
             self._group = None
-            self._hands.drop_drafts()
+            self._drafts.drop()
             self.close("failed")
             self._events.put_nowait(SessionEnded(self._reason))
 
@@ -142,6 +143,7 @@ class Session:
         if not self._closed.is_set():
             self._reason = reason
             self._closed.set()
+            self._runner.close()
 
     async def events(self) -> AsyncIterator[SessionEvent]:
         """What happens, in order; ends with `SessionEnded`."""
@@ -152,7 +154,7 @@ class Session:
                 return
 
     def pending(self) -> Iterator[SessionEvent]:
-        """What has happened and not been told by `events` yet, up to the end."""
+        """What has happened and `events` has not given yet, up to the end."""
         while not self._events.empty():
             event = self._events.get_nowait()
             if isinstance(event, SessionEnded):
@@ -162,7 +164,7 @@ class Session:
 
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
         """The user's audio, of any rate and length, (T,) int16 mono."""
-        self._ears.append(samples, rate_hz)
+        self._input.append(samples, rate_hz)
 
     def commit_audio(self) -> None:
         """End the user's turn now.
@@ -170,11 +172,11 @@ class Session:
         Raises:
             ProtocolError: There is less than 100 ms of audio.
         """
-        self._ears.commit()
+        self._input.commit()
 
     def clear_audio(self) -> None:
         """Drop what has been heard of an unfinished turn."""
-        self._ears.clear()
+        self._input.clear()
         self._forget_turn()
 
     def update(self, **changes: Any) -> None:
@@ -186,16 +188,16 @@ class Session:
         """
         options, before = with_changes(self.options, **changes), self.options
         self._check_tools(options, "session.tools")
-        self._conversation.options = options
-        self._ears.configure(self.options)
+        self._runner.feed(OptionsChanged(options))
+        self._input.configure(options)
         if options.turn_detection != before.turn_detection:
-            # The ears have dropped the turn that was under way; nobody is to wait for its end.
+            # The turn that was under way has been dropped; nobody is to wait for its end.
             self._forget_turn()
 
     def _forget_turn(self) -> None:
         # What its drafts have read would be old news by the next turn.
-        self._hands.drop_drafts()
-        self._do(self._conversation.forget_turn())
+        self._drafts.drop()
+        self._runner.execute(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
         """Put a message into the dialogue; ``root`` is the front and None the end.
@@ -209,8 +211,8 @@ class Session:
         """Add the words of audio, (T,) int16 mono, to an item; replies wait for them."""
         if self._closed.is_set():
             return
-        self._wanted.await_words(item_id)
-        self._spawn(self._dictation.take(item_id, samples, rate_hz))
+        self._conversation.await_item(item_id)
+        self._spawn(self._items.take(item_id, samples, rate_hz))
 
     def delete_item(self, item_id: str) -> None:
         """Take a message out of the dialogue.
@@ -232,7 +234,7 @@ class Session:
         self,
         overrides: Mapping[str, Any] | None = None,
         context: Context | None = None,
-        beside: bool = False,
+        out_of_band: bool = False,
     ) -> str:
         """Begin a reply; the model is asked once it is known what the user has said by now.
 
@@ -240,7 +242,7 @@ class Session:
             overrides: Options for this reply alone.
             context: What the model sees in place of the dialogue: messages, and ids of the
                 dialogue's.
-            beside: Whether the dialogue never learns of the reply.
+            out_of_band: Whether the dialogue never learns of the reply.
 
         Returns:
             Its id.
@@ -252,8 +254,8 @@ class Session:
         """
         options = with_changes(self.options, **(overrides or {}))
         self._check_tools(options, "response.tools")
-        reply_id, commands = self._wanted.begin(options, context, beside)
-        self._do(commands)
+        reply_id, commands = self._conversation.create_response(options, context, out_of_band)
+        self._runner.execute(commands)
         return reply_id
 
     def cancel_response(self, reply_id: str | None) -> None:
@@ -262,84 +264,68 @@ class Session:
         Raises:
             ProtocolError: There is none, or it has another id.
         """
-        self._do(self._wanted.cancel(reply_id))
+        self._runner.execute(self._conversation.cancel(reply_id))
 
     def greet(self) -> None:
         """Say the agent's greeting, if it has one."""
         if self._parts.agent.greeting:
-            self._feed(Announce(self._parts.agent.greeting))
+            self._runner.feed(Announce(self._parts.agent.greeting))
 
     def truncate(self, item_id: str, played_ms: float) -> None:
-        """The client tells how much of a reply it played; the dialogue keeps that.
+        """The client reports how much of a reply it played; the dialogue keeps that.
 
         Raises:
             ProtocolError: There is no such reply, or that much was never sent.
         """
         dialogue = self._conversation.dialogue
         dialogue.get(item_id)
-        replies = [reply for reply, told in self._replies.items() if told.item_id == item_id]
+        replies = [one.reply_id for one in self._replies.values() if one.item_id == item_id]
         if not replies:
             raise ProtocolError("the item is not a reply", "invalid_value", "item_id")
-        self._conversation.heard(item_id, self._hands.mouth.truncate(replies[0], played_ms))
+        self._conversation.truncate(item_id, self._output.truncate(replies[0], played_ms))
 
     def played(self, reply_id: str, played_ms: float) -> None:
-        """The client tells how much of a reply it has played so far."""
-        self._hands.mouth.played(reply_id, played_ms)
+        """The client reports how much of a reply it has played so far."""
+        self._output.played(reply_id, played_ms)
 
     def _check_tools(self, options: SessionOptions, path: str) -> None:
         if options.client_tools != self.options.client_tools:
             self._parts.model.check_tools(options.client_tools, path)
 
-    def _heard(self, event: HearingEvent) -> None:
-        if isinstance(event, TurnEnded):
-            self._marks.ended(event)
-        self._feed(event)
+    def _draft_parts(self) -> DraftParts:
+        parts = self._parts
+        config, load = parts.config.drafting, parts.busy
+        return DraftParts(parts.model, parts.toolbox, self._scope, self._output, config, load)
 
     async def _expect_end(self, words: str) -> float | None:
         """Probability that the user's message is these words and no more, as the model sees it."""
-        _, commands = self._conversation.rehearse(Draft(0, words))
-        [prompt] = [command.prompt for command in commands if isinstance(command, Generate)]
-        return await self._parts.model.end_of_message(prompt)
+        return await self._parts.model.end_of_message(self._conversation.prompt_for(words))
 
-    def _feed(self, event: Heeded) -> None:
-        """Give the conversation an input and do what it says; inputs that this brings wait."""
-        self._inputs.append(event)
-        if self._feeding:
-            return
-        self._feeding = True
-        try:
-            while self._inputs:
-                self._do(self._wanted.feed(self._inputs.popleft()))
-        finally:
-            self._feeding = False
-
-    def _do(self, commands: list[Command]) -> None:
-        """Do what the conversation says; once it is over, what its line still asks is not done."""
-        if not self._closed.is_set():
-            self._hands.carry_out(commands)
+    def _feed(self, event: Input) -> None:
+        self._runner.feed(event)
 
     def _emit(self, event: SessionEvent) -> None:
         match event:
-            case ReplyStarted(reply_id, beside=False):
+            case ReplyStarted(reply_id, out_of_band=False):
                 self._replies[reply_id] = event
-                if len(self._replies) > REMEMBERED:
+                if len(self._replies) > RECENT_REPLIES:
                     del self._replies[next(iter(self._replies))]
             case ReplyAudio(reply_id):
-                self._mark(reply_id, "first_audio")
+                self._reach(reply_id, "first_audio")
             case ReplyToolResult(reply_id, result) if reply_id in self._replies:
                 turn_id = self._replies[reply_id].turn_id
-                self._marks.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
+                self._latency.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
         self._events.put_nowait(event)
         if self._events.qsize() > EVENTS:
             self.close("the client does not read")
         if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
-            self._hands.drop_drafts()
-            if measured := self._marks.measured():
+            self._drafts.drop()
+            if measured := self._latency.measured():
                 self._events.put_nowait(measured)
 
-    def _mark(self, reply_id: str, name: str) -> None:
+    def _reach(self, reply_id: str, name: str) -> None:
         if reply_id in self._replies:
-            self._marks.reached(self._replies[reply_id].turn_id, name)
+            self._latency.reached(self._replies[reply_id].turn_id, name)
 
     def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         if self._group is None:
@@ -349,7 +335,7 @@ class Session:
 
     async def _announce(self) -> None:
         async for text in self._parts.toolbox.ringer.announcements(self.session_id):
-            self._feed(Announce(text, again=True))
+            self._runner.feed(Announce(text, again=True))
 
     async def _watch_idle(self) -> None:
         quiet_s, since = 0.0, 0
@@ -359,12 +345,12 @@ class Session:
             await asyncio.sleep(IDLE_CHECK_S)
             self._parts.busy.woke((loop.time() - due_s) * 1000)
             if not self._conversation.quiet:
-                quiet_s, since = 0.0, self._ears.position
+                quiet_s, since = 0.0, self._input.position
                 continue
             quiet_s += IDLE_CHECK_S
             if 0 < self.options.idle_timeout_s <= quiet_s:
-                self._feed(IdleElapsed(since, self._ears.position))
-                quiet_s, since = 0.0, self._ears.position
+                self._runner.feed(IdleElapsed(since, self._input.position))
+                quiet_s, since = 0.0, self._input.position
 
 
 class _Over(Exception):

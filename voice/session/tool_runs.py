@@ -1,12 +1,13 @@
-"""One session's tools at work: slow ones are bridged, results told, drafts' results taken over."""
+"""One session's runs of tools: slow ones are reported, and what drafts have read is used."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
+from voice.dialogue.commands import RunTool
 from voice.dialogue.tool_calls import signature
-from voice.inputs import EndRequested, Input, ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
+from voice.inputs import EndRequested, ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
+from voice.session.command_runner import Feed
 from voice.session.preemptive_generation import PreemptiveGeneration
 from voice.tools import Progress, SessionScope, Toolbox
 from voice.types import ToolCall, ToolResult
@@ -18,8 +19,7 @@ class ToolRuns:
     Args:
         toolbox: Of all conversations.
         scope: This one.
-        ahead: Has the results of what drafts have read.
-        tell: Takes what the conversation has to know.
+        drafts: Has the results of what drafts have read.
         slow_s: Seconds after which a tool counts as slow; 0 never.
     """
 
@@ -27,34 +27,34 @@ class ToolRuns:
         self,
         toolbox: Toolbox,
         scope: SessionScope,
-        ahead: PreemptiveGeneration,
-        tell: Callable[[Input], None],
+        drafts: PreemptiveGeneration,
         slow_s: float,
     ) -> None:
         self._toolbox = toolbox
         self._scope = scope
-        self._ahead = ahead
-        self._tell = tell
+        self._drafts = drafts
         self._slow_s = slow_s
         self._waiting: dict[str, ToolCall] = {}
-        self._wished: dict[str, str] = {}
+        # Calls that ended the session or handed it on → why.
+        self._endings: dict[str, str] = {}
 
-    async def run(self, reply_id: str, call: ToolCall, key: str) -> None:
-        """Run a call until its result is told, and for one that took too long its outcome."""
+    async def run(self, run: RunTool, feed: Feed) -> None:
+        """Run a call and feed its result, and for one that took too long its outcome as well."""
+        call, key = run.call, run.key
         self._waiting[key] = call
         try:
             async with asyncio.TaskGroup() as group:
-                slow = group.create_task(self._watch(reply_id, call.call_id))
-                result = await self._result(reply_id, call, key)
+                slow = group.create_task(self._report_slow(run, feed))
+                result = await self._result(run, feed)
                 slow.cancel()
         finally:
             self._waiting.pop(key, None)
-        self._report_wish(key)
-        self._tell(ToolAnswered(reply_id, result))
+        self._report_ending(key, feed)
+        feed(ToolAnswered(run.reply_id, result))
         if result.unfinished:
             outcome = await self._toolbox.outcome(call, self._scope, key)
-            self._report_wish(key)
-            self._tell(ToolFinished(outcome))
+            self._report_ending(key, feed)
+            feed(ToolFinished(outcome))
 
     def cancel(self, key: str) -> None:
         """Stop a call; its result says so."""
@@ -63,36 +63,36 @@ class ToolRuns:
             # It may have been begun by a draft.
             self._toolbox.cancel(self._scope, signature(self._waiting[key]))
 
-    async def _result(self, reply_id: str, call: ToolCall, key: str) -> ToolResult:
+    async def _result(self, run: RunTool, feed: Feed) -> ToolResult:
+        call = run.call
         if self._toolbox.is_read_only(call.name):
-            ready = await self._ahead.result(call)
+            ready = await self._drafts.result(call)
             if ready is not None:
                 return ready
         else:
-            self._ahead.forget_results()
+            self._drafts.forget_results()
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:
-            progressed = ToolProgressed(reply_id, call.call_id, text)
-            loop.call_soon_threadsafe(self._tell, progressed)
+            loop.call_soon_threadsafe(feed, ToolProgressed(run.reply_id, call.call_id, text))
 
-        return await self._toolbox.run(call, self._scope, key, Progress(report))
+        return await self._toolbox.run(call, self._scope, run.key, Progress(report))
 
-    async def _watch(self, reply_id: str, call_id: str) -> None:
+    async def _report_slow(self, run: RunTool, feed: Feed) -> None:
         if self._slow_s:
             await asyncio.sleep(self._slow_s)
-            self._tell(ToolSlow(reply_id, call_id))
+            feed(ToolSlow(run.reply_id, run.call.call_id))
 
-    def _report_wish(self, key: str) -> None:
-        """What a tool wants to become of the session; said ahead of its result.
+    def _report_ending(self, key: str, feed: Feed) -> None:
+        """Feed that a tool wants to end the session or hand it on; goes before its result.
 
         A call that repeats another is not run again, but wants the same: the user may have talked
-        over the goodbye, which takes the first wish back.
+        over the goodbye, which takes the first request back.
         """
         if self._scope.transfer_to is not None:
-            self._wished[key] = "transferred"
+            self._endings[key] = "transferred"
         elif self._scope.end_requested:
-            self._wished[key] = "ended by the agent"
+            self._endings[key] = "ended by the agent"
         self._scope.end_requested, self._scope.transfer_to = False, None
-        if key in self._wished:
-            self._tell(EndRequested(self._wished[key]))
+        if key in self._endings:
+            feed(EndRequested(self._endings[key]))

@@ -20,15 +20,20 @@ import numpy as np
 
 from voice.audio import StreamResampler
 from voice.errors import ModelError, ProtocolError
-from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
-from voice.inputs import AudioPlayed, AudioSent, SpeakingStopped, SpeechFailed
+from voice.events import (
+    RECENT_REPLIES,
+    ReplyAudio,
+    ReplyHeard,
+    ReplyHeld,
+    ReplyReleased,
+    SessionEvent,
+)
+from voice.inputs import AudioPlayed, AudioSent, SpeechFailed
 from voice.speech.heard_text import Playout, PlayoutEstimate
 from voice.speech.synthesis import Synthesis
 from voice.speech.tts import Synthesizer
 from voice.types import Samples, Segment, SpeechChunk
 
-# Replies that a client may still speak of, by truncating them or telling its position.
-REMEMBERED = 8
 HEARD_EVERY_S = 0.1
 # A client that tells its position lags behind by its buffer; then the estimate decides after all.
 CLIENT_GRACE_MS = 1500.0
@@ -37,7 +42,7 @@ ASIDE_WAITS_MS = 500.0
 
 _log = logging.getLogger(__name__)
 
-Told = AudioSent | AudioPlayed | SpeakingStopped | SpeechFailed
+Progress = AudioSent | AudioPlayed | SpeechFailed
 
 
 @dataclass(slots=True)
@@ -65,7 +70,7 @@ class AudioOutput:
         synthesizer: The voice; shared by all sessions.
         executor: Runs it.
         emit: Called with audio and heard text for the client.
-        tell: Called with what the conversation has to know.
+        feed: Called with what the conversation takes in.
         clock: Milliseconds of any steady clock; the event loop's own where none is given.
     """
 
@@ -74,13 +79,13 @@ class AudioOutput:
         synthesizer: Synthesizer,
         executor: Executor,
         emit: Callable[[SessionEvent], None],
-        tell: Callable[[Told], None],
+        feed: Callable[[Progress], None],
         clock: Callable[[], float] = lambda: asyncio.get_running_loop().time() * 1000,
     ) -> None:
         self._synthesizer = synthesizer
         self._executor = executor
         self._emit = emit
-        self._tell = tell
+        self._feed = feed
         self._clock = clock
         self._speeches: OrderedDict[str, _Speech] = OrderedDict()
         self._prepared: Synthesis | None = None
@@ -104,7 +109,7 @@ class AudioOutput:
             speech = _Speech(reply_id, rate_hz, speed, Playout(rate_hz))
             self._speeches[reply_id] = speech
             over = [one for one, said in self._speeches.items() if said.stopped]
-            for oldest in over[: max(0, len(self._speeches) - REMEMBERED)]:
+            for oldest in over[: max(0, len(self._speeches) - RECENT_REPLIES)]:
                 del self._speeches[oldest]
             self._sounds.set()
         if not segment.text and self._is_behind(speech):
@@ -131,17 +136,22 @@ class AudioOutput:
         self._speeches[reply_id].ending = True
         self._wake.set()
 
-    def stop(self, reply_id: str) -> None:
-        """Make no further sound for a reply; `SpeakingStopped` is told before this returns."""
+    def heard(self, reply_id: str) -> str:
+        """The text of a reply that has been heard by now."""
         speech = self._speeches.get(reply_id)
         if speech is None:
-            self._tell(SpeakingStopped(reply_id, ""))
-            return
-        self._move(speech)
-        speech.stopped = True
-        speech.waiting.clear()
-        self._report(speech)
-        self._tell(SpeakingStopped(reply_id, speech.playout.heard_text()))
+            return ""
+        if not speech.stopped:
+            self._move(speech)
+        return speech.playout.heard_text()
+
+    def stop(self, reply_id: str) -> None:
+        """Make no further sound for a reply."""
+        if speech := self._speeches.get(reply_id):
+            self._move(speech)
+            speech.stopped = True
+            speech.waiting.clear()
+            self._report(speech)
 
     def hold(self, reply_id: str) -> None:
         """The client's sound pauses; what is synthesised meanwhile goes out, and waits there."""
@@ -230,7 +240,7 @@ class AudioOutput:
                 speech.waiting.clear()
                 speech.sent = speech.failed = True
                 speech.playout.complete()
-                self._tell(SpeechFailed(speech.reply_id, message))
+                self._feed(SpeechFailed(speech.reply_id, message))
 
     def _send(self, speech: _Speech, chunk: SpeechChunk, samples: Samples) -> None:
         if speech.stopped:
@@ -243,7 +253,7 @@ class AudioOutput:
     def _finish(self, speech: _Speech) -> None:
         speech.sent = True
         speech.playout.complete()
-        self._tell(AudioSent(speech.reply_id))
+        self._feed(AudioSent(speech.reply_id))
 
     async def _watch(self) -> None:
         """Tell what has been heard while it sounds; silent sessions cost nothing."""
@@ -260,7 +270,7 @@ class AudioOutput:
                 if speech.sent and self._is_over(speech):
                     speech.stopped = True
                     heard = speech.playout.heard_text() if speech.failed else None
-                    self._tell(AudioPlayed(speech.reply_id, heard))
+                    self._feed(AudioPlayed(speech.reply_id, heard))
 
     def _move(self, speech: _Speech) -> None:
         if not speech.client_position:

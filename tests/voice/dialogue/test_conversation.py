@@ -165,8 +165,7 @@ def test_manual_turns_are_committed_without_speech_events_and_answered_on_reques
     assert not script.events(UserSpeechStopped)
     assert len(script.events(UserTurnCommitted)) == 1
     assert not script.of(Generate)
-    script.took(script.conversation.respond())
-    script.ask()
+    script.request()
     assert script.last(Generate).prompt.messages[-1].content == "hello"
 
 
@@ -180,7 +179,7 @@ def test_a_second_reply_is_refused_while_one_is_made() -> None:
     script = Script()
     script.user("hello")
     with pytest.raises(ProtocolError) as refused:
-        script.conversation.respond()
+        script.request()
     assert refused.value.code == "conversation_already_has_active_response"
 
 
@@ -192,7 +191,7 @@ def test_cancelling_needs_a_reply_in_progress() -> None:
     script.user("hello")
     with pytest.raises(ProtocolError):
         script.conversation.cancel("another")
-    script.took(script.conversation.cancel())
+    script.cancel()
     assert script.events(ReplyEnded)[-1].reason == "client_cancelled"
     assert script.conversation.active_reply is None
 
@@ -367,8 +366,7 @@ def test_words_that_the_client_has_asked_about_itself_are_not_answered_again() -
     script = Script()
     script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), SpeechStarted(2, 24_000))
     script.feed(Transcript(1, "what time is it", final=True, confidence=0.9, end_sample=16_000))
-    script.took(script.conversation.respond())
-    script.ask()
+    script.request()
     script.model("It is noon.")
     script.sent()
     script.played()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.script import TOOLS, Script
@@ -18,15 +15,10 @@ from voice.dialogue.commands import (
     Speak,
     StopSpeaking,
 )
-from voice.dialogue.conversation import Conversation
 from voice.events import FinalTranscript, InterimTranscript, ReplyEnded, UserSpeechStarted
 from voice.inputs import (
     EndRequested,
-    ModelAnswered,
-    ModelSaid,
     RecognitionFailed,
-    SessionOptions,
-    SpeakingStopped,
 )
 from voice.types import (
     Pause,
@@ -192,26 +184,9 @@ def test_a_draft_behind_an_interruption_sees_what_was_heard_and_no_more() -> Non
     draft = script.last(Draft)
     assert draft.words == "what was his name"
     assert script.commands.index(draft) > script.commands.index(script.last(StopSpeaking))
-    rehearsed = next(c for c in script.conversation.rehearse(draft)[1] if isinstance(c, Generate))
+    rehearsed = next(c for c in script.conversation.speculate(draft)[1] if isinstance(c, Generate))
     end(script, "what was his name")
     assert script.last(Generate).prompt == rehearsed.prompt
-    # What the draft was asked for must not come before it is known what was heard.
-    told = Conversation(SessionOptions(holds=True), {}, _ids(), draft_words=1)
-    for event in (SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), final("tell me a story", 1)):
-        told.feed(event)
-    told.feed(ModelSaid("resp2", STORY))
-    told.feed(ModelAnswered("resp2", (), False, 1, 1))
-    told.feed(SpeechStarted(2, LATER))
-    told.feed(Pause(2, LATER + 4800))
-    stopped = told.feed(interim("what was his name"))
-    assert StopSpeaking("resp2") in stopped
-    assert not [c for c in stopped if isinstance(c, Draft)]
-    assert [type(c) for c in told.feed(SpeakingStopped("resp2", "Once"))] == [Draft]
-
-
-def _ids() -> Callable[[str], str]:
-    numbers = itertools.count(1)
-    return lambda prefix: f"{prefix}{next(numbers)}"
 
 
 def test_a_recogniser_that_fails_lets_it_go_on() -> None:
@@ -292,7 +267,7 @@ def test_what_a_client_says_it_played_does_not_bring_a_withdrawn_reply_back() ->
     assert len(item) == 1
     go_on(script, 300)
     reply_item = next(e.item_id for e in script.conversation.dialogue if e.message.role == "agent")
-    script.conversation.heard(reply_item, "Sure,")
+    script.conversation.truncate(reply_item, "Sure,")
     assert script.history() == [("user", "add milk to the shopping list")]
 
 

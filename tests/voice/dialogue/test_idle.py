@@ -92,8 +92,7 @@ def test_who_types_or_presses_to_talk_is_there(typed: bool) -> None:
     assert silence(script) == STILL_THERE
     if typed:
         script.conversation.dialogue.add("typed", Message(Role.USER, "hello"))
-        script.took(script.conversation.respond())
-        script.ask()
+        script.request()
         script.model("Hello.")
         script.sent()
         script.played()

@@ -1,98 +1,139 @@
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 
 import pytest
 
-from voice.dialogue.commands import Emit, HangUp, HoldSpeaking, ReleaseSpeaking, StopSpeaking
-from voice.dialogue.history import History
-from voice.dialogue.interruption import Interruptions
-from voice.dialogue.reply_loop import ReplyLoop
-from voice.dialogue.speculation import Wording
+from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking
+from voice.dialogue.draft_words import DraftWords
+from voice.dialogue.interruption import Interruption, State, reopens
+from voice.dialogue.reply import Reply
 from voice.dialogue.user_turn import UserTurn
-from voice.inputs import AudioPlayed, SessionOptions, SpeakingStopped
-from voice.types import Transcript
+from voice.inputs import SessionOptions
+from voice.types import SpeechResumed, SpeechStarted, Transcript, TurnEnded
 
-LATER = 160_000
-
-
-def agent(says: str = "") -> ReplyLoop:
-    """The agent's side; its first reply, if it says anything, sounds."""
-    numbers = itertools.count(1)
-    made = ReplyLoop(History(), {}, lambda prefix: f"{prefix}{next(numbers)}", 3, 24)
-    if says:
-        made.say(says, 1, SessionOptions(instructions=""))
-        made.audio_sent("resp1")
-    return made
+START = 32_000
 
 
-def turn() -> UserTurn:
-    return UserTurn("item9", LATER, Wording(0))
+def reply(text: str = "A long story.", number: int = 1) -> Reply:
+    return Reply(f"resp{number}", "item1", 1, SessionOptions(), text=text)
 
 
-def heard(text: str) -> Transcript:
-    return Transcript(2, text, final=False, confidence=0.9, end_sample=LATER)
+def begun(*sounding: Reply, holds: bool = True, goes_on: bool = False) -> Interruption:
+    return Interruption.begin(START, sounding or (reply(),), holds, goes_on)
 
 
-def test_nothing_is_held_where_nothing_sounds() -> None:
-    one = turn()
-    (told,) = Interruptions(agent()).begun(2, one, holds=True, reopens=False)
-    assert told == one.started(2)
-    assert (one.doubt, one.cut) == (None, None)
+def heard(text: str, guess: str = "") -> Transcript:
+    return Transcript(1, text, True, 0.9 if text else 0.0, 0, guess)
 
 
-def test_sound_is_held_until_speech_has_lasted_and_then_stopped() -> None:
-    interrupting, one = Interruptions(agent("A long story.")), turn()
-    assert interrupting.begun(2, one, holds=True, reopens=False) == [HoldSpeaking("resp1")]
-    assert interrupting.overheard(2, one, "right") == []
-    assert interrupting.lasted(2, one) == []
-    stopped = interrupting.overheard(2, one, "right but tell me")
-    assert stopped == [one.started(2), StopSpeaking("resp1")]
-    assert one.doubt is None
-    assert interrupting.lasted(2, one) == []
+def test_sound_is_held_and_released_once() -> None:
+    pending = begun(reply(), reply(number=2))
+    assert pending.release() == []
+    assert pending.hold() == [HoldSpeaking("resp1"), HoldSpeaking("resp2")]
+    assert pending.hold() == []
+    assert pending.release() == [ReleaseSpeaking("resp1"), ReleaseSpeaking("resp2")]
+    assert pending.release() == []
 
 
 @pytest.mark.parametrize(
-    ("text", "ms", "then"),
+    ("holds", "goes_on", "state"),
     [
-        ("mm-hmm", 300, [ReleaseSpeaking("resp1")]),
-        ("stop", 300, [turn().started(2), StopSpeaking("resp1")]),
-        # Perhaps the first half of a word: the sound stays held.
-        ("why", 200, []),
+        (True, False, State.RELEASED),
+        (False, False, State.STOPPED),
+        # Who only goes on with the turn before stops what was said too soon.
+        (True, True, State.STOPPED),
     ],
 )
-def test_a_pause_decides_by_what_was_heard_up_to_it(text: str, ms: int, then: list[Emit]) -> None:
-    interrupting, one = Interruptions(agent("A long story.")), turn()
-    interrupting.begun(2, one, holds=True, reopens=False)
-    one.end_sample = LATER + ms * 16
-    assert interrupting.weigh(2, one, heard(text)) == then
-    assert (one.doubt is None) == (text == "stop")
+def test_where_sound_cannot_be_held_it_stops_at_once(
+    holds: bool, goes_on: bool, state: State
+) -> None:
+    made = begun(holds=holds, goes_on=goes_on)
+    assert (made.state, made.pending) == (state, state is State.RELEASED)
+    assert made.hold() == ([HoldSpeaking("resp1")] if made.pending else [])
 
 
-@pytest.mark.parametrize("reopens", [False, True])
-def test_where_sound_cannot_be_held_it_stops_at_once(reopens: bool) -> None:
-    says = agent("A long story.")
-    interrupting, one = Interruptions(says), turn()
-    commands = interrupting.begun(2, one, holds=reopens, reopens=reopens)
-    assert commands == [one.started(2), StopSpeaking("resp1")]
-    # Whether it was meant to is known in the end.
-    assert one.cut is not None and not one.cut.proven(heard("mm-hmm"), LATER + 4800)
-    says.speaking_stopped(SpeakingStopped("resp1", heard="A long"))
-    assert says.go_on(2, SessionOptions(instructions=""))
+@pytest.mark.parametrize(
+    ("text", "ms", "over", "state"),
+    [
+        ("mm-hmm", 300, False, State.RELEASED),
+        ("stop", 300, False, State.PROVEN),
+        ("", 500, False, State.RELEASED),
+        ("", 1000, False, State.PROVEN),
+        # Perhaps the first half of a word: the sound stays held.
+        ("why", 249, False, State.HELD),
+        ("why", 250, False, State.PROVEN),
+        ("why", 200, True, State.PROVEN),
+    ],
+)
+def test_a_pause_decides_by_what_was_heard_up_to_it(
+    text: str, ms: int, over: bool, state: State
+) -> None:
+    pending = begun()
+    pending.hold()
+    out = pending.judge(heard(text), START + ms * 16, over)
+    assert pending.state is state
+    assert out == ([ReleaseSpeaking("resp1")] if state is State.RELEASED else [])
 
 
-def test_a_question_takes_yes_for_an_answer() -> None:
-    interrupting, one = Interruptions(agent("Shall I go on?")), turn()
-    interrupting.begun(2, one, holds=True, reopens=False)
-    one.end_sample = LATER + 4800
-    assert StopSpeaking("resp1") in interrupting.weigh(2, one, heard("yes"))
+def test_speech_that_lasts_is_proven_unless_it_is_a_drawn_out_right() -> None:
+    pending = begun()
+    pending.hold()
+    pending.overhear("right")
+    pending.last()
+    assert pending.pending
+    pending.overhear("right but tell me")
+    assert pending.state is State.PROVEN
+    pending.last()
+    assert pending.release() == []
 
 
-def test_what_waits_goes_on_once_all_has_stopped() -> None:
-    says = agent("A long story.")
-    interrupting = Interruptions(says)
-    assert interrupting.stopped(lambda: [HangUp("first")]) == []
-    assert interrupting.stopped(lambda: [HangUp("second")]) == []
-    says.audio_played(AudioPlayed("resp1"))
-    assert interrupting.stopped() == [HangUp("first"), HangUp("second")]
-    assert interrupting.stopped() == []
+def test_yes_is_an_answer_to_a_question() -> None:
+    assert not begun().is_meant(heard("yes"), START + 3200)
+    assert begun(reply("Shall I go on?")).is_meant(heard("yes"), START + 3200)
+
+
+def test_who_goes_on_before_the_answer_sounds_says_something() -> None:
+    unheard = Interruption.begin(START, (), True, reopens=True)
+    assert unheard.is_meant(heard("yes"), START + 3200)
+    assert not begun(goes_on=True).is_meant(heard("yes"), START + 3200)
+
+
+def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> None:
+    assert begun().is_meant(heard("", guess="two stop"), START + 8000)
+    assert not begun().is_meant(heard("", guess="not right"), START + 8000)
+    assert begun().is_meant(heard("", guess="not right"), START + 16_000)
+
+
+def test_how_it_sounded_counts() -> None:
+    assert begun().is_meant(heard("wait"), START + 6400)
+    assert not begun().is_meant(replace(heard("wait"), go_on=5.0), START + 6400)
+
+
+def test_the_words_show_that_the_agent_was_stopped_for_nothing() -> None:
+    stopped, held = begun(holds=False), begun()
+    assert stopped.was_none(heard("mm-hmm"), START + 4800)
+    assert not stopped.was_none(heard("stop"), START + 4800)
+    assert not held.was_none(heard("mm-hmm"), START + 4800)
+
+
+@pytest.mark.parametrize(("after_ms", "same"), [(0, True), (700, True), (701, False)])
+def test_who_speaks_again_within_700_ms_had_not_ended_the_turn(after_ms: int, same: bool) -> None:
+    ended = TurnEnded(1, 16_000, 20_000)
+    again = SpeechStarted(2, 20_000 + after_ms * 16)
+    assert reopens(again, ended, [reply()]) == same
+    assert not reopens(again, ended, [])
+    assert not reopens(again, replace(ended, turn_id=7), [reply()])
+    assert not reopens(again, None, [reply()])
+
+
+def test_who_goes_on_behind_a_pause_has_the_sound_held_again() -> None:
+    turn = UserTurn(1, "item1", START, DraftWords(0), paused=True, interruption=begun())
+    assert turn.pause(SpeechResumed(1, START)) == [HoldSpeaking("resp1")]
+
+
+def test_a_turn_that_the_client_ends_at_once_has_no_length() -> None:
+    turn = UserTurn(1, "item1", 16_000, DraftWords(0))
+    assert turn.seconds == 0
+    turn.ended = TurnEnded(1, 8_000, 8_000)
+    assert turn.seconds == 0

@@ -329,7 +329,7 @@ def test_what_rings_into_a_cough_is_said_again_once(options: dict[str, bool]) ->
 def test_what_rings_unheard_as_the_client_tells_it_is_said_again() -> None:
     script = Script(heard="Your timer")
     script.feed(Announce(RINGS, again=True), SpeechStarted(1, 0))
-    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "")
+    script.conversation.truncate(script.events(ReplyStarted)[0].item_id, "")
     script.user("hello", turn_id=1)
     script.model("Hi.")
     script.sent()
@@ -369,8 +369,8 @@ def test_a_reply_that_is_truncated_again_counts_as_far_as_that() -> None:
     script.user("count")
     reply_id, item_id = script.last(Generate).reply_id, script.events(ReplyStarted)[0].item_id
     script.feed(ModelSaid(reply_id, "One two three. "))
-    script.conversation.heard(item_id, "One")
-    script.conversation.heard(item_id, "One two")
+    script.conversation.truncate(item_id, "One")
+    script.conversation.truncate(item_id, "One two")
     script.feed(ModelSaid(reply_id, "Four five six. "))
     assert script.history()[-1] == ("agent", "One two")
 
@@ -380,7 +380,7 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     script.user("count")
     reply_id = script.last(Generate).reply_id
     script.feed(ModelSaid(reply_id, "One two three. "))
-    script.conversation.heard(script.events(ReplyStarted)[0].item_id, "One two")
+    script.conversation.truncate(script.events(ReplyStarted)[0].item_id, "One two")
     script.feed(ModelSaid(reply_id, "Four five six. "), ModelAnswered(reply_id, (), False, 1, 1))
     assert script.spoken() == "One two three. Four five six."
     assert script.history()[-1] == ("agent", "One two")

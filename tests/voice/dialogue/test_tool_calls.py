@@ -112,8 +112,7 @@ def test_typed_requests_are_told_apart_by_their_messages() -> None:
     script = Script(speak=False)
     for number in range(2):
         script.conversation.dialogue.add(f"typed{number}", Message(Role.USER, "add milk"))
-        script.took(script.conversation.respond())
-        script.ask()
+        script.request()
         script.model("", milk(str(number)))
         script.tool(milk(str(number)), "Added.")
         script.model("Added milk.")

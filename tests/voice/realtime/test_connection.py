@@ -157,7 +157,7 @@ async def test_an_interruption_drops_audio_that_has_not_left() -> None:
 async def test_an_interruption_leaves_what_is_out_of_band_the_conversation() -> None:
     async with line() as talk:
         await receive(talk.socket)
-        beside = ReplyStarted("r2", "i4", 0, None, beside=True)
+        beside = ReplyStarted("r2", "i4", 0, None, out_of_band=True)
         talk.session.emit(ReplyStarted("r1", "i2", 1, None), beside)
         talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 30)
         talk.session.emit(ReplyAudio("r2", SECOND, 24_000))

@@ -164,7 +164,7 @@ def test_a_reply_beside_the_conversation_leaves_it_alone() -> None:
     out = outgoing()
     out.configure(FORM, True, {"state"})
     out.translate(ReplyStarted("r1", "i2", 1, None))
-    (created,) = out.translate(ReplyStarted("r2", "i3", 0, None, beside=True))
+    (created,) = out.translate(ReplyStarted("r2", "i3", 0, None, out_of_band=True))
     response: Any = created["response"]
     assert response["conversation_id"] is None
     assert (out.is_out_of_band("r1"), out.is_out_of_band("r2")) == (False, True)

@@ -81,7 +81,7 @@ def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> Non
     overrides = {"instructions": "Sort.", "speak": False}
     context = ("mine", Message(Role.USER, "Hello."))
     assert wire.session.calls[-1] == ("create_response", overrides, context, True)
-    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None, beside=True))
+    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None, out_of_band=True))
     assert created["response"]["conversation_id"] is None
     assert created["response"]["metadata"] == {"topic": "sorting"}
     assert wire.protocol.is_out_of_band("r1")

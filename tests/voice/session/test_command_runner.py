@@ -28,18 +28,29 @@ from voice.dialogue.commands import (
     StopSpeaking,
 )
 from voice.dialogue.conversation import Conversation
-from voice.events import ReplyAudio, ReplyHeld, ReplyReleased, SessionEvent, UserSpeechStopped
+from voice.events import (
+    Denoising,
+    ReplyAudio,
+    ReplyHeld,
+    ReplyReleased,
+    SessionEvent,
+    UserSpeechStopped,
+)
 from voice.inputs import (
     AudioPlayed,
     Input,
     ModelAnswered,
+    ModelFailed,
     ModelSaid,
     SessionOptions,
-    SpeakingStopped,
     ToolAnswered,
 )
-from voice.llm.base import Prompt
-from voice.session.command_runner import ASIDE_PRIORITY, CommandRunner, SessionCallbacks
+from voice.llm.base import MalformedAnswer, Prompt
+from voice.session.command_runner import CommandRunner
+from voice.session.live_backend import LiveBackend, SessionCallbacks
+from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
+from voice.session.tool_runs import ToolRuns
+from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.types import Message, Role, Segment, ToolCall
 
@@ -49,12 +60,12 @@ WORDS = Segment(1, 0, "one two three four", "one two three four")
 
 
 class Rig:
-    """Hands, and what they have told."""
+    """A runner with the live backend; the inputs that its execution brings decide nothing."""
 
     def __init__(self, loaded: VirtualParts, group: asyncio.TaskGroup) -> None:
         numbers = itertools.count(1)
         conversation = Conversation(SessionOptions(), {}, lambda prefix: f"{prefix}{next(numbers)}")
-        self.told: list[Input] = []
+        self.inputs: list[Input] = []
         self.events: list[SessionEvent] = []
         self.reached: list[tuple[str, str]] = []
         self.reasons: list[str] = []
@@ -62,19 +73,39 @@ class Rig:
         def spawn(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
             return group.create_task(work)
 
-        nerves = SessionCallbacks(
-            tell=self.told.append,
-            emit=self.events.append,
-            reached=lambda *stage: self.reached.append(stage),
-            spawn=spawn,
-            rehearse=conversation.rehearse,
-            hang_up=self.reasons.append,
+        def decide(event: Input) -> list[Command]:
+            self.inputs.append(event)
+            return []
+
+        def feed(event: Input) -> None:
+            self.runner.feed(event)
+
+        scope, config = SessionScope("s"), loaded.config
+        self.output = AudioOutput(
+            loaded.synthesizer, loaded.mouth_threads, self.events.append, feed
         )
-        self.hands = CommandRunner(loaded, SessionScope("s"), {"aside"}, nerves)
+        self.drafts = PreemptiveGeneration(
+            conversation,
+            DraftParts(
+                loaded.model, loaded.toolbox, scope, self.output, config.drafting, loaded.busy
+            ),
+            spawn,
+            self.events.append,
+        )
+        backend = LiveBackend(
+            loaded.model,
+            self.drafts,
+            ToolRuns(loaded.toolbox, scope, self.drafts, 0.0),
+            self.output,
+            SessionCallbacks(
+                self.events.append, lambda *stage: self.reached.append(stage), self.reasons.append
+            ),
+        )
+        self.runner = CommandRunner(decide, backend, spawn)
 
     async def do(self, *commands: Command, for_s: float = 10) -> None:
-        """Carry commands out, and let some time go by."""
-        self.hands.carry_out(list(commands))
+        """Execute commands, and let some time go by."""
+        self.runner.execute(list(commands))
         await asyncio.sleep(for_s)
 
 
@@ -82,10 +113,10 @@ class Rig:
 async def rig(loaded: VirtualParts) -> AsyncGenerator[Rig, None]:
     async with asyncio.TaskGroup() as group:
         made = Rig(loaded, group)
-        mouth = group.create_task(made.hands.mouth.run())
+        speaking = group.create_task(made.output.run())
         yield made
-        mouth.cancel()
-        made.hands.drop_drafts()
+        speaking.cancel()
+        made.drafts.drop()
 
 
 def model() -> Model:
@@ -94,10 +125,10 @@ def model() -> Model:
 
 def test_the_client_is_told_and_the_session_ended() -> None:
     async def main() -> None:
-        async with rig(parts(model())) as hands:
+        async with rig(parts(model())) as rigged:
             event = UserSpeechStopped(1, "i1", 0)
-            await hands.do(Emit(event), HangUp("enough"))
-            assert (hands.events, hands.reasons) == ([event], ["enough"])
+            await rigged.do(Emit(event), HangUp("enough"))
+            assert (rigged.events, rigged.reasons) == ([event], ["enough"])
 
     run(main())
 
@@ -105,28 +136,30 @@ def test_the_client_is_told_and_the_session_ended() -> None:
 def test_the_model_is_asked_and_what_it_says_is_told() -> None:
     async def main() -> None:
         asked = model()
-        async with rig(parts(asked)) as hands:
-            await hands.do(Generate("r1", PROMPT))
-            assert hands.told[0] == ModelSaid("r1", "You said hello.")
-            assert isinstance(hands.told[-1], ModelAnswered)
-            assert ("r1", "first_token") in hands.reached
+        async with rig(parts(asked)) as rigged:
+            await rigged.do(Generate("r1", PROMPT))
+            assert rigged.inputs[0] == ModelSaid("r1", "You said hello.")
+            assert isinstance(rigged.inputs[-1], ModelAnswered)
+            assert ("r1", "first_token") in rigged.reached
+            [*_, shown] = [event for event in rigged.events if isinstance(event, Denoising)]
+            assert shown.text == "You said hello."
             assert [prompt.priority for prompt in asked.prompts] == [PROMPT.priority]
 
     run(main())
 
 
-def test_a_reply_beside_the_conversation_waits_behind_and_takes_no_draft() -> None:
+def test_an_out_of_band_reply_takes_no_draft() -> None:
     async def main() -> None:
         asked = model()
-        async with rig(parts(asked)) as hands:
-            await hands.do(Draft(1, "hello", paused=True))
+        async with rig(parts(asked)) as rigged:
+            await rigged.do(Draft(1, "hello", paused=True))
             [drafted] = asked.prompts
             own = replace(drafted, priority=PROMPT.priority)
-            await hands.do(Generate("aside", own))
-            assert [prompt.priority for prompt in asked.prompts[1:]] == [ASIDE_PRIORITY]
-            await hands.do(Generate("r1", own))
+            await rigged.do(Generate("aside", own, out_of_band=True))
             assert len(asked.prompts) == 2
-            texts = {event.text for event in hands.told if isinstance(event, ModelSaid)}
+            await rigged.do(Generate("r1", own))
+            assert len(asked.prompts) == 2
+            texts = {event.text for event in rigged.inputs if isinstance(event, ModelSaid)}
             assert texts == {"You said hello."}
 
     run(main())
@@ -135,34 +168,35 @@ def test_a_reply_beside_the_conversation_waits_behind_and_takes_no_draft() -> No
 def test_dropped_drafts_answer_nothing() -> None:
     async def main() -> None:
         asked = model()
-        async with rig(parts(asked)) as hands:
-            await hands.do(Draft(1, "hello", paused=True))
-            hands.hands.drop_drafts()
-            await hands.do(Generate("r1", replace(asked.prompts[0], priority=PROMPT.priority)))
+        async with rig(parts(asked)) as rigged:
+            await rigged.do(Draft(1, "hello", paused=True))
+            rigged.drafts.drop()
+            await rigged.do(Generate("r1", replace(asked.prompts[0], priority=PROMPT.priority)))
             assert len(asked.prompts) == 2
 
     run(main())
 
 
-def test_requests_are_stopped_in_the_conversation_and_beside_it() -> None:
+def test_requests_are_stopped_in_the_conversation_and_out_of_band() -> None:
     async def main() -> None:
         asked = model()
-        async with rig(parts(asked)) as hands:
+        async with rig(parts(asked)) as rigged:
             for reply_id in ("r1", "aside"):
-                await hands.do(Generate(reply_id, PROMPT), for_s=0.01)
+                aside = reply_id == "aside"
+                await rigged.do(Generate(reply_id, PROMPT, out_of_band=aside), for_s=0.01)
                 assert asked.live == 1
-                await hands.do(StopGenerating(reply_id))
+                await rigged.do(StopGenerating(reply_id))
                 assert asked.live == 0
-            assert hands.told == []
+            assert rigged.inputs == []
 
     run(main())
 
 
 def test_a_tool_is_run_and_its_result_told() -> None:
     async def main() -> None:
-        async with rig(parts(model())) as hands:
-            await hands.do(RunTool("r1", ToolCall("c1", "book", {"what": "a boat"}), "k1"))
-            [answered] = hands.told
+        async with rig(parts(model())) as rigged:
+            await rigged.do(RunTool("r1", ToolCall("c1", "book", {"what": "a boat"}), "k1"))
+            [answered] = rigged.inputs
             assert isinstance(answered, ToolAnswered)
             assert answered.result.content == "Booked a boat."
 
@@ -171,12 +205,12 @@ def test_a_tool_is_run_and_its_result_told() -> None:
 
 def test_a_tool_is_called_off() -> None:
     async def main() -> None:
-        async with rig(parts(model())) as hands:
+        async with rig(parts(model())) as rigged:
             dig = ToolCall("c1", "dig", {"where": "here"})
-            await hands.do(RunTool("r1", dig, "k1"), for_s=0.1)
-            await hands.do(CancelTool("k1"), for_s=60)
+            await rigged.do(RunTool("r1", dig, "k1"), for_s=0.1)
+            await rigged.do(CancelTool("k1"), for_s=60)
             assert virtual_tools.LEDGER == ["dig here"]
-            assert any(isinstance(event, ToolAnswered) for event in hands.told)
+            assert any(isinstance(event, ToolAnswered) for event in rigged.inputs)
 
     run(main())
 
@@ -184,29 +218,53 @@ def test_a_tool_is_called_off() -> None:
 def test_a_reply_is_spoken_to_its_end() -> None:
     async def main() -> None:
         voice = Voice()
-        async with rig(parts(model(), voice)) as hands:
-            await hands.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"))
+        async with rig(parts(model(), voice)) as rigged:
+            await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"))
             assert voice.spoken == ["one two three four"]
-            sound = [event for event in hands.events if isinstance(event, ReplyAudio)]
+            sound = [event for event in rigged.events if isinstance(event, ReplyAudio)]
             assert sum(len(event.samples) for event in sound) == 4 * 3200
-            assert hands.told[-1] == AudioPlayed("r1")
+            assert rigged.inputs[-1] == AudioPlayed("r1")
 
     run(main())
 
 
 def test_sound_is_held_goes_on_and_is_stopped() -> None:
     async def main() -> None:
-        async with rig(parts(model())) as hands:
-            await hands.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"), for_s=0.3)
-            await hands.do(HoldSpeaking("r1"))
-            assert any(isinstance(event, ReplyHeld) for event in hands.events)
-            assert AudioPlayed("r1") not in hands.told
-            await hands.do(ReleaseSpeaking("r1"), for_s=0.2)
-            assert any(isinstance(event, ReplyReleased) for event in hands.events)
-            hands.hands.carry_out([StopSpeaking("r1")])
-            stopped = hands.told[-1]
-            assert isinstance(stopped, SpeakingStopped)
-            assert WORDS.text.startswith(stopped.heard.strip())
-            assert stopped.heard != WORDS.text
+        async with rig(parts(model())) as rigged:
+            await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"), for_s=0.3)
+            await rigged.do(HoldSpeaking("r1"))
+            assert any(isinstance(event, ReplyHeld) for event in rigged.events)
+            assert AudioPlayed("r1") not in rigged.inputs
+            await rigged.do(ReleaseSpeaking("r1"), for_s=0.2)
+            assert any(isinstance(event, ReplyReleased) for event in rigged.events)
+            await rigged.do(StopSpeaking("r1"), for_s=5)
+            heard = rigged.output.heard("r1")
+            assert WORDS.text.startswith(heard.strip())
+            assert heard != WORDS.text
+
+    run(main())
+
+
+def test_requests_that_are_over_are_forgotten() -> None:
+    failures: list[Exception] = [MalformedAnswer("bad"), RuntimeError("a bug")]
+
+    async def main() -> None:
+        async with rig(parts(Model(lambda _: failures.pop() if failures else "Fine."))) as rigged:
+            for _ in range(3):
+                await rigged.do(Generate("r1", PROMPT))
+            failed = [event for event in rigged.inputs if isinstance(event, ModelFailed)]
+            assert [event.malformed for event in failed] == [False, True]
+            assert rigged.inputs[-2] == ModelSaid("r1", "Fine.")
+            assert rigged.runner._requests == {}
+
+    run(main())
+
+
+def test_nothing_is_executed_once_it_is_closed() -> None:
+    async def main() -> None:
+        async with rig(parts(model())) as rigged:
+            rigged.runner.close()
+            await rigged.do(HangUp("late"))
+            assert rigged.reasons == []
 
     run(main())

@@ -376,7 +376,7 @@ def test_an_interrupted_reply_leaves_no_draft_behind() -> None:
             await line.next(ReplyEnded)
             ended = await line.next(ReplyEnded)
             assert ended.text.endswith("tell me the date.")
-            assert line.session._hands._ahead._answers == []
+            assert line.session._drafts._answers == []
             assert model.live == 0
 
     run(main())

@@ -6,10 +6,19 @@ import asyncio
 
 import numpy as np
 
-from tests.support.virtual_parts import Model, Voice, calling, parts
+from tests.support.virtual_parts import Answer, Model, Voice, calling, parts
 from tests.support.virtual_time import run
-from voice.events import ReplyAudio, ReplyHeld, ReplyReleased, ReplyText, SessionEnded
+from voice.events import (
+    Failure,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeld,
+    ReplyReleased,
+    ReplyText,
+    SessionEnded,
+)
 from voice.inputs import Announce
+from voice.llm.base import MalformedAnswer, Prompt
 from voice.tools.store import AlertKind
 from voice.types import Message, Role
 
@@ -25,7 +34,7 @@ def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
             line.session.update(turn_detection=False)
             # The sound goes on, and what waits for quiet is said once it is over.
             await line.next(ReplyReleased)
-            line.session._feed(Announce("Your tea is ready."))
+            line.session._runner.feed(Announce("Your tea is ready."))
             await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
             await speaking
 
@@ -60,5 +69,20 @@ def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None
             await line.say("how are you")
             await line.next(ReplyText, lambda text: text.delta == "Fine.")
             await line.next(ReplyText, lambda text: text.delta == rung.delta)
+
+    run(main())
+
+
+def test_a_malformed_answer_is_asked_for_again_from_within_its_own_task() -> None:
+    failures = [MalformedAnswer("bad")]
+
+    def answer(prompt: Prompt) -> Answer:
+        return failures.pop() if failures else "Fine."
+
+    async def main() -> None:
+        async with calling(parts(Model(answer), None, None, "drafting.enabled=false")) as line:
+            await line.say("hello")
+            assert (await line.next(ReplyEnded)).text == "Fine."
+            assert not line.of(Failure)
 
     run(main())

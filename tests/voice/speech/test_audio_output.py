@@ -11,8 +11,8 @@ import pytest
 from tests.support.patience import PATIENCE_S
 from voice.errors import ModelError, ProtocolError
 from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
-from voice.inputs import AudioPlayed, AudioSent, SpeakingStopped, SpeechFailed
-from voice.speech.audio_output import REMEMBERED, AudioOutput, Told
+from voice.inputs import AudioPlayed, AudioSent, SpeechFailed
+from voice.speech.audio_output import RECENT_REPLIES, AudioOutput, Progress
 from voice.speech.normalization import spoken
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.types import Segment, SpeechChunk
@@ -36,7 +36,7 @@ class _Rig:
     def __init__(self, synthesizer: EspeakSynthesizer | _Broken) -> None:
         self.now_ms = 0.0
         self.events: list[SessionEvent] = []
-        self.told: list[Told] = []
+        self.told: list[Progress] = []
         self.changed = asyncio.Event()
         self.threads = ThreadPoolExecutor(1)
         self.mouth = AudioOutput(
@@ -47,7 +47,7 @@ class _Rig:
         self.events.append(event)
         self.changed.set()
 
-    def _tell(self, event: Told) -> None:
+    def _tell(self, event: Progress) -> None:
         self.told.append(event)
         self.changed.set()
 
@@ -55,7 +55,7 @@ class _Rig:
         for index, text in enumerate(texts):
             self.mouth.speak(reply_id, Segment(1, index, text, spoken(text)), RATE_HZ, 1.0)
 
-    async def wait_for(self, kind: type[Told] | type[SessionEvent]) -> object:
+    async def wait_for(self, kind: type[Progress] | type[SessionEvent]) -> object:
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 for event in [*self.told, *self.events]:
@@ -110,17 +110,16 @@ async def test_what_was_played_is_reported_word_by_word_until_all_was() -> None:
         assert [e for e in rig.events if isinstance(e, ReplyHeard)][-1].chars == len(TEXT)
 
 
-async def test_stopping_tells_what_was_heard_and_makes_no_further_sound() -> None:
+async def test_what_is_stopped_was_heard_up_to_there_and_makes_no_further_sound() -> None:
     async with _rig() as rig:
         rig.say("r1", TEXT)
         rig.mouth.end("r1")
         await rig.wait_for(AudioSent)
         rig.now_ms = rig.audio_ms("r1") / 2
         rig.mouth.stop("r1")
-        stopped = rig.told[-1]
-        assert isinstance(stopped, SpeakingStopped)
-        assert TEXT.startswith(stopped.heard)
-        assert 0 < len(stopped.heard) < len(TEXT)
+        heard = rig.mouth.heard("r1")
+        assert TEXT.startswith(heard)
+        assert 0 < len(heard) < len(TEXT)
         before = rig.audio_ms("r1")
         rig.say("r1", " Not this.")
         rig.say("r2", "Next.")
@@ -134,10 +133,10 @@ async def _until(true: object) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_stopping_what_never_sounded_tells_that_nothing_was_heard() -> None:
+async def test_of_what_never_sounded_nothing_was_heard() -> None:
     async with _rig() as rig:
         rig.mouth.stop("never")
-        assert rig.told == [SpeakingStopped("never", "")]
+        assert rig.mouth.heard("never") == ""
 
 
 async def test_the_clients_own_position_counts() -> None:
@@ -147,8 +146,7 @@ async def test_the_clients_own_position_counts() -> None:
         await rig.wait_for(AudioSent)
         rig.mouth.played("r1", 0.0)
         rig.now_ms = rig.audio_ms("r1") / 2
-        rig.mouth.stop("r1")
-        assert rig.told[-1] == SpeakingStopped("r1", "")
+        assert rig.mouth.heard("r1") == ""
 
 
 async def test_truncation_overrules_the_estimate() -> None:
@@ -180,12 +178,12 @@ async def test_a_voice_that_fails_costs_its_reply_only() -> None:
 
 async def test_replies_are_remembered_within_bounds() -> None:
     async with _rig() as rig:
-        for number in range(20):
+        for number in range(RECENT_REPLIES + 12):
             rig.say(f"r{number}", "Yes.")
             rig.mouth.stop(f"r{number}")
         with pytest.raises(ProtocolError):
             rig.mouth.truncate("r0", 0)
-        assert rig.mouth.truncate("r19", 0) == ""
+        assert rig.mouth.truncate(f"r{RECENT_REPLIES + 11}", 0) == ""
 
 
 async def test_what_was_prepared_is_said_without_being_made_again() -> None:
@@ -234,17 +232,14 @@ async def test_what_is_held_is_not_heard_until_it_goes_on() -> None:
             ReplyHeld("r1"),
             ReplyReleased("r1"),
         ]
-        rig.mouth.stop("r1")
-        stopped = rig.told[-1]
-        assert isinstance(stopped, SpeakingStopped)
-        assert 0 < len(stopped.heard) < len(TEXT)
+        assert 0 < len(rig.mouth.heard("r1")) < len(TEXT)
         rig.mouth.hold("never")
 
 
 async def test_replies_that_are_over_are_forgotten_and_no_other() -> None:
     async with _rig() as rig:
         rig.say("first", "Well.")
-        for number in range(2 * REMEMBERED):
+        for number in range(2 * RECENT_REPLIES):
             rig.say(f"r{number}", "Yes.")
             rig.mouth.stop(f"r{number}")
         rig.say("last", "No.")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Draft, Generate, RunTool, Speak
-from voice.dialogue.speculation import Wording, normalised, same_question
+from voice.dialogue.draft_words import DraftWords, normalised, same_question
 from voice.events import InterimTranscript
 from voice.inputs import ModelAnswered, ModelSaid, ToolAnswered
 from voice.llm.base import Prompt
@@ -50,20 +50,20 @@ def interim(text: str, turn_id: int = 1) -> Transcript:
 def test_a_transcript_counts_once_it_keeps_the_words_of_the_one_before(
     texts: list[str], taken: list[str]
 ) -> None:
-    wording = Wording(least=2)
+    wording = DraftWords(least=2)
     assert [wording.take(text, paused=False) for text in texts] == taken
 
 
 def test_at_a_pause_everything_counts_once_however_it_is_written() -> None:
-    wording = Wording(least=2)
+    wording = DraftWords(least=2)
     assert [wording.take(text, paused=True) for text in ("stop", "Stop.", "", "go")] == [
         "stop", "", "", "go",
     ]  # fmt: skip
-    assert Wording(least=0).take("stop", paused=True) == ""
+    assert DraftWords(least=0).take("stop", paused=True) == ""
 
 
 def test_words_count_at_a_pause_though_they_counted_before_it() -> None:
-    wording = Wording(least=2)
+    wording = DraftWords(least=2)
     heard = [("play jazz", False), ("play jazz", False), ("play jazz", True), ("play jazz", True)]
     assert [wording.take(*one) for one in heard] == ["", "play jazz", "play jazz", ""]
     assert wording.take("play jazz", paused=False) == ""
@@ -109,7 +109,7 @@ def test_a_rehearsal_asks_what_the_reply_will_ask_and_leaves_no_trace() -> None:
     script.played()
     script.feed(SpeechStarted(2, 0), interim("what time is it", 2), interim("what time is it", 2))
     before = script.history()
-    rehearsal, commands = script.conversation.rehearse(script.last(Draft))
+    rehearsal, commands = script.conversation.speculate(script.last(Draft))
     asked = [c for c in commands if isinstance(c, Generate)]
     runs = rehearsal.feed(ModelAnswered(asked[0].reply_id, (TIME,), False, 1, 1))
     run = next(c for c in runs if isinstance(c, RunTool))
@@ -120,6 +120,7 @@ def test_a_rehearsal_asks_what_the_reply_will_ask_and_leaves_no_trace() -> None:
     said = rehearsal.feed(ModelSaid(run.reply_id, "It is noon, and the sun is high. "))
     assert [c.segment.text for c in said if isinstance(c, Speak)]
     assert script.history() == before
+    assert script.conversation.prompt_for("what time is it") == asked[0].prompt
     script.user("what time is it", turn_id=2)
     script.model("", TIME)
     script.tool(TIME, "It is noon.")

@@ -1,0 +1,110 @@
+"""Executes a conversation's commands with the real parts: the model, the tools and the voice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from voice.dialogue.commands import (
+    CancelTool,
+    Command,
+    Draft,
+    Emit,
+    Generate,
+    HangUp,
+    HoldSpeaking,
+    ReleaseSpeaking,
+    RunTool,
+    Speak,
+    SpeakEnd,
+    StopSpeaking,
+)
+from voice.events import Denoising, SessionEvent
+from voice.llm.base import AnswerDone, DraftView, ModelEvent, ReplyModel
+from voice.session.command_runner import Feed
+from voice.session.preemptive_generation import PreemptiveGeneration
+from voice.session.tool_runs import ToolRuns
+from voice.speech.audio_output import AudioOutput
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCallbacks:
+    """The way back to the session.
+
+    Attributes:
+        emit: Called with every event for the client.
+        reached: Called with a reply's id and the name of a stage that it has reached.
+        hang_up: Ends the session, for a reason.
+    """
+
+    emit: Callable[[SessionEvent], None]
+    reached: Callable[[str, str], None]
+    hang_up: Callable[[str], None]
+
+
+class LiveBackend:
+    """The real parts of one session.
+
+    Args:
+        model: Answers what no draft can answer.
+        drafts: Answers the conversation's own replies, from drafts as far as there are any.
+        tools: Runs tools.
+        output: Speaks.
+        session: The way back.
+    """
+
+    def __init__(
+        self,
+        model: ReplyModel,
+        drafts: PreemptiveGeneration,
+        tools: ToolRuns,
+        output: AudioOutput,
+        session: SessionCallbacks,
+    ) -> None:
+        self._model = model
+        self._drafts = drafts
+        self._tools = tools
+        self._output = output
+        self._session = session
+
+    async def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
+        """What the model answers; the stages of the answer are noted, and its drafts shown."""
+        reply_id = request.reply_id
+        # Drafts are of what the user says, which an out-of-band request does not wait for.
+        source = self._model if request.out_of_band else self._drafts
+        async with aclosing(source.answer(request.prompt)) as events:
+            async for event in events:
+                self._session.reached(reply_id, "first_token")
+                match event:
+                    case DraftView(text, step):
+                        self._session.emit(Denoising(reply_id, text, step))
+                    case AnswerDone(calls=()):
+                        self._session.reached(reply_id, "reply_committed")
+                yield event
+
+    async def run_tool(self, run: RunTool, feed: Feed) -> None:
+        """Run a tool, and feed what becomes of it."""
+        await self._tools.run(run, feed)
+
+    def perform(self, command: Command) -> None:
+        """Execute a command at once."""
+        match command:
+            case Emit(event):
+                self._session.emit(event)
+            case CancelTool(key):
+                self._tools.cancel(key)
+            case Draft():
+                self._drafts.draft(command)
+            case Speak(reply_id, segment, rate_hz, speed):
+                self._output.speak(reply_id, segment, rate_hz, speed)
+            case SpeakEnd(reply_id):
+                self._output.end(reply_id)
+            case StopSpeaking(reply_id):
+                self._output.stop(reply_id)
+            case HoldSpeaking(reply_id):
+                self._output.hold(reply_id)
+            case ReleaseSpeaking(reply_id):
+                self._output.release(reply_id)
+            case HangUp(reason):
+                self._session.hang_up(reason)
