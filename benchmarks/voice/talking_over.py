@@ -29,7 +29,7 @@ from voice.audio import samples_from_pcm16
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.turn_report import Received, item_of, of_type
 from voice.demo.virtual_audio import speech_span
-from voice.dialogue.conversation import REOPEN_MS
+from voice.dialogue.interruption import REOPEN_MS
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 GREETING = (
