@@ -9,18 +9,18 @@ NAMES = {
     "others": "own tools, sentences of other authors",
     "noise": "own tools, through a bad recogniser",
     "renamed": "own tools under unseen names",
-    "unseen": "tools for things that training never named",
+    "unseen": "unseen tools, for things that training never named",
     "services": "services of other people's dialogues",
     "coffee": "orders of other people's coffee dialogues",
     "parallel": "several calls in one turn",
     "going_on": "follow-ups and corrections",
-    "interrupting": "the same while the agent still speaks",
-    "unasked": "own tools, asked for in words that seem to refuse",
-    "unasked_unseen": "tools never named in training, in such words",
+    "interrupting": "follow-ups while the agent still speaks",
+    "unasked": "own tools, requested in words that seem to refuse",
+    "unasked_unseen": "unseen tools, requested in words that seem to refuse",
 }
 UNASKED = {
-    "unasked": "own tools, told not to or merely of it: nothing called",
-    "unasked_unseen": "tools never named in training, the same: nothing called",
+    "unasked": "own tools, named but not requested: no call",
+    "unasked_unseen": "unseen tools, named but not requested: no call",
 }
 OTHER_NAMES = {
     "asking": "missing information",
@@ -53,11 +53,17 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
     """Shares that are not of calls: label, cases, share."""
     sets, replies = figures["sets"], figures["replies"]
     found = [
-        ("replies that tell the value and nothing made up", replies["cases"], replies["grounded"])
+        (
+            "replies with the result's value and no invented one",
+            replies["cases"],
+            replies["grounded"],
+        )
     ]
     if "coffee" in sets:
         coffee = sets["coffee"]
-        found.append(("slots of those coffee orders", coffee["call_cases"], coffee["slots"]))
+        found.append(
+            ("slots of other people's coffee orders", coffee["call_cases"], coffee["slots"])
+        )
     if "asking" in sets:
         found.append(
             ("asked back for what is missing", sets["asking"]["ask_cases"], sets["asking"]["ask"])
@@ -66,7 +72,7 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
         scope, cases = figures["out_of_scope"], sets["out_of_scope"]["decision_cases"]
         found.append(("out of scope, declined", cases, scope["recall"]))
         served = sum(sets[n]["call_cases"] for n in ("own", "others", "noise") if n in sets)
-        found.append(("in scope, declined all the same", served, scope["false_refusals"]))
+        found.append(("in scope, wrongly declined", served, scope["false_refusals"]))
     for name, label in UNASKED.items():
         if name in sets:
             found.append((label, sets[name]["talk_cases"], sets[name]["talk"]))
@@ -77,23 +83,23 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
     if "talk" in sets:
         talk = sets["talk"]
         found.append(("small talk: a reply that fits", talk["fits_cases"], talk["fits"]))
-        found.append(("small talk: nothing called", talk["talk_cases"], talk["talk"]))
+        found.append(("small talk: no call", talk["talk_cases"], talk["talk"]))
     if "talk" in figures:
         openers = figures["talk"]
         bad = openers["empty"] + openers["loops"]
         found.append(("small talk: empty or looping replies", openers["openers"], bad))
     if "spans" in figures:
         spans = figures["spans"]
-        bound = "own calls where arguments are spans of what was said"
+        bound = "own calls, arguments restricted to spans of the user's words"
         found.append((bound, spans["cases"], spans["call"]))
-        free = "the same calls where arguments are free"
+        free = "the same calls, arguments unrestricted"
         found.append((free, spans["cases"], spans["call_free"]))
     return found
 
 
 def _means(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Figures that are no shares."""
-    found = [("words in a reply that tells a result, mean", f"{figures['replies']['words']:.1f}")]
+    found = [("words in a reply with a result, mean", f"{figures['replies']['words']:.1f}")]
     perplexity = figures.get("talk", {}).get("perplexity")
     if perplexity is not None:
         found.append(("perplexity of held-out chat's next turns", f"{perplexity:.2f}"))
@@ -112,8 +118,9 @@ def draws(told: dict[str, Any]) -> list[list[str]]:
 def efforts(told: dict[str, Any]) -> list[list[str]]:
     """What each effort costs and brings."""
     figures = told["figures"]
-    heads = ("calls exact", "tokens per forward, calls", "replies", "a call", "a reply")
-    rows = [["effort", *heads, "24 tokens of a reply"]]
+    paces = ("tokens per forward: calls", "tokens per forward: replies")
+    durations = ("time of a call", "time of a reply", "time of 24 tokens of a reply")
+    rows = [["effort", "exact calls", *paces, *durations]]
     for effort, pace in figures["speed"].items():
         right = figures.get("efforts", {}).get(effort)
         share = f"{right['call']:.1%}" if right else ""
@@ -125,7 +132,7 @@ def efforts(told: dict[str, Any]) -> list[list[str]]:
 
 def failures(told: dict[str, Any]) -> list[list[str]]:
     """The first failure of each set."""
-    rows = [["of", "said", "expected", "answered"]]
+    rows = [["set", "the user says", "expected", "answer"]]
     for one in told["figures"]["failures"]:
         said = next((line for line in reversed(one["said"]) if line.startswith("user: ")), "")
         cells = [said.removeprefix("user: "), _words(one["wanted"]), _words(one["got"])]

@@ -9,7 +9,7 @@ def recipes(told: dict[str, Any]) -> list[list[str]]:
     """Sizes and schedules at equal processor time, of recipes.json."""
     figures = told["figures"]
     heads = ("tokens seen", "held-out loss, causal", "denoising", "tool right")
-    more = ("tool and arguments right", "tokens per forward, calls", "step of 16, 8 bits")
+    more = ("tool and arguments right", "tokens per forward, calls", "step of 16 positions, 8 bits")
     rows = [[f"{figures['minutes']:g} minutes of a core each", *heads, *more]]
     for name, one in sorted(figures["recipes"].items(), key=lambda pair: pair[1]["parameters"]):
         own = one["sets"]["own"]
@@ -22,9 +22,9 @@ def recipes(told: dict[str, Any]) -> list[list[str]]:
 
 
 _MESSAGES = {
-    "calls": "calls exact",
-    "talk": "no call where what was said wants none",
-    "replies": "no call behind a result",
+    "calls": "exact calls",
+    "talk": "no call where none is requested",
+    "replies": "no call after a result",
 }
 
 
@@ -33,8 +33,8 @@ def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
     figures = told["figures"]
     names = {
         "new_tool": "the new tool, held-out phrasings and plants",
-        "rest": "everything else",
-        "rest_beside_new_tool": "everything else, the new tool declared as well",
+        "rest": "the other tools",
+        "rest_beside_new_tool": "the other tools, the new tool declared as well",
     }
     rows = [[f"{figures['training_s'] / 60:.1f} minutes of training", "before", "after"]]
     for key, name in names.items():
@@ -61,7 +61,7 @@ _KINDS = {
     "invented": "invented tools, written by hand",
     "corpus": "orders of the coffee dialogues",
     "stranger": "composed tools, and intents of the corpora as tools",
-    "talk": "small talk, and perhaps a request behind it",
+    "talk": "small talk, sometimes followed by a request",
 }
 
 
@@ -70,9 +70,9 @@ def shares(told: dict[str, Any]) -> list[list[str]]:
     figures = told["figures"]
     rows = [["dialogues", "share"]]
     rows += [[_KINDS[kind], f"{share:.0%}"] for kind, share in figures["shares"].items()]
-    rows.append(["with a thought before the answer, of these", f"{figures['reasons']:.0%}"])
+    rows.append(["of these, with reasoning before the answer", f"{figures['reasons']:.0%}"])
     rows.append(
-        ["a request behind one tool alone, to read it, of all rows", f"{figures['readings']:.0%}"]
+        ["of all rows, single requests with one declared tool", f"{figures['readings']:.0%}"]
     )
     return rows
 

@@ -29,17 +29,17 @@ def test_shares_that_are_not_of_calls_stand_below_those_that_are() -> None:
     rows = quality({"figures": _figures()})
     assert rows[1] == ["own tools, held-out phrasings", "190", "99.0%", "98.0%"]
     found = {row[0]: row[-1] for row in rows}
-    assert found["slots of those coffee orders"] == "97.0%"
-    assert found["in scope, declined all the same"] == "1.0%"
+    assert found["slots of other people's coffee orders"] == "97.0%"
+    assert found["in scope, wrongly declined"] == "1.0%"
     assert found["small talk: empty or looping replies"] == "3.0%"
     assert found["small talk: a reply that fits"] == "46.0%"
-    assert found["small talk: nothing called"] == "95.5%"
-    assert found["own tools, asked for in words that seem to refuse"] == "98.0%"
-    assert found["own tools, told not to or merely of it: nothing called"] == "82.0%"
-    assert found["own calls where arguments are spans of what was said"] == "99.0%"
-    assert found["the same calls where arguments are free"] == "97.0%"
+    assert found["small talk: no call"] == "95.5%"
+    assert found["own tools, requested in words that seem to refuse"] == "98.0%"
+    assert found["own tools, named but not requested: no call"] == "82.0%"
+    assert found["own calls, arguments restricted to spans of the user's words"] == "99.0%"
+    assert found["the same calls, arguments unrestricted"] == "97.0%"
     assert found["perplexity of held-out chat's next turns"] == "2.56"
-    assert found["words in a reply that tells a result, mean"] == "7.6"
+    assert found["words in a reply with a result, mean"] == "7.6"
     assert {len(row) for row in rows} == {4}
 
 
@@ -47,7 +47,7 @@ def test_draws_are_told_with_their_scatter() -> None:
     found = {"mean": 0.85, "least": 0.83, "most": 0.87, "call": [0.83, 0.85, 0.87]}
     rows = draws({"figures": {"draws": {"unseen": found}}})
     assert rows[1:] == [
-        ["tools for things that training never named", "3", "85.0%", "83.0%", "87.0%"]
+        ["unseen tools, for things that training never named", "3", "85.0%", "83.0%", "87.0%"]
     ]
 
 
