@@ -77,11 +77,6 @@ def test_sessions_replies_failures_and_refusals_are_counted() -> None:
     assert sample("quicksilver_refused_total", {"reason": "invalid_api_key"}) == 1
 
 
-def test_two_servers_do_not_share_series() -> None:
-    Metrics(MetricsConfig()).turn(MARKS)
-    assert Metrics(MetricsConfig()).registry.get_sample_value("quicksilver_turns_total") == 0
-
-
 def test_lines_hold_marks_and_no_words(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "turns.jsonl"
     metrics = Metrics(MetricsConfig(json_lines=str(path)), clock=lambda: 1700000000.1234)

@@ -5,19 +5,11 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from voice import types
 from voice.types import (
     FRAME_SAMPLES,
     AudioFrame,
-    EndReason,
-    Segment,
-    SpeechChunk,
-    ToolCall,
-    TurnEnded,
-    ms_of_samples,
     samples_of_ms,
 )
 
@@ -50,26 +42,6 @@ def test_frames_of_equal_audio_are_not_equal() -> None:
     assert len({first, second}) == 2
 
 
-@given(st.integers(min_value=0, max_value=16_000 * 3600 * 24))
-def test_samples_survive_the_way_through_milliseconds(samples: int) -> None:
-    assert samples_of_ms(ms_of_samples(samples)) == samples
-
-
 @pytest.mark.parametrize(("ms", "samples"), [(0, 0), (20, 320), (0.03, 0), (0.04, 1), (62.5, 1000)])
 def test_milliseconds_round_to_the_nearest_sample(ms: float, samples: int) -> None:
     assert samples_of_ms(ms) == samples
-
-
-def test_a_turn_ends_by_silence_unless_said_otherwise() -> None:
-    assert TurnEnded(1, 16_000, 24_000).reason is EndReason.SILENCE
-
-
-def test_words_of_a_chunk_are_unknown_at_first() -> None:
-    segment = Segment(turn_id=1, index=0, text="Hi.", spoken="Hi.")
-    assert SpeechChunk(segment, np.zeros(4, np.int16), 22_050, last=False).words == ()
-
-
-def test_a_value_cannot_be_changed() -> None:
-    call = ToolCall("call_1", "get_time", {})
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        call.name = "set_timer"  # type: ignore[misc]

@@ -102,7 +102,7 @@ class Played(ClientEvent):
     audio_end_ms: float = Field(ge=0, allow_inf_nan=False)
 
 
-_MODELS: dict[str, type[ClientEvent]] = {
+CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
     "session.update": SessionUpdate,
     "input_audio_buffer.append": AudioAppend,
     "input_audio_buffer.commit": AudioCommit,
@@ -134,10 +134,12 @@ def parse_event(data: dict[str, Any]) -> ClientEvent:
         raise ProtocolError("type: expected a string", "missing_required_parameter", "type")
     if kind == "output_audio_buffer.clear":
         raise ProtocolError(f"{kind} exists over WebRTC only", "unsupported_event", "type")
-    model = _MODELS.get(kind)
+    model = CLIENT_EVENTS.get(kind)
     if model is None:
         raise ProtocolError(
-            f"type: got {kind[:80]!r}; expected one of {sorted(_MODELS)}", "unknown_event", "type"
+            f"type: got {kind[:80]!r}; expected one of {sorted(CLIENT_EVENTS)}",
+            "unknown_event",
+            "type",
         )
     return validated(model, data)
 
@@ -158,7 +160,7 @@ class ResponseRequest:
         session: The session object with the response's overrides.
         overrides: Fields of `SessionOptions` for this response alone.
         context: Input of the model in place of the dialogue: messages, and ids of items.
-        out_of_band: Whether the conversation is not to learn of it.
+        out_of_band: Whether it stays outside the conversation.
         metadata: The client's own, echoed.
     """
 

@@ -1,20 +1,18 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from voice import config
 from voice.config import Config, EndpointingConfig, load_agent, load_config, secret
+from voice.config.server import ServerConfig
+from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError
 
 CONFIGS = [path.stem for path in sorted(config.CONFIGS_DIR.glob("*.toml"))]
 AGENTS = [path.stem for path in sorted((config.CONFIGS_DIR / "agents").glob("*.toml"))]
-
-
-def test_the_shipped_files_are_found() -> None:
-    assert {"default", "hub", "gpu", "mercury"} <= set(CONFIGS)
-    assert {"assistant", "coffee"} <= set(AGENTS)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -97,6 +95,46 @@ def test_a_secret_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert secret("QUICKSILVER_TEST_SECRET") is None
 
 
-def test_an_empty_secret_counts_as_unset() -> None:
-    assert secret("KEY", {"KEY": ""}) is None
-    assert secret("KEY", {"KEY": "x"}) == "x"
+def test_an_agent_has_a_tool_once(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "x"\ninstructions = "y"\ntools = ["roll_dice", "a", "roll_dice"]\n')
+    with pytest.raises(ConfigError, match=r"mine.toml: tools: got 'roll_dice' more than once"):
+        load_agent(str(file))
+
+
+def test_one_address_cannot_take_all_connections() -> None:
+    config = ServerConfig()
+    assert config.max_sessions < config.max_connections_per_address < config.max_connections
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ('trusted_proxies=["::1", "proxy"]', "got 'proxy'; expected an address or a network"),
+        ('allowed_origins=["http://[oops"]', "got 'http://[oops'; expected an origin: Invalid"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(override: str, told: str) -> None:
+    option = override.partition("=")[0]
+    with pytest.raises(ConfigError, match=re.escape(f"server.{option}: {told}")):
+        load_config(overrides=[f"server.{override}"])
+
+
+@pytest.mark.parametrize("url", ["https://voice.example.com", "https://a.example:8443/", ""])
+def test_an_origin_is_taken(url: str) -> None:
+    assert load_config(overrides=[f"telephony.public_url={url}"]).telephony.public_url == url
+
+
+@pytest.mark.parametrize("url", ["http://[oops", "https://a.example:99999", "a.example", "https:"])
+def test_what_is_no_origin_is_refused(url: str) -> None:
+    message = f"--set: telephony.public_url: got {url!r}; expected an origin such as https://"
+    with pytest.raises(ConfigError, match="^" + re.escape(message)):
+        load_config(overrides=[f"telephony.public_url={url}"])
+
+
+def test_peers_are_addresses_and_networks() -> None:
+    peers = ("192.0.2.1", "10.0.0.0/8", "::1")
+    assert TelephonyConfig(audiosocket_peers=peers).audiosocket_peers == peers
+    message = "telephony.audiosocket_peers: got 'foo'; expected an address or a network"
+    with pytest.raises(ConfigError, match=message):
+        load_config(overrides=['telephony.audiosocket_peers=["::1", "foo"]'])

@@ -68,16 +68,6 @@ async def test_speech_silences_the_loudspeaker_and_truncates():
     assert truncate["audio_end_ms"] == pytest.approx((silent_s - began_s) * 1000, abs=10)
 
 
-async def test_a_turn_cut_in_two_is_seen_as_such():
-    server = FakeRealtime(quiet_packets=5, transcripts=["set a", "timer"])
-    halves = np.concatenate([tone(0.3), np.zeros(RATE_HZ // 4, np.int16), tone(0.3)])
-    async with server.running() as url, RealtimeClient.open(url) as client:
-        turn = await client.turn(halves)
-    assert (turn.commits, turn.early_commits) == (2, 1)
-    assert turn.transcript == "set a timer"
-    assert turn.voice_to_voice_ms > 0
-
-
 async def test_a_turn_that_was_not_understood_ends_without_a_reply():
     server = FakeRealtime(transcripts=[""])
     async with server.running() as url, RealtimeClient.open(url) as client:

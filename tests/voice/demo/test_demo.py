@@ -108,11 +108,6 @@ def test_a_missing_tool_call_fails_the_demo(fake_serving, monkeypatch, tmp_path,
     assert channels(file).shape[1] == 2
 
 
-def test_all_tools_called_is_success(fake_serving, monkeypatch, tmp_path):
-    monkeypatch.setitem(CONVERSATIONS, "assistant", (TIME,))
-    assert demo.main(["--wav", str(tmp_path / "talk.wav")]) == 0
-
-
 def test_a_mistake_is_one_line_on_standard_error(capsys):
     assert demo.main(["--set", "asr.engin=sphinx"]) == 1
     assert capsys.readouterr().err.count("\n") == 1

@@ -1,56 +1,36 @@
-import json
+from __future__ import annotations
+
+import base64
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
+from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
 from voice.realtime import client_events as client
-from voice.realtime.wire import parse_json
+from voice.realtime.client_events import ResponseRequest, read_response_request
+from voice.realtime.items import ItemLog
+from voice.realtime.session_object import initial_object
+from voice.realtime.wire import (
+    G711Format,
+    PcmFormat,
+    WireModel,
+    audio_chunks,
+    decode_audio,
+    encode_audio,
+    parse_json,
+    read_json,
+    validated,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        ({"type": "session.update", "session": {}}, client.SessionUpdate(session={})),
-        ({"type": "input_audio_buffer.append", "audio": "AA=="}, client.AudioAppend(audio="AA==")),
-        ({"type": "input_audio_buffer.commit"}, client.AudioCommit()),
-        ({"type": "input_audio_buffer.clear"}, client.AudioClear()),
-        (
-            {"type": "conversation.item.create", "item": {}, "previous_item_id": "root"},
-            client.ItemCreate(item={}, previous_item_id="root"),
-        ),
-        ({"type": "conversation.item.retrieve", "item_id": "a"}, client.ItemRetrieve(item_id="a")),
-        (
-            {
-                "type": "conversation.item.truncate",
-                "item_id": "a",
-                "content_index": 0,
-                "audio_end_ms": 7,
-            },
-            client.ItemTruncate(item_id="a", content_index=0, audio_end_ms=7),
-        ),
-        ({"type": "conversation.item.delete", "item_id": "a"}, client.ItemDelete(item_id="a")),
-        ({"type": "response.create"}, client.ResponseCreate()),
-        (
-            {"type": "response.cancel", "response_id": "r", "event_id": "e"},
-            client.ResponseCancel(response_id="r"),
-        ),
-        (
-            {"type": "quicksilver.played", "item_id": "a", "audio_end_ms": 1.5},
-            client.Played(item_id="a", audio_end_ms=1.5),
-        ),
-    ],
-)
-def test_events_are_read(data: dict[str, Any], expected: client.ClientEvent) -> None:
-    assert client.parse_event(parse_json(json.dumps(data))) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,16 +87,100 @@ def test_a_wrong_event_is_refused_by_name(data: dict[str, Any], code: str, param
     assert (raised.value.code, raised.value.param) == (code, param)
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"), [({"event_id": "e1"}, "e1"), ({}, None), ({"event_id": 4}, None)]
-)
-def test_event_ids(data: dict[str, Any], expected: str | None) -> None:
-    assert client.event_id_of(data) == expected
+class Inner(WireModel):
+    level: float = Field(ge=0)
 
 
-@given(st.sampled_from(sorted(client._MODELS)), st.dictionaries(st.text(), JSON))
-def test_no_event_raises_anything_else(kind: str, fields: dict[str, Any]) -> None:
-    try:
-        client.parse_event({**fields, "type": kind})
-    except ProtocolError as error:
-        assert error.code
+class Outer(WireModel):
+    inner: Inner
+    names: list[str] = Field(default=[])
+
+
+def test_what_is_right_is_read_and_unknown_fields_are_left_aside() -> None:
+    read = validated(Outer, {"inner": {"level": 1, "newer": True}, "names": ["a"]})
+    assert read == Outer(inner=Inner(level=1.0), names=["a"])
+
+
+def test_numbers_are_read_when_they_can_be_written_again() -> None:
+    largest = f'[{{"a": 1.5e308}}, {"9" * 400}]'
+    assert read_json(largest) == [{"a": 1.5e308}, int("9" * 400)]
+    for text in ('{"a": [1e999]}', f"[{'9' * 400}.5]"):
+        with pytest.raises(ValueError, match="a number that is too large"):
+            read_json(text)
+
+
+def test_a_long_value_is_shortened_in_the_message() -> None:
+    with pytest.raises(ProtocolError) as raised:
+        validated(Outer, {"inner": {"level": "x" * 10_000}})
+    assert len(str(raised.value)) < 200
+
+
+PCM = PcmFormat(type="audio/pcm")
+RAMP = np.arange(-8000, 8000, 37, dtype=np.int16)
+
+
+def test_pcm_is_exact() -> None:
+    assert base64.b64decode(encode_audio(np.array([1, -2], np.int16), PCM)) == b"\x01\x00\xfe\xff"
+    np.testing.assert_array_equal(decode_audio(encode_audio(RAMP, PCM), PCM), RAMP)
+
+
+@pytest.mark.parametrize("kind", ["audio/pcmu", "audio/pcma"])
+def test_telephone_coding_is_close(kind: str) -> None:
+    form = G711Format.model_validate({"type": kind})
+    assert len(base64.b64decode(encode_audio(RAMP, form))) == len(RAMP)
+    assert np.abs(decode_audio(encode_audio(RAMP, form), form) - RAMP.astype(int)).max() <= 256
+
+
+@pytest.mark.parametrize("audio", ["!", "AAA", "AAAA"])
+def test_what_is_not_audio_is_refused(audio: str) -> None:
+    with pytest.raises(ProtocolError) as raised:
+        decode_audio(audio, PCM)
+    assert raised.value.param == "audio"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_chunks_are_bounded_and_lose_nothing(first: bool) -> None:
+    samples = np.arange(24_000, dtype=np.int16)
+    pieces = list(audio_chunks(samples, 24_000, first))
+    np.testing.assert_array_equal(np.concatenate(pieces), samples)
+    assert len(pieces[0]) == (960 if first else 4800)
+    assert max(len(piece) for piece in pieces) == 4800
+
+
+def test_no_samples_make_no_chunk() -> None:
+    assert list(audio_chunks(np.empty(0, np.int16), 8000, True)) == []
+
+
+WEATHER = {"type": "function", "name": "weather", "description": "Tell.", "parameters": {}}
+
+
+def wanted(response: dict[str, Any]) -> ResponseRequest:
+    return read_response_request(response, initial_object(BASE), BASE, ItemLog())
+
+
+def test_what_is_asked_for_overrides_the_session() -> None:
+    made = wanted(
+        {
+            "instructions": "Sing.",
+            "tools": [WEATHER],
+            "tool_choice": "required",
+            "output_modalities": ["text"],
+            "max_output_tokens": 7,
+            "parallel_tool_calls": False,
+            "reasoning": {"effort": "high"},
+        }
+    )
+    assert dict(made.overrides) == {
+        "instructions": "Sing.",
+        "client_tools": (made.session.tools[0].spec(),),
+        "agent_tools": (),
+        "tool_choice": "required",
+        "speak": False,
+        "max_reply_tokens": 7,
+        "parallel_calls": False,
+        "effort": "high",
+    }
+
+
+def test_an_empty_context_is_one() -> None:
+    assert wanted({"input": []}).context == ()

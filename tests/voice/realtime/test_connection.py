@@ -1,5 +1,9 @@
+from __future__ import annotations
+
 import asyncio
 import base64
+import json
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -26,7 +30,7 @@ from voice.events import (
     SessionEvent,
     UserSpeechStarted,
 )
-from voice.realtime.connection import RealtimeConnection
+from voice.realtime.connection import AUDIO_DELTA, Outbox, RealtimeConnection, SlowClient
 from voice.realtime.protocol import LocalNames, RealtimeProtocol
 
 SECOND = np.ones(24_000, np.int16)
@@ -209,18 +213,6 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
         await talk.close_code()
 
 
-async def test_what_waits_for_a_client_is_bounded() -> None:
-    async with line() as talk:
-        await receive(talk.socket)
-        talk.socket.transport.pause_reading()
-        talk.session.emit(ReplyStarted("r1", "i2", 1, None))
-        talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 400)
-        async with asyncio.timeout(PATIENCE_S):
-            await talk.session.over.wait()
-        talk.socket.transport.resume_reading()
-        await talk.close_code()
-
-
 async def test_a_client_that_floods_is_sent_away() -> None:
     async with line(limits=ClientLimits(ServerConfig(max_messages_per_s=1))) as talk:
         await receive(talk.socket)
@@ -246,3 +238,56 @@ async def test_a_close_that_comes_too_late_is_no_failure() -> None:
     protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
     connection = RealtimeConnection(socket, session, protocol, lambda _: None, 1.0)  # type: ignore[arg-type]
     await connection.close(1000, "")
+
+
+def audio(response_id: str) -> dict[str, str]:
+    return {"type": AUDIO_DELTA, "response_id": response_id, "delta": "AAAA"}
+
+
+async def drain(outbox: Outbox) -> list[dict[str, str]]:
+    outbox.close()
+    messages = []
+    while (text := await outbox.get()) is not None:
+        messages.append(json.loads(text))
+    return messages
+
+
+async def test_messages_come_in_order_and_then_none() -> None:
+    outbox = Outbox()
+    outbox.put([{"type": "a"}, {"type": "b"}])
+    assert await drain(outbox) == [{"type": "a"}, {"type": "b"}]
+    outbox.put([{"type": "late"}])
+    assert await outbox.get() is None
+
+
+async def test_stale_audio_is_dropped_and_nothing_else() -> None:
+    outbox = Outbox()
+    outbox.put([{"type": "a"}, audio("r1"), audio("r2"), {"type": "b"}])
+    outbox.drop_audio("r1".__eq__)
+    outbox.put([audio("r1")])
+    assert await drain(outbox) == [{"type": "a"}, audio("r2"), {"type": "b"}, audio("r1")]
+
+
+async def test_it_is_bounded() -> None:
+    outbox = Outbox(max_bytes=250)
+    outbox.put([audio("r1"), audio("r1")])
+    outbox.drop_audio(lambda _: True)
+    outbox.put([audio("r2"), audio("r2")])
+    await outbox.get()
+    outbox.put([audio("r2")])
+    with pytest.raises(SlowClient):
+        outbox.put([audio("r2"), audio("r2")])
+
+
+async def test_text_that_is_no_unicode_can_still_be_sent() -> None:
+    outbox = Outbox()
+    outbox.put([{"type": "a", "text": "\ud800 ü"}])
+    assert (await outbox.get() or "").encode() == b'{"type":"a","text":"\\ud800 \\u00fc"}'
+
+
+async def test_what_is_sent_is_always_json() -> None:
+    outbox = Outbox()
+    outbox.put([{"type": "a", "arguments": {"x": [math.inf, 1.5], "y": math.nan}}])
+    outbox.close()
+    text = await outbox.get()
+    assert text == '{"type":"a","arguments":{"x":[null,1.5],"y":null}}'

@@ -101,13 +101,6 @@ def test_the_users_audio_is_to_be_recognised() -> None:
     assert log.transcribed("nobody", "Good day.") == 0
 
 
-def test_errors_speak_of_the_field_where_it_stands() -> None:
-    with pytest.raises(ProtocolError) as raised, items.located("item", "response.input.2"):
-        parse_item({**TYPED, "role": "tool"})
-    assert raised.value.param == "response.input.2.role"
-    assert "response.input.2.role" in str(raised.value)
-
-
 def test_items_are_echoed_without_audio() -> None:
     said = {"type": "input_audio", "transcript": "Hi.", "audio": "AAAA"}
     heard = parse_item({**TYPED, "content": [said]})
@@ -130,11 +123,6 @@ def test_items_are_echoed_without_audio() -> None:
     assert wire_item(parse_item(CALL), "i3")["arguments"] == '{"place":"Rome"}'
 
 
-def test_arguments_are_compact_json() -> None:
-    call = ToolCall("c1", "weather", {"place": "Zürich", "day": None})
-    assert items.arguments_json(call) == '{"place":"Zürich","day":null}'
-
-
 def item(item_id: str) -> items.Item:
     return wire_item(parse_item(TYPED), item_id)
 
@@ -154,13 +142,6 @@ def test_the_log_keeps_the_order() -> None:
     with pytest.raises(ProtocolError) as raised:
         log.require("c")
     assert raised.value.code == "item_not_found"
-
-
-def test_the_log_knows_the_calls() -> None:
-    log = ItemLog()
-    log.put(item("a"))
-    log.put(wire_item(parse_item(CALL), "b"))
-    assert log.calls == {"c1": "weather"}
 
 
 def test_the_log_is_bounded() -> None:

@@ -156,15 +156,6 @@ def test_a_voice_that_has_been_heard_stays(wire: Wire) -> None:
     assert wire.send("session.update", session=shown)[0]["type"] == "session.updated"
 
 
-def test_a_second_reply_is_refused_with_the_clients_event_id(wire: Wire) -> None:
-    wire.session.refuse = refusal("conversation_already_has_active_response")
-    error = wire.error("response.create", response={"metadata": {"a": "b"}}, event_id="e9")
-    assert error["code"] == "conversation_already_has_active_response"
-    assert error["event_id"] == "e9"
-    (created,) = wire.protocol.translate(ReplyStarted("r1", "i2", 1, None))
-    assert "metadata" not in created["response"]
-
-
 def test_a_reply_can_be_cancelled(wire: Wire) -> None:
     assert wire.send("response.cancel", response_id="r1") == []
     assert wire.session.calls == [("cancel_response", "r1")]

@@ -1,9 +1,21 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
+from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
-from voice.realtime.session_object import SessionObject, echo, merged
+from voice.inputs import SessionOptions
+from voice.realtime.session_object import (
+    SessionObject,
+    echo,
+    initial_object,
+    merged,
+    option_changes,
+)
+from voice.types import ToolSpec
 
 BIG = 10**400
 TOOL = {"type": "function", "name": "one", "parameters": {"properties": {"x": {"type": "string"}}}}
@@ -48,14 +60,6 @@ def test_the_echo_is_the_whole_session() -> None:
     }
 
 
-def test_model_and_voice_stay_the_servers_own() -> None:
-    session = merged(
-        SessionObject(), {"model": "gpt-realtime", "audio": {"output": {"voice": {"id": "x"}}}}
-    )
-    shown = echo(session, "s", "quicksilver", "espeak")
-    assert (shown["model"], shown["audio"]["output"]["voice"]) == ("quicksilver", "espeak")
-
-
 @pytest.mark.parametrize("tracing", ["auto", None, {"workflow_name": "x"}])
 def test_the_clients_second_update_is_never_refused(tracing: Any) -> None:
     before = change_detection(SessionObject(), {"type": "server_vad"})
@@ -82,18 +86,6 @@ def test_optional_fields_are_echoed_once_set() -> None:
     assert shown["quicksilver"] == {"events": ["state"], "agent_tools": None, "greet": True}
 
 
-def test_vad_defaults_are_filled_in() -> None:
-    session = change_detection(SessionObject(), {"type": "server_vad"})
-    assert turn_detection(session) == {
-        "type": "server_vad",
-        "threshold": 0.5,
-        "prefix_padding_ms": 300,
-        "silence_duration_ms": 500,
-        "idle_timeout_ms": None,
-        **VAD,
-    }
-
-
 def test_a_partial_change_keeps_the_rest() -> None:
     session = change_detection(SessionObject(), {"type": "server_vad", "silence_duration_ms": 900})
     session = change_detection(session, {"interrupt_response": False})
@@ -112,11 +104,6 @@ def test_null_switches_turn_detection_off_and_leaves_what_cannot_be_null() -> No
     session = merged(session, {"instructions": None, "audio": {"output": None}})
     assert turn_detection(session) is None
     assert session.instructions == "Hi."
-
-
-def test_a_format_of_another_type_loses_its_rate() -> None:
-    session = merged(SessionObject(), {"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
-    assert session.model_dump()["audio"]["input"]["format"] == {"type": "audio/pcmu"}
 
 
 def test_tools_are_replaced_as_a_whole() -> None:
@@ -194,3 +181,119 @@ def test_null_leaves_defaults_where_the_type_changes_as_well() -> None:
     session = change_detection(SessionObject(), changed)
     before = turn_detection(change_detection(SessionObject(), {"type": "server_vad"}))
     assert turn_detection(session) == before | {"silence_duration_ms": 400}
+
+
+WEATHER = {"type": "function", "name": "weather", "description": "Tell.", "parameters": {}}
+
+
+def changed(changes: dict[str, Any], base: SessionOptions = BASE) -> SessionOptions:
+    session = merged(initial_object(base), changes)
+    return replace(base, **option_changes(session, base))
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        BASE,
+        replace(BASE, silence_ms=700, vad_threshold=0.6, idle_timeout_s=20.0),
+        replace(BASE, speak=False, interrupt_response=False, create_response=False),
+        replace(BASE, speed=1.25, instructions="Be brief."),
+        replace(BASE, speed=2.0),
+        replace(BASE, silence_ms=700, pre_roll_ms=200, profile="patient", idle_ends=False),
+    ],
+)
+def test_a_client_that_changes_nothing_changes_nothing(base: SessionOptions) -> None:
+    assert changed({}, base) == base
+
+
+def test_every_option_but_none_unknown_is_set() -> None:
+    known = {field.name for field in fields(SessionOptions)}
+    assert set(option_changes(SessionObject(), BASE)) == known
+
+
+def test_turn_detection() -> None:
+    server_vad = {
+        "type": "server_vad",
+        "threshold": 0.7,
+        "silence_duration_ms": 650,
+        "idle_timeout_ms": 6000,
+        "prefix_padding_ms": 120,
+        "create_response": False,
+    }
+    options = changed({"audio": {"input": {"turn_detection": server_vad}}})
+    assert (options.vad_threshold, options.silence_ms, options.idle_timeout_s) == (0.7, 650, 6.0)
+    assert (options.turn_detection, options.create_response) == (True, False)
+    assert (options.pre_roll_ms, options.idle_ends) == (120, False)
+    semantic = changed({"audio": {"input": {"turn_detection": {"type": "semantic_vad"}}}})
+    assert semantic.silence_ms is None
+    assert not changed({"audio": {"input": {"turn_detection": None}}}).turn_detection
+
+
+@pytest.mark.parametrize(
+    ("eagerness", "profile"),
+    [("low", "patient"), ("medium", "balanced"), ("high", "eager"), ("auto", "eager")],
+)
+def test_eagerness_is_a_profile_and_auto_the_servers_own(eagerness: str, profile: str) -> None:
+    semantic = {"type": "semantic_vad", "eagerness": eagerness}
+    base = replace(BASE, profile="eager")
+    options = changed({"audio": {"input": {"turn_detection": semantic}}}, base)
+    assert options.profile == profile
+
+
+def test_one_call_at_a_time() -> None:
+    assert not changed({"parallel_tool_calls": False}).parallel_calls
+    assert changed({"parallel_tool_calls": None}).parallel_calls
+
+
+def test_output() -> None:
+    options = changed(
+        {
+            "output_modalities": ["text"],
+            "audio": {"output": {"format": {"type": "audio/pcma"}, "speed": 1.5}},
+        }
+    )
+    assert (options.speak, options.output_rate_hz, options.speed) == (False, 8000, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("effort", "expected"),
+    [("none", "instant"), ("minimal", "instant"), ("low", "low"), ("xhigh", "high")],
+)
+def test_effort(effort: str, expected: str) -> None:
+    assert changed({"reasoning": {"effort": effort}}).effort == expected
+
+
+def test_declared_tools_stand_alone_unless_the_agents_are_named() -> None:
+    alone = changed({"tools": [WEATHER]})
+    assert alone.client_tools == (ToolSpec("weather", "Tell.", {}),)
+    assert alone.agent_tools == ()
+    both = changed({"tools": [WEATHER], "quicksilver": {"agent_tools": ["get_time"]}})
+    assert both.agent_tools == ("get_time",)
+    assert changed({"quicksilver": {"agent_tools": []}}).agent_tools == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "param"),
+    [
+        ({"tool_choice": {"type": "function", "name": "weather"}}, "session.tool_choice"),
+        ({"tools": [WEATHER, WEATHER]}, "session.tools"),
+        ({"quicksilver": {"agent_tools": ["launch"]}}, "session.quicksilver.agent_tools"),
+    ],
+)
+def test_tools_that_do_not_fit_are_refused(changes: dict[str, Any], param: str) -> None:
+    with pytest.raises(ProtocolError) as raised:
+        changed(changes)
+    assert raised.value.param == param
+
+
+def test_a_transcription_session_never_speaks() -> None:
+    base = replace(BASE, idle_timeout_s=20.0)
+    options = changed({"type": "transcription"}, base)
+    assert (options.create_response, options.interrupt_response) == (False, False)
+    assert options.idle_timeout_s == 0
+    assert options.turn_detection
+
+
+def test_a_client_that_asks_for_hold_can_hold() -> None:
+    assert changed({"quicksilver": {"events": ["hold"]}}, BASE).holds
+    assert not changed({"quicksilver": {"events": ["state"]}}, BASE).holds

@@ -72,12 +72,6 @@ async def test_health(server: Server) -> None:
         assert (await server.http.get("/healthz")).json()["sessions"] == 1
 
 
-async def test_the_model_is_listed(server: Server) -> None:
-    listed = (await server.http.get("/v1/models")).json()
-    assert listed["object"] == "list"
-    assert [model["id"] for model in listed["data"]] == ["quicksilver"]
-
-
 async def test_the_page_is_served_with_care(server: Server) -> None:
     answer = await server.http.get("/")
     assert answer.headers["content-type"].startswith("text/html")
@@ -173,14 +167,6 @@ async def test_no_key_gets_into_the_log(keyed: Server, caplog: pytest.LogCapture
     told = [record.getMessage() for record in caplog.records if record.name.startswith("voice")]
     assert told
     assert not [line for line in caplog.text.splitlines() if KEY in line or "a-wrong-key" in line]
-
-
-async def test_a_browser_shows_its_key_as_a_subprotocol(keyed: Server) -> None:
-    offered = [Subprotocol("realtime"), Subprotocol(f"openai-insecure-api-key.{KEY}")]
-    own = Origin(f"http://{keyed.address}")
-    async with connect(keyed.url, subprotocols=offered, origin=own) as socket:
-        assert socket.subprotocol == "realtime"
-        await receive(socket)
 
 
 async def test_an_ephemeral_key_opens_a_session_as_agreed(keyed: Server) -> None:

@@ -131,13 +131,6 @@ async def test_keys_before_the_start_are_heard_behind_it() -> None:
     assert bench.session.messages["item_keys_1"].content == "4 2"
 
 
-async def test_a_key_that_no_telephone_has_does_not_end_the_call() -> None:
-    bench = Bench()
-    bench.wire.tell(PLAIN_START, "DTMF_END digit:!", FRAME, "HANGUP")
-    assert await bench.run() == (1000, "")
-    assert ("append_audio", 160, 8000) in bench.session.calls
-
-
 async def test_a_line_that_leaves_before_the_call() -> None:
     bench = Bench()
     bench.wire.tell(None)

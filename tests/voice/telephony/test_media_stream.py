@@ -209,13 +209,6 @@ def test_media_may_overtake_the_start(dialect: Dialect, start: str) -> None:
     assert heard(codec.receive(media(2, 20)))
 
 
-def test_chunks_far_ahead_take_no_memory() -> None:
-    codec = begun(PLIVO, PLIVO_START)
-    for number in range(1, 400, 2):
-        assert len(heard(codec.receive(media(number * 10**9, 0)))) <= 16_160
-    assert len(codec._early) <= 5
-
-
 @pytest.mark.parametrize(
     "message",
     [

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.voice.telephony.test_asterisk import JSON_START, PLAIN_START
 from tests.voice.telephony.test_audiosocket import AUDIO, IDENTITY
+from tests.voice.telephony.test_l16_stream import JAMBONZ_START, VONAGE_START
 from tests.voice.telephony.test_media_stream import (
     EXOTEL_START,
     PLIVO_START,
@@ -20,7 +21,6 @@ from tests.voice.telephony.test_media_stream import (
     TWILIO_START,
     media,
 )
-from tests.voice.telephony.test_preamble import JAMBONZ_START, VONAGE_START
 from voice.errors import ProtocolError
 from voice.telephony.audiosocket import AudioSocket
 from voice.telephony.codec import CallCodec, KeyPressed, LineMessage
@@ -101,20 +101,6 @@ def test_fuzzed_messages(name: str, make: Callable[[], CallCodec], sent: list[Li
     feed(make(), sent)
     for start in STARTS[name]:
         feed(make(), [start, *sent])
-
-
-@pytest.mark.parametrize(("name", "make"), codecs())
-def test_damaged_messages(name: str, make: Callable[[], CallCodec]) -> None:
-    chance = random.Random(name)
-    for start in STARTS[name]:
-        whole = start.encode() if isinstance(start, str) else start
-        for _ in range(150):
-            damaged = bytearray(whole)
-            for _ in range(chance.randint(1, 4)):
-                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-            cut = bytes(damaged[: chance.randint(1, len(damaged))])
-            text = cut.decode("utf-8", "replace")
-            feed(make(), [cut if isinstance(start, bytes) else text, chance.randbytes(320)])
 
 
 @pytest.mark.parametrize(("name", "make"), codecs())

@@ -24,8 +24,8 @@ from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from tests.voice.telephony.test_asterisk import PLAIN_START
 from tests.voice.telephony.test_audiosocket import AUDIO, IDENTITY
-from tests.voice.telephony.test_media_stream import TELNYX_START, TWILIO_START, media
-from tests.voice.telephony.test_preamble import JAMBONZ_START
+from tests.voice.telephony.test_l16_stream import JAMBONZ_START
+from tests.voice.telephony.test_media_stream import TWILIO_START
 from voice.config import Config, ServerConfig, TelephonyConfig
 from voice.errors import ConfigError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
@@ -327,48 +327,6 @@ async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
         writer.close()
         await writer.wait_closed()
     assert parts.sessions[0].calls[:2] == [("greet",), ("append_audio", 3, 8000)]
-
-
-async def test_a_key_over_audiosocket_before_the_first_audio(unused_tcp_port: int) -> None:
-    parts = FakeParts(prepare=says_goodbye)
-    async with running(parts, audiosocket_port=unused_tcp_port) as server:
-        await server.http.get("/healthz")
-        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-        writer.write(IDENTITY + b"\x03\x00\x017" + b"\x03\x00\x01!" + AUDIO)
-        async with asyncio.timeout(PATIENCE_S):
-            assert (await reader.read())[-3:] == b"\x00\x00\x00"
-        writer.close()
-        await writer.wait_closed()
-    assert ("append_audio", 3, 8000) in parts.sessions[0].calls
-
-
-async def test_telnyx_media_before_the_start_and_counted_anew() -> None:
-    async with (
-        running(doors=("telnyx",)) as server,
-        connect(server.url("/telephone/telnyx")) as socket,
-    ):
-        for message in (media(1, 0), TELNYX_START, *[media(n, 0) for n in (2, 90, 91, 1, 2, 3)]):
-            await socket.send(message)
-        for number in range(4, 20):
-            await socket.send(media(number, 0))
-        async with asyncio.timeout(PATIENCE_S):
-            while not server.parts.sessions:
-                await asyncio.sleep(0)
-        # The second chunk, two behind a gap, the gap itself, and all but four of the new ones.
-        await server.parts.sessions[0].called("append_audio", 19)
-
-
-async def test_audiosocket_does_not_wait_for_a_call_that_never_starts(
-    unused_tcp_port: int,
-) -> None:
-    async with running(audiosocket_port=unused_tcp_port, start_timeout_s=0.05) as server:
-        await server.http.get("/healthz")
-        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-        async with asyncio.timeout(TelephonyConfig().start_timeout_s):
-            assert await reader.read() == b""
-        writer.close()
-        await writer.wait_closed()
-        assert server.parts.sessions == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from voice.telephony.twilio import (
     TICKET_S,
     TwilioCalls,
     TwilioSignatures,
-    after_twiml,
     stream_twiml,
 )
 
@@ -158,10 +157,3 @@ def test_twiml_leads_to_the_stream_and_is_escaped() -> None:
         ("Parameter", "agent", 'a"<b>&'),
         ("Parameter", "ticket", "t"),
     ]
-
-
-def test_twiml_after_the_stream() -> None:
-    (verb,) = ElementTree.fromstring(after_twiml(""))
-    assert verb.tag == "Hangup"
-    (verb,) = ElementTree.fromstring(after_twiml("+1<555>"))
-    assert (verb.tag, verb.text) == ("Dial", "+1<555>")

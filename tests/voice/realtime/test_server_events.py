@@ -1,0 +1,531 @@
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from voice.errors import ProtocolError
+from voice.events import (
+    Denoising,
+    Failure,
+    FinalTranscript,
+    InterimTranscript,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeard,
+    ReplyHeld,
+    ReplyReleased,
+    ReplyStarted,
+    ReplyStatus,
+    ReplyText,
+    ReplyToolCall,
+    ReplyToolResult,
+    SessionEnded,
+    SessionEvent,
+    TranscriptFailed,
+    TurnMeasured,
+    UserIdle,
+    UserSpeechStarted,
+    UserSpeechStopped,
+    UserTurnCommitted,
+)
+from voice.realtime.extensions import NAMES, StateTracker, checked_names, extension_events
+from voice.realtime.items import ItemLog
+from voice.realtime.server_events import Response, ResponseFormat, ServerEvents
+from voice.realtime.wire import PcmFormat
+from voice.types import ToolCall, ToolResult
+
+FORM = ResponseFormat(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
+
+
+def outgoing() -> ServerEvents:
+    out = ServerEvents("conv_1", FORM)
+    out.configure(FORM, True, None)
+    return out
+
+
+def kinds(out: ServerEvents, *events: SessionEvent) -> list[str]:
+    return [sent["type"] for event in events for sent in out.translate(event)]
+
+
+def ended(reply_id: str) -> ReplyEnded:
+    return ReplyEnded(reply_id, ReplyStatus.COMPLETED, "", "Hi.", 1, 1)
+
+
+def test_a_turn_in_order() -> None:
+    out = outgoing()
+    assert kinds(
+        out,
+        UserSpeechStarted(1, "i1", 8_000),
+        InterimTranscript(1, "i1", "what"),
+        UserSpeechStopped(1, "i1", 24_000),
+        UserTurnCommitted(1, "i1", None),
+        FinalTranscript(1, "i1", "What time is it?", 0.9, 1.0),
+        ReplyStarted("r1", "i2", 1, "i1"),
+    ) == [
+        "input_audio_buffer.speech_started",
+        "input_audio_buffer.speech_stopped",
+        "input_audio_buffer.committed",
+        "conversation.item.added",
+        "conversation.item.done",
+        "conversation.item.input_audio_transcription.delta",
+        "conversation.item.input_audio_transcription.completed",
+        "response.created",
+    ]
+    assert out.items.require("i1")["content"][0]["transcript"] == "What time is it?"
+
+
+def test_positions_are_milliseconds() -> None:
+    out = outgoing()
+    started, stopped = (
+        out.translate(event)[0]
+        for event in (UserSpeechStarted(1, "i1", 8_000), UserSpeechStopped(1, "i1", 24_016))
+    )
+    assert (started["audio_start_ms"], stopped["audio_end_ms"]) == (500, 1501)
+    assert started["item_id"] == stopped["item_id"] == "i1"
+
+
+def test_the_users_item_has_a_transcript_of_null() -> None:
+    out = outgoing()
+    out.translate(UserTurnCommitted(1, "i0", None))
+    committed, added, done = out.translate(UserTurnCommitted(1, "i1", "i0"))
+    assert committed["previous_item_id"] == added["previous_item_id"] == "i0"
+    assert added["item"]["content"] == [{"type": "input_audio", "transcript": None}]
+    assert done["item"] == added["item"]
+
+
+def test_an_item_that_the_client_does_not_know_is_not_named() -> None:
+    out = outgoing()
+    out.translate(UserTurnCommitted(1, "i1", None))
+    committed = out.translate(UserTurnCommitted(2, "i4", "result-of-a-tool"))[0]
+    assert committed["previous_item_id"] == "i1"
+
+
+def test_transcription_deltas_make_the_transcript() -> None:
+    delta, done = outgoing().translate(FinalTranscript(1, "i1", "Hello.", 0.8, 1.23456))
+    assert delta["delta"] == done["transcript"] == "Hello."
+    assert done["usage"] == {"type": "duration", "seconds": 1.235}
+    nothing = outgoing().translate(FinalTranscript(1, "i1", "", 0.0, 0.5))
+    assert [event["transcript"] for event in nothing] == [""]
+
+
+def test_transcription_is_sent_to_who_asked() -> None:
+    out = outgoing()
+    out.configure(FORM, False, None)
+    assert out.translate(FinalTranscript(1, "i1", "Hello.", 0.8, 1.0)) == []
+    assert out.translate(TranscriptFailed(1, "i1", "broken")) == []
+
+
+def test_a_transcript_that_failed() -> None:
+    assert outgoing().translate(TranscriptFailed(1, "i1", "broken")) == [
+        {
+            "type": "conversation.item.input_audio_transcription.failed",
+            "item_id": "i1",
+            "content_index": 0,
+            "error": {"type": "server_error", "code": "asr_failed", "message": "broken"},
+        }
+    ]
+
+
+def test_a_failure_is_an_error_of_the_server() -> None:
+    assert outgoing().translate(Failure(1, "tts", "no voice")) == [
+        {
+            "type": "error",
+            "error": {
+                "type": "server_error",
+                "code": "tts_failed",
+                "message": "no voice",
+                "param": None,
+                "event_id": None,
+            },
+        }
+    ]
+
+
+def test_only_the_clients_tools_are_its_items() -> None:
+    out = outgoing()
+    call = ToolCall("call_1", "weather", {})
+    out.translate(ReplyStarted("r1", "i2", 1, None))
+    assert kinds(out, ReplyToolCall("r1", "i3", call, client_side=False)) == []
+    assert "conversation.item.added" in kinds(out, ReplyToolCall("r1", "i4", call, True))
+    assert out.items.calls == {"call_1": "weather"}
+
+
+def test_a_reply_beside_the_conversation_leaves_it_alone() -> None:
+    out = outgoing()
+    out.configure(FORM, True, {"state"})
+    out.translate(ReplyStarted("r1", "i2", 1, None))
+    (created,) = out.translate(ReplyStarted("r2", "i3", 0, None, out_of_band=True))
+    response: Any = created["response"]
+    assert response["conversation_id"] is None
+    assert (out.is_out_of_band("r1"), out.is_out_of_band("r2")) == (False, True)
+    call = ToolCall("call_1", "weather", {})
+    events = [ReplyText("r2", "Well."), ReplyToolCall("r2", "i4", call, True), ended("r2")]
+    told = [kind for event in events for kind in kinds(out, event)]
+    assert told[-1] == "response.done"
+    assert not [kind for kind in told if kind.startswith(("conversation.", "quicksilver."))]
+    assert "i3" not in out.items
+    assert out.items.calls == {}
+    assert not out.spoke
+
+
+def test_silence_of_the_user_is_an_item() -> None:
+    out = outgoing()
+    idle = UserIdle("i9", None, 16_000, 112_000)
+    elapsed, *committed = out.translate(idle)
+    assert elapsed == {
+        "type": "input_audio_buffer.timeout_triggered",
+        "audio_start_ms": 1000,
+        "audio_end_ms": 7000,
+        "item_id": "i9",
+    }
+    assert [event["type"] for event in committed] == [
+        "input_audio_buffer.committed",
+        "conversation.item.added",
+        "conversation.item.done",
+        "conversation.item.input_audio_transcription.completed",
+    ]
+    assert out.items.require("i9")["content"] == [{"type": "input_audio", "transcript": ""}]
+
+
+def test_old_replies_are_forgotten() -> None:
+    out = outgoing()
+    for number in range(100):
+        out.translate(ReplyStarted(f"r{number}", f"i{number}", number, None))
+        out.translate(ended(f"r{number}"))
+    assert out.response_of_item("i99") is not None
+    assert out.response_of_item("i49") is None
+    assert kinds(out, ReplyText("r0", "late")) == []
+
+
+def test_extensions_and_states_come_after() -> None:
+    out = outgoing()
+    out.configure(FORM, True, {"state", "heard"})
+    assert kinds(out, UserSpeechStarted(1, "i1", 0)) == [
+        "input_audio_buffer.speech_started",
+        "quicksilver.state",
+    ]
+    out.translate(ReplyStarted("r1", "i2", 1, None))
+    assert kinds(out, ReplyHeard("r1", 3), SessionEnded("over")) == ["quicksilver.heard"]
+
+
+SPOKEN = ResponseFormat(True, PcmFormat(type="audio/pcm"), "espeak", "inf")
+HALF_SECOND = np.ones(12_000, np.int16)
+
+
+def begin(form: ResponseFormat = SPOKEN) -> Response:
+    return Response(ReplyStarted("resp_1", "item_1", 1, None), form, "conv_1", ItemLog())
+
+
+def end(status: ReplyStatus = ReplyStatus.COMPLETED, reason: str = "") -> ReplyEnded:
+    return ReplyEnded("resp_1", status, reason, "Hello there.", 40, 7)
+
+
+def types_of(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"] for event in events]
+
+
+def test_a_spoken_reply() -> None:
+    reply = begin()
+    created = reply.created()
+    assert created[0]["response"] == {
+        "object": "realtime.response",
+        "id": "resp_1",
+        "status": "in_progress",
+        "output": [],
+        "conversation_id": "conv_1",
+        "output_modalities": ["audio"],
+        "max_output_tokens": "inf",
+        "audio": {"output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "espeak"}},
+    }
+    opened = reply.text("Hello ")
+    assert types_of(opened) == [
+        "response.output_item.added",
+        "conversation.item.added",
+        "response.content_part.added",
+        "response.output_audio_transcript.delta",
+    ]
+    assert opened[0]["item"]["content"] == []
+    assert opened[0]["item"]["status"] == "in_progress"
+    assert opened[2]["part"] == {"type": "audio", "transcript": ""}
+    sound = reply.audio(HALF_SECOND, 24_000)
+    assert set(types_of(sound)) == {"response.output_audio.delta"}
+    assert [len(base64.b64decode(event["delta"])) // 48 for event in sound] == [40, 200, 200, 60]
+    assert types_of(reply.text("there.")) == ["response.output_audio_transcript.delta"]
+    assert len(base64.b64decode(reply.audio(HALF_SECOND, 24_000)[0]["delta"])) == 9600
+    ended = reply.ended(end())
+    assert types_of(ended) == [
+        "response.output_audio.done",
+        "response.output_audio_transcript.done",
+        "response.content_part.done",
+        "conversation.item.done",
+        "response.output_item.done",
+        "response.done",
+    ]
+    assert ended[1]["transcript"] == "Hello there."
+    response = ended[-1]["response"]
+    assert response["status"] == "completed"
+    assert "status_details" not in response
+    assert response["output"] == [ended[3]["item"]]
+    assert response["output"][0]["content"] == [
+        {"type": "output_audio", "transcript": "Hello there."}
+    ]
+    assert response["usage"] == {
+        "total_tokens": 47,
+        "input_tokens": 40,
+        "output_tokens": 7,
+        "input_token_details": {"text_tokens": 40, "audio_tokens": 0, "cached_tokens": 0},
+        "output_token_details": {"text_tokens": 7, "audio_tokens": 0},
+    }
+
+
+def test_a_message_that_is_deleted_while_it_is_said_stays_deleted() -> None:
+    reply = begin()
+    reply.text("Hello there.")
+    assert reply.items is not None
+    reply.items.remove("item_1")
+    ended = reply.ended(end())
+    assert "conversation.item.done" not in types_of(ended)
+    assert types_of(ended)[-2:] == ["response.output_item.done", "response.done"]
+    assert ended[-1]["response"]["output"] == [ended[-2]["item"]]
+    assert "item_1" not in reply.items
+
+
+def test_every_part_event_carries_the_five_ids() -> None:
+    reply = begin()
+    events = [*reply.text("Hello."), *reply.audio(HALF_SECOND, 24_000), *reply.ended(end())]
+    ids = {"response_id": "resp_1", "item_id": "item_1", "output_index": 0, "content_index": 0}
+    for event in events:
+        if event["type"].startswith(("response.output_audio", "response.content_part")):
+            assert {key: event[key] for key in ids} == ids
+
+
+def test_a_reply_of_text_has_no_audio() -> None:
+    reply = begin(replace(SPOKEN, speech=False, metadata={"topic": "x"}))
+    assert reply.audio(HALF_SECOND, 24_000) == []
+    opened = reply.text("Hi.")
+    assert opened[2]["part"] == {"type": "text", "text": ""}
+    assert opened[3]["type"] == "response.output_text.delta"
+    ended = reply.ended(end())
+    assert types_of(ended)[:2] == ["response.output_text.done", "response.content_part.done"]
+    assert ended[0]["text"] == "Hi."
+    assert ended[2]["item"]["content"] == [{"type": "output_text", "text": "Hi."}]
+    assert "audio" not in ended[-1]["response"]
+    assert ended[-1]["response"]["metadata"] == {"topic": "x"}
+
+
+def test_a_function_call() -> None:
+    reply = begin()
+    events = reply.function_call("item_7", ToolCall("call_1", "weather", {"place": "Rome"}))
+    assert types_of(events) == [
+        "response.output_item.added",
+        "conversation.item.added",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "conversation.item.done",
+        "response.output_item.done",
+    ]
+    assert (events[0]["item"]["arguments"], events[0]["item"]["status"]) == ("", "in_progress")
+    assert events[2]["delta"] == '{"place":"Rome"}'
+    assert events[3] == {
+        "type": "response.function_call_arguments.done",
+        "response_id": "resp_1",
+        "item_id": "item_7",
+        "output_index": 0,
+        "call_id": "call_1",
+        "name": "weather",
+        "arguments": '{"place":"Rome"}',
+    }
+    assert events[5]["item"]["status"] == "completed"
+    done = reply.ended(end())
+    assert types_of(done) == ["response.done"]
+    assert done[0]["response"]["output"] == [events[5]["item"]]
+
+
+def test_a_message_and_a_call_have_their_own_places() -> None:
+    reply = begin()
+    reply.text("One moment.")
+    call = reply.function_call("item_7", ToolCall("call_1", "weather", {}))
+    assert call[0]["output_index"] == 1
+    assert call[1]["previous_item_id"] == "item_1"
+    ended = reply.ended(end())
+    assert ended[0]["output_index"] == 0
+    output = ended[-1]["response"]["output"]
+    assert [item["type"] for item in output] == ["message", "function_call"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "details"),
+    [
+        (
+            ReplyStatus.CANCELLED,
+            "turn_detected",
+            {"type": "cancelled", "reason": "turn_detected"},
+        ),
+        (ReplyStatus.CANCELLED, "closed", {"type": "cancelled", "reason": "client_cancelled"}),
+        (
+            ReplyStatus.INCOMPLETE,
+            "max_output_tokens",
+            {"type": "incomplete", "reason": "max_output_tokens"},
+        ),
+        (
+            ReplyStatus.FAILED,
+            "the voice failed",
+            {
+                "type": "failed",
+                "error": {
+                    "type": "server_error",
+                    "code": "reply_failed",
+                    "message": "the voice failed",
+                },
+            },
+        ),
+    ],
+)
+def test_a_reply_that_did_not_complete(
+    status: ReplyStatus, reason: str, details: dict[str, Any]
+) -> None:
+    reply = begin()
+    reply.text("Hel")
+    ended = reply.ended(end(status, reason))
+    assert ended[-1]["response"]["status"] == status.value
+    assert ended[-1]["response"]["status_details"] == details
+    assert ended[-2]["item"]["status"] == "incomplete"
+
+
+def test_a_reply_that_failed_before_a_word_still_ends() -> None:
+    assert types_of(begin().ended(end(ReplyStatus.FAILED, "x"))) == ["response.done"]
+
+
+CALL = ToolCall("call_1", "get_time", {"place": "Rome"})
+RESULT = ToolResult("call_1", "get_time", "It is noon.", False, 12.345)
+CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
+    (
+        "transcript",
+        InterimTranscript(1, "i1", "set a"),
+        {"type": "quicksilver.transcript", "item_id": "i1", "text": "set a", "final": False},
+    ),
+    (
+        "transcript",
+        FinalTranscript(1, "i1", "Set a timer.", 0.9, 1.5),
+        {"type": "quicksilver.transcript", "item_id": "i1", "text": "Set a timer.", "final": True},
+    ),
+    (
+        "latency",
+        TurnMeasured(3, {"first_audio": 251.26, "tool.get_time": 3}),
+        {
+            "type": "quicksilver.latency",
+            "turn_id": 3,
+            "marks_ms": {"first_audio": 251.3, "tool.get_time": 3},
+        },
+    ),
+    (
+        "denoising",
+        Denoising("r1", "It ░ noon", 4),
+        {"type": "quicksilver.denoising", "response_id": "r1", "text": "It ░ noon", "step": 4},
+    ),
+    (
+        "tools",
+        ReplyToolCall("r1", "i3", CALL, client_side=False),
+        {
+            "type": "quicksilver.tool_call",
+            "response_id": "r1",
+            "call_id": "call_1",
+            "name": "get_time",
+            "arguments": {"place": "Rome"},
+        },
+    ),
+    (
+        "tools",
+        ReplyToolResult("r1", RESULT),
+        {
+            "type": "quicksilver.tool_result",
+            "response_id": "r1",
+            "call_id": "call_1",
+            "name": "get_time",
+            "content": "It is noon.",
+            "error": False,
+            "duration_ms": 12.3,
+        },
+    ),
+    (
+        "heard",
+        ReplyHeard("r1", 17),
+        {"type": "quicksilver.heard", "response_id": "r1", "item_id": "i2", "chars": 17},
+    ),
+    (
+        "hold",
+        ReplyHeld("r1"),
+        {"type": "quicksilver.hold", "response_id": "r1", "held": True},
+    ),
+    (
+        "hold",
+        ReplyReleased("r1"),
+        {"type": "quicksilver.hold", "response_id": "r1", "held": False},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "event", "expected"), CASES)
+def test_an_extension_is_sent_to_who_asks(
+    name: str, event: SessionEvent, expected: dict[str, object]
+) -> None:
+    assert extension_events(event, frozenset({name}), "i2") == [expected]
+    assert extension_events(event, frozenset(NAMES) - {name}, "i2") == []
+
+
+def test_a_clients_own_tool_call_is_no_extension() -> None:
+    event = ReplyToolCall("r1", "i3", CALL, client_side=True)
+    assert extension_events(event, frozenset(NAMES), "i2") == []
+
+
+def test_a_forgotten_reply_is_not_told_of() -> None:
+    assert extension_events(ReplyHeard("r0", 3), frozenset(NAMES), None) == []
+
+
+def test_unknown_names_are_refused() -> None:
+    assert checked_names(["state", "heard"]) == ["state", "heard"]
+    with pytest.raises(ProtocolError, match="'stat'"):
+        checked_names(["stat"])
+
+
+def states(*events: SessionEvent) -> list[str]:
+    tracker = StateTracker()
+    return [tracker.state for event in events if tracker.observe(event)]
+
+
+STARTED = UserSpeechStarted(1, "i1", 0)
+STOPPED = UserSpeechStopped(1, "i1", 16_000)
+REPLY = ReplyStarted("r1", "i2", 1, "i1")
+SOUND = ReplyAudio("r1", np.zeros(10, np.int16), 24_000)
+DONE = ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Hi.", 1, 1)
+
+
+def test_states_of_a_turn() -> None:
+    heard = FinalTranscript(1, "i1", "Hi.", 0.9, 1.0)
+    expected = ["hearing", "thinking", "speaking", "listening"]
+    assert states(STARTED, STOPPED, heard, REPLY, SOUND, SOUND, DONE) == expected
+
+
+def test_states_of_an_interruption() -> None:
+    expected = ["thinking", "speaking", "hearing", "thinking"]
+    assert states(REPLY, SOUND, STARTED, SOUND, DONE, STOPPED) == expected
+
+
+@pytest.mark.parametrize(
+    "nothing", [FinalTranscript(1, "i1", "", 0, 1.0), TranscriptFailed(1, "i1", "broken")]
+)
+def test_a_turn_that_is_not_answered_ends_in_listening(nothing: SessionEvent) -> None:
+    assert states(STARTED, STOPPED, nothing) == ["hearing", "thinking", "listening"]
+
+
+@pytest.mark.parametrize(
+    "known", [FinalTranscript(1, "i1", "Hi.", 0.9, 1.0), TranscriptFailed(1, "i1", "broken")]
+)
+def test_a_turn_that_did_not_stop_by_itself_is_heard_no_more(known: SessionEvent) -> None:
+    assert states(STARTED, known, REPLY, SOUND) == ["hearing", "listening", "thinking", "speaking"]
+    before = FinalTranscript(0, "i0", "Hi.", 0.9, 1.0)
+    assert states(STARTED, before) == ["hearing"]
