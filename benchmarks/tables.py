@@ -116,8 +116,8 @@ def noise(told: dict[str, Any]) -> list[list[str]]:
 def talked_over(told: dict[str, Any]) -> list[list[str]]:
     """What is made of sounds over the agent's speech in whole calls, of turns.json."""
     figures = told["figures"]
-    heads = ("stopped it", "silent after p50, p95", "kept to the word")
-    rows = [["said over the agent", "attempts", "counted", *heads]]
+    heads = ("stopped the agent", "time to silence, p50, p95", "history ends at the heard word")
+    rows = [["sound over the agent's speech", "attempts", "counted", *heads]]
     groups = {"interruption of a reply": figures["barge_in"]}
     for kind, group in {**groups, **figures.get("while_the_agent_speaks", {})}.items():
         if "stopped" in group:
@@ -189,7 +189,7 @@ def decoding(told: dict[str, Any]) -> list[list[str]]:
 
 def endings(told: dict[str, Any]) -> list[list[str]]:
     """Each profile's dead air and false cutoffs on both halves, of endpointing.json."""
-    heads = ("dead air p50, p95", "recordings cut off", "with a pause put in")
+    heads = ("dead air p50, p95", "recordings cut off", "the same with a pause put in")
     rows = [["profile", "half", *heads]]
     halves = told["figures"]["halves"]
     for rule in halves["tuning"]:
@@ -234,7 +234,7 @@ def opinion(told: dict[str, Any]) -> list[list[str]]:
 
 def interruptions(told: dict[str, Any]) -> list[list[str]]:
     """What stops the agent, of interruptions.json."""
-    heads = ("stopped it", "of voices held out", "sound held after p50, p95")
+    heads = ("stopped the agent", "of held-out voices", "time until sound is held, p50, p95")
     rows = [["heard while the agent speaks", *heads]]
     for kind, group in told["figures"].items():
         held = f"{_ms(group['held_after_ms']['p50'])}, {_ms(group['held_after_ms']['p95'])}"

@@ -1,10 +1,10 @@
 """Dialogues that teach a model a tool of one's own: watering parts of a garden.
 
 ``python examples/fine_tuning/watering.py --out watering.jsonl`` writes 240 of them in the chat
-JSONL format of OpenAI's fine-tuning; ``--heldout`` writes others, of phrasings and plants that the
-first never use, to measure with. What makes such data work: many phrasings, the tool's words also
-where it must not be called, missing information asked for, and replies that say what the result
-says.
+JSONL format of OpenAI's fine-tuning; ``--heldout`` writes others to measure with, of phrasings and
+plants that the first never use. What makes such data work: many phrasings, the tool's words also
+where it must not be called, questions for missing information, and replies that repeat the
+result.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Writer:
         self.water(plants, duration)
 
     def vague(self, plants: str) -> None:
-        """A request that leaves open what to water."""
+        """A request that does not say what to water, and the question for it."""
         self.user(self.rng.choice(VAGUE[self.split]))
         self.agent(self.rng.choice(("What should I water?", "Which part of the garden?")))
         self.user(
@@ -228,7 +228,7 @@ class Writer:
         self.agent(f"Okay, I'll remind you to {text}.")
 
     def more(self, plants: str) -> None:
-        """A request and a second one that leans on it."""
+        """A request and a follow-up."""
         self.plain(plants)
         others = [p for p in PLANTS[self.split] if p != plants]
         other = self.rng.choice(others)
@@ -243,7 +243,7 @@ class Writer:
         self.agent(self.rng.choice(REPLIES).format(plants=plants, time=time))
 
     def user(self, text: str) -> None:
-        """What the user says: as a recogniser writes it, or as a person types it."""
+        """A message of the user, as a recogniser writes it or as a person types it."""
         if self.rng.random() < 0.3:
             text = text[0].upper() + text[1:] + "."
         self.messages.append({"role": "user", "content": text})
@@ -262,7 +262,7 @@ class Writer:
 
 
 def lines(count: int, split: str) -> Iterator[Row]:
-    """So many dialogues of a split, the same every time."""
+    """``count`` dialogues of a split, the same every time."""
     writer = Writer(Random(f"watering/{split}"), split)
     for _ in range(count):
         yield writer.dialogue()
