@@ -51,6 +51,7 @@ def cut(text: str, step: int | None = None) -> list[str]:
         ("I would say — yes.", ["I would say —", " yes."]),
         ("It opens in Jan. Bring ID.", ["It opens in Jan.", " Bring ID."]),
         ("Really?! Yes! Go", ["Really?!", " Yes!", " Go"]),
+        ("Yes. I set it, and it, and it. Bye.", ["Yes.", " I set it, and it, and it.", " Bye."]),
         (
             'He said "Go." Then **left.** Done (ok.) x',
             ['He said "Go."', " Then **left.**", " Done (ok.)", " x"],
@@ -90,20 +91,12 @@ def test_keeps_together_what_belongs_together(text: str) -> None:
     assert cut(text) == [text]
 
 
-def test_the_first_segment_comes_before_the_sentence_is_over() -> None:
-    cutter = SegmentCutter()
-    assert cutter.push("I have set the timer, ") == ["I have set the timer,"]
-
-
-def test_a_sentence_comes_as_soon_as_a_space_follows_it() -> None:
+def test_a_segment_comes_as_soon_as_a_space_follows_it_and_a_clause_if_it_is_the_first() -> None:
     cutter = SegmentCutter()
     assert cutter.push("Done.") == []
     assert cutter.push(" ") == ["Done."]
-
-
-def test_later_segments_are_whole_sentences() -> None:
-    text = "Yes. I set the timer, the alarm, and the light. Bye."
-    assert cut(text) == ["Yes.", " I set the timer, the alarm, and the light.", " Bye."]
+    cutter.flush()
+    assert cutter.push("I have set the timer, ") == ["I have set the timer,"]
 
 
 def test_a_long_later_sentence_is_cut_at_a_clause() -> None:
@@ -120,9 +113,6 @@ def test_text_without_pauses_is_cut_at_white_space() -> None:
 def test_text_without_white_space_does_not_wait_for_ever() -> None:
     cutter = SegmentCutter()
     assert [len(segment) for segment in cutter.push("x" * 2500)] == [HARD_CHARS, HARD_CHARS]
-
-
-def test_text_without_white_space_is_cut_alike_however_it_comes() -> None:
     text = f"{'x' * 2500} {'y' * 1200} end"
     assert cut(text, len(text)) == cut(text, 1)
 
@@ -133,17 +123,6 @@ def test_white_space_without_end_costs_little() -> None:
     assert cut(f"Yes.{' ' * 50_000}Then all went well. So", 1)[-1] == " So"
     assert cut(f"{' ' * 500_000}x", 500_000) == [f"{' ' * 500_000}x"]
     assert time.process_time() - begun_s < 60
-
-
-def test_the_cutter_begins_anew_after_flush() -> None:
-    cutter = SegmentCutter()
-    cutter.push("One two three four. Five")
-    cutter.flush()
-    assert cutter.push("I have set it, ") == ["I have set it,"]
-
-
-def test_nothing_comes_of_white_space() -> None:
-    assert cut(" \n\n ") == []
 
 
 @settings(deadline=None)

@@ -1,73 +1,53 @@
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from typing import Any
+
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from tests.voice.tools.conftest import Call
+from tests.voice.tools.services import closed_url, connections, served
+from voice.errors import ConfigError
 from voice.tools import Toolbox
-from voice.tools.builtin.house import Device, MemoryHouse, find, read_state
+from voice.tools.builtin.home_assistant import HomeAssistant
+from voice.tools.builtin.house import Device, find, get_device, read_state, set_device
 from voice.tools.registry import ToolError
+from voice.tools.web import Web
 
 
 @pytest.mark.parametrize(
-    ("arguments", "answer"),
+    ("device", "room", "state", "answer"),
     [
-        ({"device": "light", "room": "kitchen", "state": "on"}, "The kitchen light is now on."),
+        ("light", "kitchen", "on", "The kitchen light is now on."),
+        ("kitchen lamp", "", "on", "The kitchen light is now on."),
+        ("kitten light", "", "on", "The kitchen light is now on."),
+        ("light", "bedroom", "fifty percent", "The bedroom light is now 50 percent."),
+        ("light", "bedroom", "to green", "The bedroom light is now green."),
+        ("light", "bedroom", "half", "The bedroom light is now 50 percent."),
+        ("lights", "", "on", "The lights are now on."),
+        ("all the lights", "", "off", "The lights are now off."),
+        ("front door", "", "unlock", "The front door is now unlocked."),
+        ("garage door", "", "opened", "The garage door is now open."),
+        ("thermostat", "", "twenty two degrees", "The thermostat is now 22 degrees."),
+        ("t v", "", "on", "The living room television is now on."),
+        ("coffee maker", "", "start", "The kitchen coffee machine is now on."),
+        ("light", "office", "on", "Error: There is no light in the office."),
+        ("kitchen light", "", "locked", "Error: I cannot set the kitchen light to locked."),
         (
-            {"device": "the lights", "room": "the kitchen", "state": "on"},
-            "The kitchen light is now on.",
-        ),
-        ({"device": "kitchen lamp", "state": "on"}, "The kitchen light is now on."),
-        ({"device": "kitten light", "state": "on"}, "The kitchen light is now on."),
-        (
-            {"device": "light", "room": "bedroom", "state": "fifty percent"},
-            "The bedroom light is now 50 percent.",
-        ),
-        (
-            {"device": "light", "room": "bedroom", "state": "to green"},
-            "The bedroom light is now green.",
-        ),
-        (
-            {"device": "light", "room": "bedroom", "state": "half"},
-            "The bedroom light is now 50 percent.",
-        ),
-        ({"device": "lights", "state": "on"}, "The lights are now on."),
-        ({"device": "all the lights", "state": "off"}, "The lights are now off."),
-        ({"device": "front door", "state": "unlock"}, "The front door is now unlocked."),
-        ({"device": "garage door", "state": "opened"}, "The garage door is now open."),
-        ({"device": "blinds", "state": "down"}, "The living room blinds are now closed."),
-        (
-            {"device": "thermostat", "state": "twenty two degrees"},
-            "The thermostat is now 22 degrees.",
-        ),
-        ({"device": "heating", "state": "nineteen"}, "The thermostat is now 19 degrees."),
-        ({"device": "t v", "state": "on"}, "The living room television is now on."),
-        ({"device": "coffee maker", "state": "start"}, "The kitchen coffee machine is now on."),
-        (
-            {"device": "toaster", "room": "kitchen", "state": "on"},
-            "Error: There is no toaster in the kitchen.",
-        ),
-        ({"device": "toaster", "state": "on"}, "Error: There is no toaster."),
-        (
-            {"device": "light", "room": "office", "state": "on"},
-            "Error: There is no light in the office.",
-        ),
-        (
-            {"device": "kitchen light", "state": "locked"},
-            "Error: I cannot set the kitchen light to locked.",
-        ),
-        (
-            {"device": "kitchen light", "state": "two hundred percent"},
+            "kitchen light",
+            "",
+            "two hundred percent",
             "Error: I could not read the state two hundred percent.",
         ),
-        (
-            {"device": "thermostat", "state": "fifty percent"},
-            "Error: I could not read the state fifty percent.",
-        ),
-        ({"device": "door", "state": "open"}, "Error: Which one: the front door or garage door?"),
+        ("thermostat", "", "fifty percent", "Error: I could not read the state fifty percent."),
+        ("door", "", "open", "Error: Which one: the front door or garage door?"),
     ],
 )
-async def test_setting(call: Call, arguments: dict[str, str], answer: str) -> None:
-    assert await call("set_device", **arguments) == answer
+async def test_setting(call: Call, device: str, room: str, state: str, answer: str) -> None:
+    assert await call("set_device", device=device, room=room, state=state) == answer
 
 
 async def test_states_stay_and_are_told(call: Call) -> None:
@@ -89,16 +69,6 @@ async def test_nothing_changes_when_one_of_several_cannot(call: Call, toolbox: T
     answer = await call("set_device", device="lights", state="locked")
     assert answer.startswith("Error: I cannot set")
     assert await toolbox.house.devices() == before
-
-
-async def test_the_memory_house_can_be_shown() -> None:
-    house = MemoryHouse()
-    assert len(await house.devices()) >= 12
-    light = find(await house.devices(), "kitchen light")[0]
-    await house.set_state(light, "on")
-    states = {device.name: device.state for device in await house.devices()}
-    assert states["kitchen light"] == "on"
-    assert states["bedroom light"] == "off"
 
 
 def test_a_singular_that_fits_several_is_asked_about() -> None:
@@ -127,3 +97,126 @@ def test_an_exact_name_wins_over_longer_ones() -> None:
 )
 def test_states(kind: str, said: str, state: str) -> None:
     assert read_state(Device("it", kind, "on"), said) == state
+
+
+STATES = [
+    ("light.kitchen", "Kitchen Light", "on", {"brightness": 128}),
+    ("light.bedroom", "Bedroom Light", "off", {}),
+    ("lock.front_door", "Front Door", "locked", {}),
+    ("cover.garage", "Garage Door", "closed", {}),
+    ("climate.home", "Thermostat", "heat", {"temperature": 21.5}),
+    ("vacuum.robot", "Vacuum", "docked", {}),
+    ("media_player.tv", None, "playing", {}),
+    ("sensor.outside", "Outside Temperature", "7", {}),
+]
+
+
+class Instance:
+    """Answers as Home Assistant's REST API does and keeps what it was told to do."""
+
+    def __init__(self) -> None:
+        self.called: list[tuple[str, dict[str, Any]]] = []
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/api/states", self.states),
+            Route("/api/services/{domain}/{service}", self.service, methods=["POST"]),
+        ]
+
+    async def states(self, request: Request) -> Response:
+        if request.headers.get("authorization") != "Bearer secret":
+            return Response("401: Unauthorized", 401)
+        entities = []
+        for entity_id, name, state, attributes in STATES:
+            named = {"friendly_name": name} if name else {}
+            entities.append(
+                {"entity_id": entity_id, "state": state, "attributes": attributes | named}
+            )
+        return JSONResponse(entities)
+
+    async def service(self, request: Request) -> Response:
+        path = request.path_params
+        self.called.append((f"{path['domain']}.{path['service']}", await request.json()))
+        return JSONResponse([])
+
+
+@pytest.fixture
+def instance() -> Instance:
+    return Instance()
+
+
+@pytest.fixture
+async def house(instance: Instance) -> AsyncGenerator[HomeAssistant, None]:
+    async with served(instance.routes()) as base, connections() as web:
+        yield HomeAssistant(base + "/", "secret", web)
+
+
+@pytest.mark.parametrize(
+    ("device", "answer"),
+    [
+        ("kitchen light", "The kitchen light is 50 percent."),
+        ("front door", "The front door is locked."),
+        ("thermostat", "The thermostat is 21.5 degrees."),
+        ("vacuum", "The vacuum is off."),
+        ("t v", "The tv is on."),
+    ],
+)
+async def test_states_are_told(house: HomeAssistant, device: str, answer: str) -> None:
+    assert await get_device(device, house=house) == answer
+
+
+@pytest.mark.parametrize(
+    ("device", "state", "service", "entity", "fields"),
+    [
+        ("kitchen light", "on", "light.turn_on", "light.kitchen", {}),
+        ("kitchen light", "ten percent", "light.turn_on", "light.kitchen", {"brightness_pct": 10}),
+        ("bedroom light", "green", "light.turn_on", "light.bedroom", {"color_name": "green"}),
+        ("front door", "unlocked", "lock.unlock", "lock.front_door", {}),
+        ("garage door", "open", "cover.open_cover", "cover.garage", {}),
+        ("garage door", "half", "cover.set_cover_position", "cover.garage", {"position": 50}),
+        ("thermostat", "twenty", "climate.set_temperature", "climate.home", {"temperature": 20}),
+        ("vacuum", "start", "vacuum.start", "vacuum.robot", {}),
+        (
+            "television",
+            "thirty percent",
+            "media_player.volume_set",
+            "media_player.tv",
+            {"volume_level": 0.3},
+        ),
+    ],
+)
+async def test_services_are_called(
+    house: HomeAssistant,
+    instance: Instance,
+    device: str,
+    state: str,
+    service: str,
+    entity: str,
+    fields: dict[str, Any],
+) -> None:
+    await set_device(device, state, house=house)
+    assert instance.called == [(service, {"entity_id": entity, **fields})]
+
+
+async def test_what_is_no_device_is_unknown(house: HomeAssistant, instance: Instance) -> None:
+    with pytest.raises(ToolError, match=r"^There is no outside temperature sensor\.$"):
+        await set_device("outside temperature sensor", "on", house=house)
+    assert instance.called == []
+
+
+async def test_a_house_that_is_away_or_talks_nonsense_cannot_be_reached() -> None:
+    async def nonsense(request: Request) -> Response:
+        return JSONResponse({"message": "hello"})
+
+    async with served([Route("/api/states", nonsense)]) as base, connections() as web:
+        for url in (closed_url(), base, f"{base}/elsewhere"):
+            with pytest.raises(ToolError, match=r"^The house cannot be reached\.$"):
+                await HomeAssistant(url, "secret", web).devices()
+    async with served(Instance().routes()) as base, connections() as web:
+        with pytest.raises(ToolError, match=r"^The house refused the access token\.$"):
+            await HomeAssistant(base, "wrong", web).devices()
+
+
+def test_a_token_is_needed() -> None:
+    with pytest.raises(ConfigError, match="home_assistant_token_env"):
+        HomeAssistant("http://house", None, Web(1.0))

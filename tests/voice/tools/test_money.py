@@ -5,8 +5,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from tests.voice.tools.services import closed_url, config_at, connections, served
-from voice.tools.builtin.money import convert_currency, get_stock_price
+from tests.voice.tools.services import config_at, connections, served
+from voice.tools.builtin.money import convert_currency, get_stock_price, ticker_of
 from voice.tools.registry import ToolError
 
 RATES = {("USD", "EUR"): 0.856, ("GBP", "USD"): 1.25, ("USD", "JPY"): 150.5, ("CHF", "USD"): 1.1}
@@ -39,7 +39,6 @@ ROUTES = [Route("/latest", latest), Route("/quote", quote)]
     ("amount", "source", "target", "answer"),
     [
         ("twenty", "dollars", "euros", "20 dollars is 17.12 euros."),
-        ("twenty", "dollar", "euro", "20 dollars is 17.12 euros."),
         ("a", "pound", "us dollars", "1 pound is 1.25 us dollars."),
         ("ten", "dollars", "yen", "10 dollars is 1505 yen."),
         ("ten", "swiss francs", "american dollars", "10 swiss francs is 11 american dollars."),
@@ -86,23 +85,37 @@ async def test_share_prices() -> None:
             await get_stock_price("blorp", web=web, config=config)
 
 
-async def test_no_network() -> None:
-    async with connections() as web:
-        config = config_at(closed_url())
+@pytest.mark.parametrize("body", ['{"rates": {}}', "no JSON"])
+async def test_answers_that_make_no_sense_are_not_told(body: str) -> None:
+    async def nonsense(request: Request) -> Response:
+        return PlainTextResponse(body)
+
+    routes = [Route("/latest", nonsense), Route("/quote", nonsense)]
+    async with served(routes) as base, connections() as web:
+        config = config_at(base)
         with pytest.raises(ToolError, match=r"^The exchange rate service cannot be reached\.$"):
             await convert_currency("ten", "dollars", "euros", web=web, config=config)
         with pytest.raises(ToolError, match=r"^The stock service cannot be reached\.$"):
             await get_stock_price("apple", web=web, config=config)
 
 
-async def test_answers_that_make_no_sense_are_not_told() -> None:
-    async def nonsense(request: Request) -> Response:
-        return PlainTextResponse('{"rates": {}}')
-
-    routes = [Route("/latest", nonsense), Route("/quote", nonsense)]
-    async with served(routes) as base, connections() as web:
-        config = config_at(base)
-        with pytest.raises(ToolError, match="The exchange rate service cannot be reached"):
-            await convert_currency("ten", "dollars", "euros", web=web, config=config)
-        with pytest.raises(ToolError, match="The stock service cannot be reached"):
-            await get_stock_price("apple", web=web, config=config)
+@pytest.mark.parametrize(
+    ("company", "ticker"),
+    [
+        ("apple", "aapl.us"),
+        ("Apple", "aapl.us"),
+        ("tesla stock", "tsla.us"),
+        ("the coca-cola company", "ko.us"),
+        ("Johnson & Johnson", "jnj.us"),
+        ("nvidea", "nvda.us"),
+        ("i b m", "ibm.us"),
+        ("I.B.M.", "ibm.us"),
+        ("a t and t", "t.us"),
+        ("AAPL", "aapl.us"),
+        ("x y z", "xyz.us"),
+        ("blorp", None),
+        ("", None),
+    ],
+)
+def test_tickers(company: str, ticker: str | None) -> None:
+    assert ticker_of(company) == ticker

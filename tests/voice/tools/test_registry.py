@@ -1,18 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field
 
-from voice.errors import ConfigError
-from voice.tools.registry import ToolError, Unreadable, as_tool, checked, tool, tools_in
+from voice.tools.registry import ToolError, as_tool, checked, tool, tools_in
 
 
 @tool(read_only=True)
-def greet(name: str, manner: Literal["warm", "cool"] = "warm", *, scope: int) -> str:
+def greet(
+    name: Annotated[str, Field(description="Of the guest.", min_length=1)],
+    manner: Literal["warm", "cool"] = "warm",
+    *,
+    scope: int,
+) -> str:
     """Greet somebody.
 
     More is for programmers, not for the model.
@@ -21,7 +24,7 @@ def greet(name: str, manner: Literal["warm", "cool"] = "warm", *, scope: int) ->
 
 
 @tool()
-def rate(stars: Annotated[int, Field(description="From 1 to 5.", ge=1, le=5)]) -> str:
+def rate(stars: int) -> str:
     """Rate the call."""
     return str(stars)
 
@@ -34,29 +37,18 @@ def test_hints_and_docstring_make_the_spec() -> None:
     assert made.spec.parameters == {
         "type": "object",
         "properties": {
-            "name": {"type": "string"},
+            "name": {"type": "string", "description": "Of the guest.", "minLength": 1},
             "manner": {"type": "string", "enum": ["warm", "cool"]},
         },
         "required": ["name"],
     }
     assert made.provided == {"scope": int}
-
-
-def test_descriptions_and_bounds_reach_the_schema() -> None:
-    made = as_tool(rate)
-    assert not made.spec.read_only
-    assert made.spec.parameters["properties"]["stars"] == {
-        "type": "integer",
-        "description": "From 1 to 5.",
-        "minimum": 1,
-        "maximum": 5,
-    }
+    assert not as_tool(rate).spec.read_only
 
 
 @pytest.mark.parametrize(
     ("arguments", "taken"),
     [
-        ({"name": "anna"}, {"name": "anna"}),
         ({"name": 5}, {"name": "5"}),
         ({"name": "anna", "manner": None}, {"name": "anna"}),
         ({"name": "anna", "manner": ""}, {"name": "anna"}),
@@ -71,7 +63,6 @@ def test_what_was_left_out_stays_out(arguments: dict[str, Any], taken: dict[str,
     ("arguments", "complaint"),
     [
         ({}, "The name is missing."),
-        ({"name": ""}, "The name is missing."),
         ({"name": "anna", "hat_size": "9"}, "The greet tool takes no hat size."),
         ({"name": "anna", "manner": "rude"}, "I could not read the manner rude."),
     ],
@@ -82,54 +73,6 @@ def test_wrong_arguments_are_told_in_words(arguments: dict[str, Any], complaint:
     assert str(failure.value) == complaint
 
 
-def test_a_tool_needs_a_docstring_and_hints() -> None:
-    def silent(name: str) -> str:
-        return name
-
-    def vague(name) -> str:  # type: ignore[no-untyped-def]
-        """Say something."""
-        return str(name)
-
-    with pytest.raises(ConfigError, match=r"silent: got no docstring"):
-        as_tool(silent)
-    with pytest.raises(ConfigError, match=r"vague: parameter name has no type hint"):
-        as_tool(vague)
-
-
-class Mine:
-    """A type that JSON does not have."""
-
-
-def test_a_parameter_that_cannot_be_described_is_told_with_its_tool() -> None:
-    def own(thing: Mine) -> str:
-        """Take what is ours."""
-        return str(thing)
-
-    def ahead(thing: Nowhere) -> str:  # type: ignore[name-defined]  # noqa: F821
-        """Take what is nowhere."""
-        return str(thing)
-
-    def call_back(back: Callable[[], str]) -> str:
-        """Take a function."""
-        return back()
-
-    def hidden(_word: str) -> str:
-        """Take a word that pydantic takes for its own."""
-        return _word
-
-    with pytest.raises(ConfigError, match=r"tool own: .*expected types that JSON has.*Mine"):
-        as_tool(own)
-    with pytest.raises(ConfigError, match=r"tool ahead: .*'Nowhere' is not defined"):
-        as_tool(ahead)
-    with pytest.raises(
-        ConfigError, match=r"tool call_back: .*expected types that JSON has"
-    ) as told:
-        as_tool(call_back)
-    assert "\n" not in str(told.value)
-    with pytest.raises(ConfigError, match=r"tool hidden: got parameter _word"):
-        as_tool(hidden)
-
-
 def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
     module = ModuleType(__name__)
     module.__dict__.update(
@@ -137,24 +80,3 @@ def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
     )
     assert [each.spec.name for each in tools_in(module)] == ["greet", "rate"]
     assert tools_in(ModuleType("elsewhere")) == []
-
-
-def test_an_unreadable_value_is_named_with_its_kind() -> None:
-    assert str(Unreadable("duration", "blue")) == "I could not read the duration blue."
-
-
-def test_only_a_coroutine_function_may_be_cancellable() -> None:
-    @tool(cancellable=True)
-    async def dig() -> str:
-        """Dig for a while."""
-        return "Dug."
-
-    @tool(cancellable=True)
-    def burn() -> str:
-        """Burn for a while."""
-        return "Burnt."
-
-    spec = as_tool(dig).spec
-    assert (spec.cancellable, spec.read_only) == (True, False)
-    with pytest.raises(ConfigError, match="burn: got cancellable"):
-        as_tool(burn)

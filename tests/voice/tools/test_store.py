@@ -43,20 +43,8 @@ def test_an_alert_is_taken_once() -> None:
         assert not store.remove_alert(alert.id)
         assert store.alerts() == []
         assert store.next_due() is None
-
-
-def test_an_alert_that_was_put_back_can_be_taken_again() -> None:
-    with closing(Store(":memory:")) as store:
-        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
-        assert store.take_alert(alert.id)
         store.put_back_alert(alert.id)
         assert store.alerts() == [alert]
-        assert store.take_alert(alert.id)
-
-
-def test_a_removed_alert_cannot_be_taken() -> None:
-    with closing(Store(":memory:")) as store:
-        alert = store.add_alert(AlertKind.TIMER, "", 10.0, "s")
         assert store.remove_alert(alert.id)
         assert not store.take_alert(alert.id)
 
@@ -90,15 +78,6 @@ def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
             thread.join()
         assert sorted(taken) == ids
         assert len(store.items("shopping")) == 80
-
-
-def test_two_processes_worth_of_connections_share_a_file(tmp_path: Path) -> None:
-    file = str(tmp_path / "voice.sqlite3")
-    with closing(Store(file)) as one, closing(Store(file)) as other:
-        alert = one.add_alert(AlertKind.TIMER, "egg", 5.0, "s")
-        assert other.alerts() == [alert]
-        assert other.take_alert(alert.id)
-        assert not one.take_alert(alert.id)
 
 
 def test_the_data_directory_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,5 @@
+"""Which voice is chosen, and where it comes from."""
+
 from __future__ import annotations
 
 import socket
@@ -10,8 +12,11 @@ import pytest
 from tests.support.hub import serving
 from tests.support.patience import PATIENCE_S
 from tests.support.tiny_piper import make_tiny_piper
+from voice.config import EspeakConfig, PiperConfig, TtsConfig
 from voice.errors import ModelError
+from voice.speech.tts import make_synthesizer
 from voice.speech.tts.voices import REPOSITORY, download_voice, hub_answers, local_voice
+from voice.types import Segment
 
 VOICE = "en_US-tiny-low"
 FOLDER = "en/en_US/tiny/low"
@@ -59,16 +64,11 @@ def test_a_half_fetched_voice_is_not_there(hub: Path) -> None:
     assert local_voice(VOICE) is None
 
 
-def test_a_hub_that_is_not_there_does_not_answer(
+def test_a_hub_that_is_away_or_says_nothing_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use_hub(monkeypatch, "http://127.0.0.1:9", tmp_path)
     assert not hub_answers(VOICE, 3.0)
-
-
-def test_a_hub_that_says_nothing_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         use_hub(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path)
         answers: list[bool] = []
@@ -78,20 +78,47 @@ def test_a_hub_that_says_nothing_is_not_waited_for(
         assert answers == [False]
 
 
-def test_offline_mode_asks_nobody(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert not hub_answers(VOICE, 3.0)
-
-
-def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
-    path = make_tiny_piper(tmp_path)
-    assert local_voice(str(path)) == path
-    path.with_name(path.name + ".json").unlink()
-    with pytest.raises(ModelError, match=r"no such file: .*\.onnx\.json"):
-        local_voice(str(path))
-
-
 @pytest.mark.parametrize("name", ["", "lessac", "../../etc/passwd", "en_US-a-b/../c"])
 def test_a_name_that_cannot_be_one_is_an_error(name: str) -> None:
     with pytest.raises(ModelError, match=r"expected a path ending in \.onnx, or a name"):
         local_voice(name)
+
+
+def test_espeak_as_configured() -> None:
+    voice, line = make_synthesizer(TtsConfig(engine="espeak", espeak=EspeakConfig(voice="en")))
+    assert voice.name == "espeak:en"
+    assert line == "voice: espeak-ng en, as configured"
+
+
+@pytest.mark.parametrize(("engine", "why"), [("piper", "configured"), ("auto", "this machine")])
+def test_piper_from_a_file(tmp_path: Path, engine: str, why: str) -> None:
+    path = make_tiny_piper(tmp_path)
+    config = TtsConfig.model_validate({"engine": engine, "piper": {"voice": str(path)}})
+    voice, line = make_synthesizer(config)
+    assert voice.name == "piper:en_US-tiny-low"
+    assert line.endswith(why)
+    chunks = list(voice.synthesize(Segment(1, 0, "Hello there.", "Hello there.")))
+    assert sum(len(chunk.samples) for chunk in chunks) > 1000
+
+
+def test_auto_falls_back_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    voice, line = make_synthesizer(TtsConfig())
+    assert voice.name == "espeak:en-us"
+    assert "en_US-lessac-medium is not on this machine and the hub does not answer" in line
+
+
+def test_auto_falls_back_from_a_broken_voice(tmp_path: Path) -> None:
+    path = make_tiny_piper(tmp_path)
+    path.write_bytes(b"broken")
+    voice, line = make_synthesizer(TtsConfig(piper=PiperConfig(voice=str(path))))
+    assert voice.name == "espeak:en-us"
+    assert "is no Piper voice" in line
+
+
+def test_piper_as_configured_does_not_fall_back(tmp_path: Path) -> None:
+    path = make_tiny_piper(tmp_path)
+    path.with_name(path.name + ".json").unlink()
+    with pytest.raises(ModelError, match=r"no such file: .*\.onnx\.json"):
+        make_synthesizer(TtsConfig(engine="piper", piper=PiperConfig(voice=str(path))))

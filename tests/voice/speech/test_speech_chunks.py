@@ -1,3 +1,5 @@
+"""A segment's chunks: trimmed audio, a pause, and the timing of its words."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voice.speech.normalization import spoken
+from voice.speech.tts.assembly import (
+    CLAUSE_PAUSE_MS,
+    SENTENCE_PAUSE_MS,
+    Piece,
+    SilenceTrimmer,
+    assemble,
+)
 from voice.speech.tts.timing import WordStart, estimated_timings, syllables, word_timings
-from voice.types import Segment
+from voice.types import Samples, Segment, SpeechChunk
+
+RATE_HZ = 16_000
 
 
 def segment(text: str, said: str | None = None) -> Segment:
@@ -53,9 +64,11 @@ def test_text_that_was_spoken_otherwise_is_matched_in_proportion() -> None:
     assert [(t.end_char, t.end_sample) for t in timings] == [(3, 50), (7, 100)]
 
 
-def test_nothing_spoken_has_no_timing() -> None:
+def test_nothing_spoken_has_no_timing_and_one_empty_chunk() -> None:
     assert estimated_timings(segment("👍"), 100) == ()
     assert estimated_timings(segment("", "hello"), 100) == ()
+    (only,) = assemble(segment("👍"), RATE_HZ, [])
+    assert (only.last, len(only.samples), only.words) == (True, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -75,3 +88,64 @@ def test_ends_are_in_order_and_within(text: str, said: str, total: int) -> None:
     assert samples == sorted(samples)
     assert all(0 <= sample <= total for sample in samples)
     assert not samples or samples[-1] == total
+
+
+def silence(ms: int) -> Samples:
+    return np.zeros(ms * 16, np.int16)
+
+
+def tone(ms: int) -> Samples:
+    return np.full(ms * 16, 4000, np.int16)
+
+
+def trimmed(samples: Samples, step: int, pause_ms: float = 120) -> Samples:
+    trimmer = SilenceTrimmer(RATE_HZ)
+    parts = [trimmer.push(samples[start : start + step]) for start in range(0, len(samples), step)]
+    return np.concatenate([*parts, trimmer.finish(pause_ms)])
+
+
+@pytest.mark.parametrize("step", [1_000_000, 160, 37])
+def test_silence_is_taken_off_both_ends(step: int) -> None:
+    audio = np.concatenate([silence(300), tone(200), silence(400), tone(100), silence(700)])
+    kept = trimmed(audio, step)
+    first = np.flatnonzero(kept)[0]
+    assert 0 <= first <= RATE_HZ * 10 // 1000
+    assert len(kept) - first == pytest.approx(16 * (200 + 400 + 100 + 120), abs=2)
+    assert len(trimmed(silence(500), step)) == 0
+
+
+def test_sound_is_let_through_at_once() -> None:
+    trimmer = SilenceTrimmer(RATE_HZ)
+    assert len(trimmer.push(silence(50))) == 0
+    assert len(trimmer.push(tone(20))) == 16 * 25
+    assert trimmer.dropped == 16 * 45
+
+
+def test_a_chunk_comes_as_soon_as_its_piece() -> None:
+    asked = []
+
+    def pieces() -> object:
+        for number in range(3):
+            asked.append(number)
+            yield Piece(tone(100))
+
+    chunks = assemble(segment("a b c."), RATE_HZ, pieces())
+    first = next(chunks)
+    assert asked == [0]
+    assert (len(first.samples), first.last, first.words) == (1600, False, ())
+    assert [chunk.last for chunk in chunks] == [False, False, True]
+
+
+def test_word_starts_move_with_the_silence_taken_off() -> None:
+    piece = Piece(
+        np.concatenate([silence(50), tone(200)]), (WordStart(0, 0), WordStart(4, 800 + 1600))
+    )
+    *_, last = assemble(segment("one two"), RATE_HZ, [piece])
+    attack = RATE_HZ * 5 // 1000
+    assert [word.end_sample for word in last.words] == [1600 + attack, 3200 + attack]
+
+
+@pytest.mark.parametrize(("text", "ms"), [("so,", CLAUSE_PAUSE_MS), ("so.", SENTENCE_PAUSE_MS)])
+def test_the_pause_is_longer_after_a_sentence(text: str, ms: float) -> None:
+    chunks: list[SpeechChunk] = list(assemble(segment(text), RATE_HZ, [Piece(tone(100))]))
+    assert len(chunks[-1].samples) == ms * 16
