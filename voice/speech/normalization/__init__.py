@@ -1,8 +1,8 @@
-"""Text as it is to be spoken: numbers, money, times, dates, units, addresses and signs written out.
+"""Writes text out as it is to be spoken: numbers, money, times, dates, units, addresses and signs.
 
-`spoken_words` also says where in the text each spoken word ends, so that what has been heard can be
-marked in the text as it was written. English; letters of other languages pass unchanged. Knows
-nothing of sentences or voices. Each kind of token has its rules in a module of this package.
+`spoken_words` also gives where in the text each spoken word ends, so that playback progress can be
+marked in the written text. English; letters of other languages pass unchanged. Knows nothing of
+sentences and voices. Each kind of token has its rules in a module of this package.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _POWERS = {
     "": "to the power of",
     "-": "to the power of minus",
 }
-_SIGNS_SAID = {
+_SIGN_WORDS = {
     "&": "and", "+": "plus", "=": "equals", "%": "percent", "@": "at", "<": "less than",
     ">": "greater than", "≤": "at most", "≥": "at least", "±": "plus or minus", "≠": "is not",
     "√": "the square root of", "∞": "infinity", "°": "degrees", "$": "dollars", "€": "euros",
@@ -114,7 +114,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._said: list[str] = []
+        self._words: list[str] = []
         self._ends: list[int] = []
         self._marked = True
         self._shouting = _is_shouting(text)
@@ -124,7 +124,7 @@ class _Reader:
         position = 0
         while position < len(self._text):
             position = self._step(position)
-        return zip(self._said, self._ends, strict=True)
+        return zip(self._words, self._ends, strict=True)
 
     def _step(self, position: int) -> int:
         """Read what begins here; returns where to go on."""
@@ -162,19 +162,19 @@ class _Reader:
 
     def _add(self, words: str, end: int) -> None:
         for word in words.split():
-            self._said.append(word)
+            self._words.append(word)
             self._ends.append(end)
             self._marked = word[-1] in _MARKS
 
     def _mark(self, mark: str) -> None:
         """Put a mark after the last word, unless a stronger one stands there."""
-        if not self._said:
+        if not self._words:
             return
-        last = self._said[-1]
+        last = self._words[-1]
         if not self._marked:
-            self._said[-1] = last + mark
+            self._words[-1] = last + mark
         elif _MARKS[mark] > _MARKS.get(last[-1], 9):
-            self._said[-1] = last[:-1] + mark
+            self._words[-1] = last[:-1] + mark
         self._marked = True
 
     def _say_word(self, word: str) -> str:
@@ -219,14 +219,16 @@ class _Reader:
         return position + 1
 
     def _say_sign(self, char: str, before: str, after: str, position: int) -> str:
-        if char in _SIGNS_SAID:
-            return _SIGNS_SAID[char]
+        if char in _SIGN_WORDS:
+            return _SIGN_WORDS[char]
         if char in "*-":
             return ("times" if char == "*" else "minus") if self._is_sum(position) else ""
         if char == "/":
-            slash = "slash" if after.isalnum() and not before.isspace() else ""
-            choice = self._text.endswith("and", 0, position)
-            return "divided by" if self._is_sum(position) else "" if choice else slash
+            if self._is_sum(position):
+                return "divided by"
+            # "and/or" is read as two words.
+            joined = not before.isspace() and not self._text.endswith("and", 0, position)
+            return "slash" if joined and after.isalnum() else ""
         if char == "~":
             return "about" if _BEGINS_AMOUNT.match(self._text[position + 1 :].lstrip()) else ""
         if char == "#":
