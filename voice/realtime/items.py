@@ -241,11 +241,6 @@ class ItemLog:
         self._order: list[str] = []
 
     @property
-    def last_id(self) -> str | None:
-        """The last item, or None in an empty conversation."""
-        return self._order[-1] if self._order else None
-
-    @property
     def calls(self) -> dict[str, str]:
         """Call id → name of the tool, of every function call in the conversation."""
         return {

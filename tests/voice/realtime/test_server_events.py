@@ -112,13 +112,6 @@ def test_transcription_deltas_make_the_transcript() -> None:
     assert [event["transcript"] for event in nothing] == [""]
 
 
-def test_transcription_is_sent_to_who_asked() -> None:
-    out = outgoing()
-    out.configure(FORM, False, None)
-    assert out.translate(FinalTranscript(1, "i1", "Hello.", 0.8, 1.0)) == []
-    assert out.translate(TranscriptFailed(1, "i1", "broken")) == []
-
-
 def test_a_transcript_that_failed() -> None:
     assert outgoing().translate(TranscriptFailed(1, "i1", "broken")) == [
         {

@@ -118,9 +118,7 @@ def test_tools_are_replaced_as_a_whole() -> None:
     [
         ({"type": "live"}, "session.type"),
         ({"output_modalities": ["audio", "text"]}, "session.output_modalities"),
-        ({"output_modalities": ["video"]}, "session.output_modalities.0"),
         ({"max_output_tokens": 0}, "session.max_output_tokens"),
-        ({"instructions": 7}, "session.instructions"),
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "session.tools.0"),
         ({"tools": [{"type": "function"}]}, "session.tools.0.name"),
         *(
@@ -128,19 +126,16 @@ def test_tools_are_replaced_as_a_whole() -> None:
             for parameters, where in (
                 ({"type": "array"}, "type"),
                 ({"properties": []}, "properties"),
-                ({"properties": {"x": True}}, "properties.x"),
                 ({"properties": {"x": 5}}, "properties.x"),
                 ({"properties": {"x": {"type": "foo"}}}, "properties.x.type"),
                 ({"properties": {"x": {"$ref": "#/nope"}}}, "properties.x.$ref"),
             )
         ),
-        ({"audio": "loud"}, "session.audio"),
         ({"audio": {"output": {"speed": 1.6}}}, "session.audio.output.speed"),
         (
             {"audio": {"input": {"format": {"type": "audio/pcm", "rate": 16000}}}},
             "session.audio.input.format.rate",
         ),
-        ({"audio": {"input": {"format": {"type": "audio/opus"}}}}, "session.audio.input.format"),
         (
             {"audio": {"input": {"turn_detection": {"type": "server_vad", "threshold": 2}}}},
             "session.audio.input.turn_detection.threshold",

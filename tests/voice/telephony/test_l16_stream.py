@@ -41,12 +41,6 @@ def test_jambonz() -> None:
     assert codec.answer() == codec.send_digits("1") == []
 
 
-def test_audio_is_sent_in_whole_frames() -> None:
-    codec = AudioFork({})
-    codec.receive(JAMBONZ_START)
-    assert codec.audio(SAMPLES) == [bytes.fromhex("01000001feff") + bytes(634)]
-
-
 def test_mod_audio_fork_may_begin_without_a_description() -> None:
     codec = AudioFork({"rate": "24000", "agent": "coffee"})
     started, audio = codec.receive(bytes.fromhex("0100"))
