@@ -1,16 +1,19 @@
-"""Which recogniser is taken, and what people are told."""
+"""Which recogniser is chosen and what is reported, and the audio of a turn."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from huggingface_hub import constants
 
 from voice.config import AgentConfig, AsrConfig, SphinxConfig, WhisperConfig
 from voice.errors import ModelError
 from voice.hearing.asr import Recognizers, make_recognizer
+from voice.hearing.asr.turn_audio import TurnAudio
 from voice.hearing.asr.whisper import WhisperRecognizer
+from voice.types import AudioFrame, Samples
 
 AGENT = AgentConfig(name="test", instructions="", phrases=("stop", "go on"))
 
@@ -84,3 +87,35 @@ def test_all_agents_share_whispers_model(offline: SphinxConfig, tiny_whisper: Pa
         assert isinstance(second, WhisperRecognizer)
         assert second._model is first._model
         assert (first._hotwords, second._hotwords) == ("", "latte, mocha")
+
+
+def frames(samples: Samples, start: int) -> list[AudioFrame]:
+    return [AudioFrame(samples[at : at + 320], start + at) for at in range(0, len(samples), 320)]
+
+
+def noise(level: float, seconds: float) -> Samples:
+    return np.random.default_rng(0).normal(0, level, int(16000 * seconds)).astype(np.int16)
+
+
+def test_it_collects() -> None:
+    audio = TurnAudio()
+    assert len(audio.samples()) == 0
+    for frame in frames(noise(1000, 0.1), 6400):
+        audio.append(frame)
+    assert audio.length == 1600
+    assert audio.end_sample == 8000
+    np.testing.assert_array_equal(audio.samples(), noise(1000, 0.1))
+
+
+def test_only_speech_after_the_mark_counts() -> None:
+    audio = TurnAudio()
+    for frame in frames(noise(3000, 0.5), 0):
+        audio.append(frame)
+    assert audio.speech_since_mark()
+    audio.mark()
+    for frame in frames(noise(20, 0.5), 8000):
+        audio.append(frame)
+    assert not audio.speech_since_mark()
+    for frame in frames(noise(2000, 0.06), 16000):
+        audio.append(frame)
+    assert audio.speech_since_mark()

@@ -1,22 +1,50 @@
-"""The embedded recogniser on recordings: words, interim words, second thoughts, and the guard."""
+"""The embedded recogniser on recordings, its decoder, and its confidence."""
 
 from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from tests.voice.hearing.asr.hearing import spoken_part
 from voice.audio import Framer
-from voice.config import SphinxConfig, load_agent
+from voice.config import EndpointingConfig, SphinxConfig, load_agent
 from voice.demo.recordings import CONVERSATIONS, Line, load
-from voice.hearing.asr.sphinx import SphinxRecognizer, SphinxStream
-from voice.hearing.end_of_turn import TRUSTED
-from voice.types import Samples, Transcript
+from voice.errors import ModelError
+from voice.hearing.asr.sphinx import (
+    TYPICAL_MEANS,
+    DecodedWord,
+    SphinxDecoder,
+    SphinxRecognizer,
+    SphinxStream,
+    confidence,
+)
+from voice.hearing.asr.sphinx_model import SphinxFiles, sphinx_files
+from voice.hearing.end_of_turn import TRUSTED, Cues
+from voice.hearing.endpointing import Endpointer
+from voice.hearing.vad.silero import SileroVad
+from voice.types import Samples, SpeechStarted, Transcript, TurnEnded
+
+
+def spoken_part(audio: Samples) -> Samples:
+    """The one turn of a recording, as detector and endpointing cut it out."""
+    audio = np.concatenate([np.zeros(4800, np.int16), audio, np.zeros(16000, np.int16)])
+    config = EndpointingConfig()
+    endpointer, vad = Endpointer(config, silence_ms=800), SileroVad()
+    events = [
+        event
+        for frame in Framer().push(audio)
+        for event in endpointer.accept(frame, vad.probability(frame), Cues())
+    ]
+    started = next(event for event in events if isinstance(event, SpeechStarted))
+    ended = [event for event in events if isinstance(event, TurnEnded)][-1]
+    begin = max(0, started.start_sample - endpointer.pre_roll_samples)
+    return audio[begin : ended.end_sample + config.pause_ms * 16]
+
 
 SILENCE = np.random.default_rng(0).normal(0, 3, 8000).astype(np.int16)
 
@@ -176,3 +204,76 @@ def test_real_orders_are_understood(coffee: SphinxRecognizer, shared_audio: Path
         wanted += len(slots)
         found += sum(slot in text for slot in slots)
     assert found >= 0.85 * wanted
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> SphinxFiles:
+    return sphinx_files(load_agent("assistant"), str(tmp_path_factory.mktemp("sphinx")))
+
+
+def test_a_sentence_twice_on_one_decoder(files: SphinxFiles) -> None:
+    decoder = SphinxDecoder(files)
+    audio = load("assistant-6-time")
+    for _ in range(2):
+        decoder.start(decoder.measure_means(audio))
+        decoder.process(audio)
+        decoder.end()
+        assert decoder.text() == "what time is it"
+        words = decoder.words()
+        assert len(words) == 4
+        assert all(0 < word.posterior <= 1 and word.frames > 0 for word in words)
+        assert all(word.order == 3 for word in words[2:])
+
+
+def test_a_begun_utterance_can_be_dropped(files: SphinxFiles) -> None:
+    decoder = SphinxDecoder(files)
+    decoder.start(TYPICAL_MEANS)
+    decoder.process(load("assistant-1-timer"))
+    decoder.start(TYPICAL_MEANS)
+    decoder.process(load("assistant-6-time"))
+    assert decoder.text() == "what time is it"
+    assert {word.posterior for word in decoder.words(posterior=0.5)} == {0.5}
+
+
+def test_louder_audio_has_a_higher_first_mean(files: SphinxFiles) -> None:
+    decoder = SphinxDecoder(files)
+    audio = load("assistant-6-time")
+    loud = decoder.measure_means(audio)
+    soft = decoder.measure_means((audio // 10).astype(np.int16))
+    assert loud.shape == (13,)
+    assert loud[0] > soft[0] + 2
+    np.testing.assert_array_equal(decoder.measure_means(audio), loud)
+
+
+def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+    words = tmp_path / "words.dict"
+    words.write_text("stop S T AA P\n")
+    (tmp_path / "words.arpa").write_text("not a model")
+    with pytest.raises(ModelError, match=r"words\.arpa"):
+        SphinxDecoder(SphinxFiles(tmp_path / "words.arpa", words))
+
+
+WORD = DecodedWord(frames=30, sound_score=-60, language_score=-2, order=3, posterior=0.9)
+
+
+def test_no_words_no_confidence() -> None:
+    assert confidence([]) == 0
+
+
+def test_sure_and_unsure() -> None:
+    forced = DecodedWord(frames=30, sound_score=-150, language_score=-9, order=1, posterior=0.01)
+    assert confidence([WORD, WORD]) > 0.9
+    assert confidence([forced, forced]) < 0.1
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"sound_score": -90.0},
+        {"language_score": -8.0},
+        {"order": 1},
+        {"posterior": 0.2},
+    ],
+)
+def test_worse_evidence_lowers_it(worse: dict[str, float]) -> None:
+    assert confidence([WORD, replace(WORD, **worse)]) < confidence([WORD, WORD])  # type: ignore[arg-type]

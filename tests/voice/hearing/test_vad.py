@@ -1,19 +1,47 @@
-"""The neural detector on speech, on noise, and against faster-whisper's own run of it."""
+"""Both detectors on speech and noise."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
-from tests.voice.hearing.vad.detecting import noise, sentence, shares
 from voice.audio import Framer
+from voice.config import VadConfig
+from voice.demo.recordings import load
 from voice.errors import ModelError
-from voice.hearing.vad import silero
+from voice.hearing.vad import Vad, make_vad, silero
 from voice.hearing.vad.silero import SileroVad
+from voice.hearing.vad.webrtc import WebRtcVad
+from voice.types import Samples
+
+
+def shares(vad: Vad, audio: Samples) -> list[float]:
+    return [vad.probability(frame) for frame in Framer().push(audio)]
+
+
+def sentence() -> tuple[Samples, slice]:
+    """Silence, a spoken sentence, silence; and the frames that the sentence fills."""
+    said = load("assistant-3-units")
+    loud = np.flatnonzero(np.abs(said.astype(int)) > 500)
+    said = said[loud[0] : loud[-1]]
+    quiet = np.random.default_rng(0).normal(0, 3, 16000).astype(np.int16)
+    return np.concatenate([quiet, said, quiet]), slice(50, 50 + len(said) // 320)
+
+
+def noise(shared_audio: Path, name: str) -> Samples:
+    audio, _ = soundfile.read(shared_audio / "noise" / f"{name}.flac", dtype="int16")
+    return np.asarray(audio)
+
+
+def test_each_engine() -> None:
+    assert isinstance(make_vad(VadConfig(engine="webrtc")), WebRtcVad)
+    assert isinstance(make_vad(VadConfig(engine="silero")), SileroVad)
 
 
 def test_speech_and_silence_are_told_apart() -> None:
@@ -53,9 +81,10 @@ def test_the_fall_of_the_level_ends_speech_before_the_network_does() -> None:
     assert (found[spoken.stop :] == 0).all()
 
 
-def test_reset_forgets() -> None:
+@pytest.mark.parametrize("engine", ["silero", "webrtc"])
+def test_reset_forgets(engine: Any) -> None:
     audio, _ = sentence()
-    vad = SileroVad()
+    vad = make_vad(VadConfig(engine=engine))
     first = shares(vad, audio[:24000])
     vad.reset()
     assert shares(vad, audio[:24000]) == first
@@ -71,3 +100,30 @@ def test_a_missing_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ModelError, match="expected faster-whisper"):
         SileroVad()
     silero._load_model.cache_clear()
+
+
+def test_webrtc_tells_speech_from_silence() -> None:
+    audio, spoken = sentence()
+    found = np.array(shares(WebRtcVad(2), audio))
+    assert (found[spoken] >= 0.5).mean() > 0.8
+    assert (found[: spoken.start] < 0.5).all()
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+def test_the_end_of_speech_is_not_dragged_on() -> None:
+    audio, spoken = sentence()
+    found = np.array(shares(WebRtcVad(2), audio))
+    last = np.flatnonzero(found >= 0.5)[-1]
+    assert abs(last - spoken.stop) <= 4, "more than 80 ms from the last loud sample"
+
+
+def test_a_steady_hum_is_background() -> None:
+    hum = (np.sin(np.arange(80000) * 0.05) * 2000).astype(np.int16)
+    found = np.array(shares(WebRtcVad(0), hum))
+    assert (found[10:] < 0.5).all()
+
+
+def test_room_noise_is_mostly_background(shared_audio: Path) -> None:
+    found = np.array(shares(WebRtcVad(2), noise(shared_audio, "room-background")))
+    assert (found >= 0.5).mean() < 0.05
