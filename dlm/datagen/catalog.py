@@ -1,85 +1,240 @@
-"""All tools under one roof: how each is asked for, what it takes, and other names for it."""
+"""All tools, the agents' own and invented ones: schemas, wordings, other names.
+
+The one place where the training data states what the agents offer; the real tools share these
+names, parameters and descriptions. Knows nothing of how a tool works. A phrasing's notation stands
+in ``data/assistant_tools.toml``.
+"""
 
 from __future__ import annotations
 
-from dlm.datagen import phrasings as assistant
-from dlm.datagen import phrasings_coffee as coffee
-from dlm.datagen import phrasings_home, phrasings_more, phrasings_time, phrasings_wide
-from dlm.datagen.inventions import INVENTIONS
-from dlm.datagen.replies import ABILITIES
-from dlm.datagen.schemas import TOOLS, Spec
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlm.datagen.phrases import parameter_of, template
+from dlm.datagen.tables import TableError, read
+
+Spec = dict[str, Any]
+"""A tool as offered: ``{"name", "description", "parameters": JSON schema}``."""
 
 Phrasings = tuple[str, ...]
 
-SAY: dict[str, Phrasings] = {
-    **{
-        name: said + phrasings_wide.SAY.get(name, ()) + phrasings_more.SAY.get(name, ())
-        for name, said in (coffee.SAY | phrasings_time.SAY | phrasings_home.SAY).items()
-    },
-    **{name: tuple(tool.say) for name, tool in INVENTIONS.items()},
-}
-"""Requests that hold everything needed."""
+ALIASES = {
+    "act": "state", "every": "name", "order": "expression", "about": "text", "chore": "item",
+    "one": "amount", "single_unit": "from_unit", "dose": "shots",
+    "flavor": "extras", "many": "quantity",
+}  # fmt: skip
+"""Slots that fill another's parameter with words of their own."""
 
-MORE: dict[str, Phrasings] = {
-    **assistant.MORE,
-    **coffee.MORE,
-    **{name: tuple(tool.more) for name, tool in INVENTIONS.items() if tool.more},
-}
-"""Follow-ups on the call before."""
+_FREE = frozenset(("no", "what", "noise", "person", "place", "noun", "title"))
+"""Slots of any tool's phrasings."""
 
-SPECS: dict[str, Spec] = TOOLS | {name: tool.spec for name, tool in INVENTIONS.items()}
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Verbs and nouns that a tool's other names are made of, and its other descriptions."""
+
+    verbs: tuple[str, ...]
+    nouns: tuple[str, ...]
+    descriptions: tuple[str, ...]
+
+    def __add__(self, other: Names) -> Names:
+        """These and then others."""
+        descriptions = self.descriptions + other.descriptions
+        return Names(self.verbs + other.verbs, self.nouns + other.nouns, descriptions)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool of an agent of ours; its entries are described in ``data/assistant_tools.toml``."""
+
+    description: str
+    parameters: tuple[str, ...]
+    say: Phrasings
+    replies: dict[str, tuple[str, ...]]
+    names: Names
+    names_in_training: Names
+    ability: str = ""
+    more: Phrasings = ()
+    fix: Phrasings = ()
+    lacking: dict[str, Phrasings] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the agents' tools: other names, the question for it, answers, options."""
+
+    names: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    give: Phrasings = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InventedParameter:
+    """A parameter of an invented tool, its kind of value and its other names."""
+
+    kind: str
+    names: tuple[str, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InventedTool:
+    """A tool that no agent ships; its entries are described in ``data/invented_tools.toml``."""
+
+    descriptions: tuple[str, ...]
+    verbs: tuple[str, ...]
+    nouns: tuple[str, ...]
+    ability: str
+    say: Phrasings
+    results: tuple[str, ...]
+    replies: tuple[str, ...]
+    more: Phrasings = ()
+    lacking: Phrasings = ()
+    ask: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    parameters: dict[str, InventedParameter] = field(default_factory=dict)
+
+    @property
+    def names(self) -> Names:
+        """What its other names are made of, and its descriptions."""
+        return Names(self.verbs, self.nouns, self.descriptions)
+
+
+def spec(name: str, description: str, parameters: Mapping[str, bool]) -> Spec:
+    """A tool's schema.
+
+    Args:
+        name: The tool's name.
+        description: One sentence.
+        parameters: In schema order; whether each is required.
+    """
+    return {
+        "name": name,
+        "description": description,
+        "parameters": {
+            "type": "object",
+            "properties": {key: {"type": "string"} for key in parameters},
+            "required": [key for key, required in parameters.items() if required],
+        },
+    }
+
+
+_ASSISTANT = read("assistant_tools", dict[str, AgentTool])
+_COFFEE = read("coffee_tools", dict[str, AgentTool])
+AGENTS_OWN = _COFFEE | _ASSISTANT
+"""The agents' tools by name."""
+PARAMETER = read("parameters", dict[str, Parameter])
+"""Parameters of the agents' tools by name."""
+INVENTED = read("invented_tools", dict[str, InventedTool])
+"""Invented tools by their first name."""
+
+TOOLS: dict[str, Spec] = {
+    name: spec(name, tool.description, {p.rstrip("?"): p[-1] != "?" for p in tool.parameters})
+    for name, tool in (_ASSISTANT | _COFFEE).items()
+}
+"""Every tool of both agents, by name."""
+AGENT_TOOLS: dict[str, tuple[str, ...]] = {
+    "assistant": tuple(_ASSISTANT),
+    "coffee": (*_COFFEE, "end_conversation"),
+}
+INSTRUCTIONS: dict[str, str] = {
+    "assistant": (
+        "You are Quicksilver, a voice assistant. Answer in one or two short spoken sentences. "
+        "Use a tool when one fits. Say only what the tools or the user said."
+    ),
+    "coffee": (
+        "You are Quicksilver, taking orders for a coffee shop on the telephone. "
+        "Use the tools to build the order. Confirm briefly and ask what else."
+    ),
+}
+
+SPECS: dict[str, Spec] = TOOLS | {
+    name: spec(name, tool.descriptions[0], {k: not p.optional for k, p in tool.parameters.items()})
+    for name, tool in INVENTED.items()
+}
 """Every tool's schema under its first name."""
-
 PARAMETERS: dict[str, list[str]] = {
-    name: list(spec["parameters"]["properties"]) for name, spec in SPECS.items()
+    name: list(shown["parameters"]["properties"]) for name, shown in SPECS.items()
 }
 """Every tool's parameters in schema order."""
-
-CAN: dict[str, str] = ABILITIES | {name: tool.ability for name, tool in INVENTIONS.items()}
+_ALL: dict[str, AgentTool | InventedTool] = {**AGENTS_OWN, **INVENTED}
+SAY: dict[str, Phrasings] = {name: tool.say for name, tool in _ALL.items()}
+"""Requests that hold everything needed."""
+MORE: dict[str, Phrasings] = {name: tool.more for name, tool in _ALL.items() if tool.more}
+"""Follow-ups on the call before."""
+CAN: dict[str, str] = {name: tool.ability for name, tool in _ALL.items() if tool.ability}
 """What completes "I can't ..." when the tool is not offered."""
 
 
-def _first(name: str) -> str:
-    return PARAMETERS[name][0]
+def _lacking(name: str) -> dict[str, Phrasings]:
+    tool = _ALL[name]
+    if isinstance(tool, AgentTool):
+        return tool.lacking
+    return {PARAMETERS[name][0]: tool.lacking} if tool.lacking else {}
 
 
-def _bare() -> dict[str, dict[str, Phrasings]]:
-    return {
-        **assistant.BARE,
-        **coffee.BARE,
-        **{n: {_first(n): tuple(t.bare)} for n, t in INVENTIONS.items() if t.bare},
-    }
-
-
-def _fix() -> dict[str, Phrasings]:
+def _fix(name: str) -> Phrasings:
+    tool = _ALL[name]
+    if isinstance(tool, AgentTool):
+        return tool.fix
+    if not PARAMETERS[name] or name in ("transfer_money", "send_message", "call_contact"):
+        return ()
     forms = ("{no} %s", "{no} i meant %s", "{no} i said %s", "sorry %s", "not that %s")
-    made = {
-        n: tuple(form % f"{{{_first(n)}}}" for form in forms)
-        for n in INVENTIONS
-        if PARAMETERS[n] and n not in ("transfer_money", "send_message", "call_contact")
-    }
-    return {**assistant.FIX, **coffee.FIX, **made}
+    return tuple(form % f"{{{PARAMETERS[name][0]}}}" for form in forms)
 
 
-BARE = _bare()
+LACKING = {name: asked for name in _ALL if (asked := _lacking(name))}
 """Requests that lack a required parameter, by that parameter."""
-
-FIX = _fix()
+FIX = {name: found for name in _ALL if (found := _fix(name))}
 """Corrections of the call before."""
 
 
-def question(tool: str, parameter: str) -> Phrasings:
+def question(tool: str, parameter: str) -> tuple[str, ...]:
     """What the agent asks when a parameter of a tool is missing."""
-    return tuple(INVENTIONS[tool].ask) if tool in INVENTIONS else assistant.ASK[parameter]
+    return INVENTED[tool].ask if tool in INVENTED else PARAMETER[parameter].ask
 
 
 def answers(tool: str, parameter: str) -> Phrasings:
     """How the user gives a missing parameter."""
-    if tool not in INVENTIONS:
-        return assistant.GIVE[parameter]
-    return (
-        f"{{{parameter}}}",
-        f"{{{parameter}}} please",
-        f"it's {{{parameter}}}",
-        f"i want {{{parameter}}}",
-    )
+    if tool not in INVENTED:
+        return PARAMETER[parameter].give
+    slot = f"{{{parameter}}}"
+    return slot, f"{slot} please", f"it's {slot}", f"i want {slot}"
+
+
+def other_names(tool: str, split: str) -> Names:
+    """Other names of a tool in a split; held-out names are of those that training has as well."""
+    if tool in INVENTED:
+        return INVENTED[tool].names
+    own = AGENTS_OWN[tool]
+    return own.names if split == "heldout" else own.names + own.names_in_training
+
+
+def other_keys(tool: str, parameter: str) -> tuple[str, ...]:
+    """Names that a parameter of a tool may have."""
+    if tool in INVENTED:
+        return INVENTED[tool].parameters[parameter].names or (parameter,)
+    return PARAMETER[parameter].names
+
+
+def _check(tool: str, phrasings: Phrasings) -> None:
+    """Raise TableError unless phrasings differ, are lower case, and have the tool's slots once."""
+    known = {*PARAMETERS[tool], *_FREE}
+    if len(set(phrasings)) < len(phrasings):
+        raise TableError(f"{tool}: expected different phrasings, got one of them twice")
+    for source in phrasings:
+        if source != source.strip().lower():
+            raise TableError(f"{tool}: expected bare lower case, got {source!r}")
+        for slot in template(source.lstrip("!")).slots:
+            name = parameter_of(slot)[0]
+            if ALIASES.get(name, name) not in known or source.count(f"{{{slot}}}") > 1:
+                raise TableError(f"{tool}: expected each slot once, of {known}, got {source!r}")
+
+
+for _name in _ALL:
+    for _wording in (SAY[_name], MORE.get(_name, ()), FIX.get(_name, ())):
+        _check(_name, _wording)
+    for _wording in LACKING.get(_name, {}).values():
+        _check(_name, _wording)

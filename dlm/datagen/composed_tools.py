@@ -2,27 +2,98 @@
 
 A tool is composed anew for each dialogue, with its name, description, parameters, how it is asked
 for, what it answers and what is said of that. Things whose hash marks them as unseen appear in
-the held-out split alone, in the company of tools that training makes as well.
+the held-out split alone, in the company of tools that training makes as well. The tables are
+``data/composed_tools.toml``, and ``data/nouns.toml`` so that a tool's thing cannot be known by
+heart; all of the latter is for training, less what is kept unseen.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
-from dlm.datagen import deeds, nouns
-from dlm.datagen.composed import salad
-from dlm.datagen.composed_words import ALL_ACTIONS, ALL_KINDS, ALL_THINGS, STATES, THINGS, Action
-from dlm.datagen.grammar import Piece, fill, template
-from dlm.datagen.holdout import held_out
-from dlm.datagen.polite import polite
-from dlm.datagen.rename import styled
-from dlm.datagen.said import WEEKDAYS
-from dlm.datagen.schemas import Spec
-from dlm.datagen.values import Values
+from dlm.datagen.catalog import Spec
+from dlm.datagen.holdout import held_out, unseen
+from dlm.datagen.phrases import Piece, fill, polite, template
+from dlm.datagen.renaming import styled
+from dlm.datagen.spoken_values import WEEKDAYS
+from dlm.datagen.tables import read
+from dlm.datagen.values import Values, pseudo_word, salad
 from dlm.datagen.world import Arguments, Result, capital, failure
 
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What can be done with the things of a group.
+
+    Attributes:
+        verbs: First words of tool names.
+        say: Requests; results and replies share fields.
+        kinds: Kinds of parameters that may come on top of those in the requests.
+    """
+
+    group: str
+    name: str
+    verbs: tuple[str, ...]
+    say: tuple[str, ...]
+    results: tuple[str, ...]
+    replies: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of parameter: the kind of its values, how they are said, how it may be called.
+
+    Attributes:
+        type: "integer" or "boolean" where values need not be strings.
+    """
+
+    value: str
+    said: tuple[str, ...]
+    names: tuple[str, ...]
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    things: dict[str, tuple[str, ...]]
+    action: tuple[Action, ...]
+    kinds: dict[str, Kind]
+    states: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Nouns:
+    modifiers: tuple[str, ...]
+    verbs: tuple[str, ...]
+    say: tuple[str, ...]
+    results: tuple[str, ...]
+    replies: tuple[str, ...]
+    kinds: tuple[str, ...]
+    heads: dict[str, tuple[str, ...]]
+
+
+_TABLE = read("composed_tools", _Table)
+_NOUNS = read("nouns", _Nouns)
+ACTIONS = _TABLE.action
+KINDS = _TABLE.kinds
+THINGS = {
+    group: tuple(tuple(names.split()) for names in things)
+    for group, things in _TABLE.things.items()
+}
+"""By group, the names of each thing."""
+_SEEN_GROUPS = [group for group in THINGS if group != "offer"]
+"""Groups that keep some of their things for the held-out split."""
+_SHORT = 0.3
+"""Share of compounds that are called by their last word as well."""
+_OTHER = 0.4
+"""Share of things that have another's name besides, as synonyms are for who does not know them."""
+
+ANY = "any"
+"""The group of plain actions, which are done with things of all kinds."""
 _REFS = {
     "code": ("the NOUN number {ref}", "NOUN {ref}", "NOUN number {ref}"),
     "title": ("the NOUN called {ref}", "the {ref} NOUN", "my {ref} NOUN", "NOUN {ref}"),
@@ -46,8 +117,8 @@ _DESCRIPTIONS = (
 _NEEDS = (
     " Needs {keys}.", " Takes {keys}.", " Arguments: {keys}.", " Give {keys}.", " With {keys}.",
 )  # fmt: skip
-_DEEDS = 0.3
-"""Share of plain deeds among fresh tools, in training."""
+_PLAIN_ACTIONS = 0.3
+"""Share of plain actions among fresh tools, in training."""
 _TIMES = {"when", "day"}
 """Kinds of which a request has one: "tomorrow at five" and "on monday" contradict each other."""
 _NO_VERBS = frozenset((
@@ -62,11 +133,11 @@ _SPOKEN = {
     "show_info": "describe", "mail": "send", "favorite": "save", "like": "save",
 }  # fmt: skip
 """Verbs of names as a sentence has them."""
-_BY_GROUP = {g: tuple(a for a in ALL_ACTIONS if a.group == g) for g in ALL_THINGS}
+_BY_GROUP = {g: tuple(a for a in ACTIONS if a.group == g) for g in THINGS}
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class ComposedTool:
     """A composed tool.
 
     Attributes:
@@ -93,8 +164,8 @@ class Stranger:
 
 
 def compose(
-    rng: Random, split: str, like: Stranger | None = None, style: str = "snake"
-) -> Stranger:
+    rng: Random, split: str, like: ComposedTool | None = None, style: str = "snake"
+) -> ComposedTool:
     """A random tool.
 
     Args:
@@ -102,21 +173,21 @@ def compose(
         split: "train", or "heldout" for things that training never shows.
         like: A tool that this one is easily mistaken for: they share the thing, the action, or the
             thing's last word.
-        style: Of its name, as `dlm.datagen.rename.styled` takes it.
+        style: Of its name, as `dlm.datagen.renaming.styled` takes it.
     """
     action, thing, said = _kin(rng, like, split) if like else _fresh(rng, split)
     shown = rng.choice(thing)
     ref = rng.choice(list(_REFS)) if any("REF" in s for s in action.say) else ""
     kinds = _parameters(rng, action, ref, shown)
     several = action.name == "list" and rng.random() < 0.7
-    words = _name(rng, action, nouns.plural(shown) if several else shown, split)
+    words = _name(rng, action, plural(shown) if several else shown, split)
     name = styled(words, style)
     # A word that stands in neither name nor description could only be guessed at.
     told = said if shown.replace("_", " ") != said else rng.choice(thing)
     description = _description(rng, rng.choice(action.verbs), told, list(kinds))
     spec = {"name": name, "description": description, "parameters": _schema(rng, action, kinds)}
-    ability = f"{_able(rng, action)} {nouns.plural(said)}".replace("_", " ")
-    return Stranger(spec, action, thing, said, kinds, ref, ability)
+    ability = f"{_able(rng, action)} {plural(said)}".replace("_", " ")
+    return ComposedTool(spec, action, thing, said, kinds, ref, ability)
 
 
 def _able(rng: Random, action: Action) -> str:
@@ -127,26 +198,28 @@ def _able(rng: Random, action: Action) -> str:
 
 def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
     """An action, a thing for it and the thing's name that users say."""
-    if split == "train" and rng.random() < _DEEDS:
-        action = deeds.draw(rng)
+    if split == "train" and rng.random() < _PLAIN_ACTIONS:
+        action = rng.choice(plain_actions())
     else:
-        action = rng.choice(_BY_GROUP[rng.choice(list(ALL_THINGS if split == "train" else THINGS))])
-    thing = nouns.thing(rng, action.group, split)
+        action = rng.choice(
+            _BY_GROUP[rng.choice(list(THINGS) if split == "train" else _SEEN_GROUPS)]
+        )
+    thing = draw_thing(rng, action.group, split)
     return action, thing, rng.choice(thing).replace("_", " ")
 
 
-def _kin(rng: Random, like: Stranger, split: str) -> tuple[Action, tuple[str, ...], str]:
+def _kin(rng: Random, like: ComposedTool, split: str) -> tuple[Action, tuple[str, ...], str]:
     """The same for a tool that is near to another; held out, one of the same thing."""
     group, roll = like.action.group, rng.random()
     if split == "train" and roll < 0.3:
-        thing = nouns.thing(rng, group, split)
+        thing = draw_thing(rng, group, split)
         return like.action, thing, rng.choice(thing).replace("_", " ")
-    if group == nouns.ANY:
-        action = deeds.draw(rng)
+    if group == ANY:
+        action = rng.choice(plain_actions())
     else:
         action = rng.choice([a for a in _BY_GROUP[group] if a != like.action])
     if split == "train" and roll < 0.45:
-        thing = nouns.relative(rng, like.noun.replace(" ", "_"))
+        thing = related_thing(rng, like.noun.replace(" ", "_"))
         return rng.choice((action, like.action)), thing, thing[0].replace("_", " ")
     return action, like.thing, like.noun
 
@@ -176,7 +249,7 @@ def _parameters(rng: Random, action: Action, ref: str, noun: str) -> dict[str, s
     extra = [k for k in action.kinds if k not in kinds]
     size = rng.choice((0, 1, 1, 2, 2, 3, 4)) if extra else 0
     for kind in [*kinds, *rng.sample(extra, min(size, len(extra)))]:
-        options = [n for n in ALL_KINDS[kind].names if n not in found]
+        options = [n for n in KINDS[kind].names if n not in found]
         found[rng.choice(options or [f"{kind}_2"])] = kind
     order = list(found)
     if rng.random() < 0.4:
@@ -188,7 +261,7 @@ def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
     always = {slot.rstrip("*") for s in action.say for slot in template(s).slots}
     properties: dict[str, Spec] = {}
     for name, kind in kinds.items():
-        value, typed = ALL_KINDS[kind].value, ALL_KINDS[kind].typed
+        value, typed = KINDS[kind].value, KINDS[kind].type
         if typed == "boolean" or (typed and rng.random() < 0.5):
             properties[name] = {"type": typed}
             continue
@@ -200,7 +273,7 @@ def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
 
 def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
     verb, noun = verb.replace("_", " "), noun.replace("_", " ")
-    form, many = rng.choice(_DESCRIPTIONS), nouns.plural(noun)
+    form, many = rng.choice(_DESCRIPTIONS), plural(noun)
     if noun[0] in "aeio":
         form = form.replace(" a {noun}", " an {noun}")
     for mark, several in (("{noun}s", many), ("{Noun}s", capital(many))):
@@ -212,7 +285,7 @@ def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
     return told.rstrip(".") + "." + rng.choice(_NEEDS).format(keys=named)
 
 
-def request(tool: Stranger, rng: Random, values: Values, digits: bool) -> list[Piece]:
+def request(tool: ComposedTool, rng: Random, values: Values, digits: bool) -> list[Piece]:
     """What a user says for a tool, cut into pieces whose slots are parameters.
 
     Args:
@@ -236,7 +309,7 @@ def request(tool: Stranger, rng: Random, values: Values, digits: bool) -> list[P
         if rng.random() < 0.25 or (kind in _TIMES and used & _TIMES):
             continue
         used.add(kind)
-        phrase = template(rng.choice(ALL_KINDS[kind].said).replace("{}", f"{{{kind}}}"))
+        phrase = template(rng.choice(KINDS[kind].said).replace("{}", f"{{{kind}}}"))
         added = [Piece(" "), *phrase.expand(rng)]
         front = kind in ("when", "day") and rng.random() < 0.15 and not source.endswith("?")
         pieces = [*added, Piece(" "), *pieces] if front else [*pieces, *added]
@@ -246,19 +319,21 @@ def request(tool: Stranger, rng: Random, values: Values, digits: bool) -> list[P
     ]
 
 
-def _value(tool: Stranger, kind: str, rng: Random, values: Values, digits: bool) -> str:
+def _value(tool: ComposedTool, kind: str, rng: Random, values: Values, digits: bool) -> str:
     if kind == "ref":
         return values.draw(tool.ref, rng, digits)
-    drawn = ALL_KINDS[kind].value
+    drawn = KINDS[kind].value
     return values.draw("noun" if drawn == "salad" else drawn, rng, digits)
 
 
-def given(tool: Stranger, parameter: str, rng: Random, values: Values, digits: bool) -> list[Piece]:
+def given(
+    tool: ComposedTool, parameter: str, rng: Random, values: Values, digits: bool
+) -> list[Piece]:
     """One parameter said by itself, as an answer or a correction gives it."""
     return [Piece(_value(tool, tool.kinds[parameter], rng, values, digits), parameter)]
 
 
-def answer(tool: Stranger, arguments: Arguments, rng: Random) -> Result:
+def answer(tool: ComposedTool, arguments: Arguments, rng: Random) -> Result:
     """What a tool answers; the result's fields hold what replies may say."""
     if rng.random() < 0.06:
         return failure(f"The {tool.noun} was not found.")
@@ -274,7 +349,7 @@ def answer(tool: Stranger, arguments: Arguments, rng: Random) -> Result:
     return Result(text, "done", own | {"": shown})
 
 
-def reply(tool: Stranger, result: Result, rng: Random) -> str:
+def reply(tool: ComposedTool, result: Result, rng: Random) -> str:
     """What the agent says of a result: the reply that holds most of what it tells."""
     shown = result.fields[""]
     if shown.startswith("No"):
@@ -286,8 +361,8 @@ def reply(tool: Stranger, result: Result, rng: Random) -> str:
     return capital(fill(_named(chosen, tool), rng, result.fields))
 
 
-def _named(source: str, tool: Stranger) -> str:
-    text = source.replace("NOUNs", nouns.plural(tool.noun)).replace("NOUN", tool.noun)
+def _named(source: str, tool: ComposedTool) -> str:
+    text = source.replace("NOUNs", plural(tool.noun)).replace("NOUN", tool.noun)
     return text.replace(f" a {tool.noun}", f" an {tool.noun}") if tool.noun[0] in "aeio" else text
 
 
@@ -300,7 +375,101 @@ def _fields(rng: Random) -> Arguments:
     return {
         "id": str(rng.choice((rng.randint(2, 60), rng.randint(100, 9999)))),
         "price": str(rng.randint(3, 900)) if rng.random() < 0.6 else f"{rng.uniform(3, 90):.2f}",
-        "x": words[0], "y": words[1], "z": words[2], "state": rng.choice(STATES),
+        "x": words[0], "y": words[1], "z": words[2], "state": rng.choice(_TABLE.states),
         "weekday": rng.choice(WEEKDAYS).title(),
         "clock": f"{rng.randint(1, 12)}:{5 * rng.randrange(12):02d} {rng.choice(('AM', 'PM'))}",
     }  # fmt: skip
+
+
+@cache
+def heads(group: str) -> tuple[str, ...]:
+    """Things of a group, in the notation of tool names; `ANY` has those of all."""
+    groups = list(_NOUNS.heads) if group == ANY else [group]
+    found = dict.fromkeys(head for name in groups for head in _NOUNS.heads[name])
+    return tuple(head for head in found if not kept(head))
+
+
+@cache
+def modifiers() -> tuple[str, ...]:
+    """Words that may stand before a thing."""
+    return tuple(m for m in _NOUNS.modifiers if not kept(m))
+
+
+@cache
+def plain_actions() -> tuple[Action, ...]:
+    """Any verb done to any thing, where only the words tell what is meant.
+
+    The verb is said as it stands in the tool's name, so that what is learned is to match words.
+    """
+    found = []
+    for verb in _NOUNS.verbs:
+        if not kept(verb):
+            say = tuple(form.replace("VERB", verb.replace("_", " ")) for form in _NOUNS.say)
+            shown = _NOUNS.results, _NOUNS.replies, _NOUNS.kinds
+            found.append(Action(ANY, verb, (verb,), say, *shown))
+    return tuple(found)
+
+
+def draw_thing(rng: Random, group: str, split: str) -> tuple[str, ...]:
+    """All names of a random thing: of the tables, of the lists here, a compound, or a made-up word.
+
+    In the held-out split a thing is one that the tables keep unseen. In training many have a
+    second name that no table knows: the name and the description must be read to know that they
+    are the same, and that "bedtime" is no part of a story's title.
+    """
+    roll = rng.random()
+    if split == "heldout" or (group != ANY and roll < 0.3):
+        return rng.choice(_tables(group, split))
+    head = rng.choice(heads(group))
+    names = [head if roll < 0.5 else f"{rng.choice(modifiers())}_{head}"]
+    if roll > 0.9:
+        names = [pseudo_word(rng) if roll > 0.95 else f"{pseudo_word(rng)}_{head}"]
+    second = rng.random()
+    if second < _SHORT and names[0].endswith(f"_{head}"):
+        names.append(head)
+    elif second > 1 - _OTHER:
+        names.append(rng.choice(heads(group)))
+    return tuple(dict.fromkeys(names))
+
+
+@cache
+def _tables(group: str, split: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(t for t in THINGS[group] if unseen(t[0]) == (split == "heldout"))
+
+
+def related_thing(rng: Random, name: str) -> tuple[str, ...]:
+    """A thing whose name shares its last word with another: "garden chair" for "office chair"."""
+    head = name.split("_")[-1]
+    while (found := f"{rng.choice(modifiers())}_{head}") == name:
+        pass
+    return (found,)
+
+
+_PLURAL = (
+    "blinds", "curtains", "shutters", "glasses", "scissors", "stairs", "headphones", "lights",
+)  # fmt: skip
+"""Ends of nouns that are plurals already."""
+
+
+def plural(noun: str) -> str:
+    """A noun in the plural, as the rules have it."""
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
+        return f"{noun[:-1]}ies"
+    if noun.endswith(_PLURAL):
+        return noun
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh", "tz")) else f"{noun}s"
+
+
+def kept(name: str) -> bool:
+    """Whether a thing, in the notation of tool names, is kept unseen or holds a word that is."""
+    return name in _unseen() or any(word in _unseen() for word in name.split("_"))
+
+
+@cache
+def _unseen() -> frozenset[str]:
+    """All names of the things that the tables keep unseen, but for words that others share."""
+    tables = [names for group in _SEEN_GROUPS for names in THINGS[group]]
+    shown = {name for names in tables if not unseen(names[0]) for name in names}
+    words = {word for name in shown for word in name.split("_")}
+    hidden = {name for names in tables if unseen(names[0]) for name in names}
+    return frozenset(hidden - shown - words)

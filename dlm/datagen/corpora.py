@@ -16,12 +16,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import coffee_rows, intent_tools, labelled, leftover
-from dlm.datagen.grammar import Piece
+from dlm.datagen import intent_tools, labelled_rows, orders, spans
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.intent_tools import Purpose
-from dlm.datagen.intents import TOPICS, UNFIT
+from dlm.datagen.intent_tools import TOPICS, UNFIT, Purpose
 from dlm.datagen.noise import plain
+from dlm.datagen.phrases import Piece
 
 _UTTERANCES = (
     "clinc_oos",
@@ -50,7 +49,7 @@ class Corpora:
 
     Attributes:
         requests: By tool, sentences in pieces whose slots are the tool's parameters.
-        talk: By topic of `dlm.datagen.talk.TALK`, sentences; also "repeat" and "bye".
+        talk: By topic of ``data/talk.toml``, sentences; also "repeat" and "bye".
         unfit: Sentences that ask for what no tool of ours does.
         chat: (question, answer) pairs of small talk.
         dialogues: Whole dialogues with tools of their own, in the chat format.
@@ -96,9 +95,9 @@ def load(directory: Path, split: str, share_alike: bool = False) -> Corpora:
             _take(corpora, row, wanted)
     corpora.requests = _requests(utterances, wanted)
     corpora.purposes = intent_tools.collect(labelled_rows, split)
-    sold = chain.from_iterable(rows(directory / f"{name}.jsonl.xz") for name in coffee_rows.FILES)
+    sold = chain.from_iterable(rows(directory / f"{name}.jsonl.xz") for name in orders.FILES)
     corpora.requests["order_drink"] = [
-        order for text, order in coffee_rows.orders(sold) if coffee_rows.held_out(text) == wanted
+        found for text, found in orders.drink_orders(sold) if orders.order_held_out(text) == wanted
     ]
     for row in rows(directory / "qna_chitchat.jsonl.xz"):
         if row["persona"] in _PERSONAS and held_out(row["question"]) == wanted:
@@ -158,10 +157,10 @@ def _take(corpora: Corpora, row: dict[str, Any], wanted: bool) -> None:
 
 def _requests(utterances: list[dict[str, Any]], wanted: bool) -> dict[str, list[list[Piece]]]:
     """By tool, the rows of a split that ask for it; both splits together tell which are whole."""
-    read = [(row["text"], found) for row in utterances if (found := labelled.request(row))]
+    read = [(row["text"], found) for row in utterances if (found := labelled_rows.request(row))]
     requests: dict[str, list[list[Piece]]] = {}
     for (text, (tool, pieces)), whole in zip(
-        read, leftover.complete([found for _, found in read]), strict=True
+        read, spans.complete([found for _, found in read]), strict=True
     ):
         if whole and held_out(text) == wanted:
             requests.setdefault(tool, []).append(pieces)

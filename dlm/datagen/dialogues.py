@@ -14,19 +14,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, examples, moves, moves_coffee, strangers
+from dlm.datagen import catalog, examples, turns, unfamiliar_tools
+from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED
 from dlm.datagen.corpora import Corpora, as_heard, load
-from dlm.datagen.grammar import fill
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.inventions import INVENTIONS
 from dlm.datagen.noise import Style
-from dlm.datagen.rename import rename
-from dlm.datagen.replies import GREETINGS
-from dlm.datagen.replies import INSTRUCTIONS as OTHER_INSTRUCTIONS
-from dlm.datagen.scene import Scene
-from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS
+from dlm.datagen.phrases import fill
+from dlm.datagen.renaming import rename
 from dlm.datagen.script import Script
+from dlm.datagen.unfamiliar_tools import Scene
 from dlm.datagen.values import Values
+from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
@@ -72,7 +70,7 @@ class Source:
 
     Attributes:
         style: How users are transcribed; None draws it for each dialogue.
-        unasked: Share of turns that name a deed without asking for it (`dlm.datagen.unasked`).
+        unasked: Share of turns that name a deed without asking for it (`dlm.datagen.mentions`).
     """
 
     values: Values
@@ -170,7 +168,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
         return row
     spare = 20 - len(tools)
     if agent != "invented" and spare > 0 and rng.random() < 0.5:
-        others = [n for n in INVENTIONS if n not in script.forbidden and n not in _ALIKE]
+        others = [n for n in INVENTED if n not in script.forbidden and n not in _ALIKE]
         row["tools"] = tools + [
             catalog.SPECS[n] for n in rng.sample(others, rng.randint(1, min(4, spare)))
         ]
@@ -199,7 +197,7 @@ def _instructions(rng: Random, agent: str) -> str:
     if agent not in INSTRUCTIONS and rng.random() < 0.4:
         return INSTRUCTIONS["assistant"]
     fields = {"name": "Quicksilver", "company": rng.choice(WORDS["company"])}
-    return fill(rng.choice(OTHER_INSTRUCTIONS), rng, fields)
+    return fill(rng.choice(WORDING.instructions), rng, fields)
 
 
 def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
@@ -212,7 +210,7 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
 def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
     scene = Scene(rng, source.values, source.split, purposes)
-    written = strangers.write(scene, source.unasked)
+    written = unfamiliar_tools.write(scene, source.unasked)
     if written is None:
         return None
     tools, messages = written
@@ -221,7 +219,7 @@ def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _greet(script: Script, agent: str) -> None:
     if script.rng.random() < 0.4:
-        script.say(fill(script.rng.choice(GREETINGS[agent]), script.rng, {}))
+        script.say(fill(script.rng.choice(WORDING.greetings[agent]), script.rng, {}))
 
 
 def _turns(script: Script) -> int:
@@ -235,12 +233,12 @@ def _assistant(script: Script) -> None:
         if not script.ended:
             _turn(script, _wanted)
     if script.rng.random() < 0.12 and script.split == "train" and not script.ended:
-        moves.goodbye(script)
+        turns.goodbye(script)
 
 
 def _invented(script: Script) -> None:
     _greet(script, "assistant")
-    names = script.rng.sample(list(INVENTIONS), script.rng.randint(1, 3))
+    names = script.rng.sample(list(INVENTED), script.rng.randint(1, 3))
     script.repertoire = tuple(names)
     for _ in range(_turns(script)):
         _turn(
@@ -255,29 +253,29 @@ def _talk(script: Script) -> None:
     _greet(script, "assistant")
     for _ in range(_turns(script)):
         roll = script.rng.random()
-        if roll < 0.25 and moves.chat(script):
+        if roll < 0.25 and turns.chat(script):
             continue
-        if roll > 0.95 and moves.abilities(script, script.repertoire):
+        if roll > 0.95 and turns.abilities(script, script.repertoire):
             continue
         if roll > 0.75:
-            moves.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+            turns.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
         else:
-            moves.small_talk(script)
+            turns.small_talk(script)
     if script.split == "train" and script.rng.random() < 0.3:
-        moves.request(script, _wanted(script))
+        turns.request(script, _wanted(script))
 
 
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     """One turn of the assistant or of a stranger's agent."""
     rng = script.rng
-    if script.unasked and rng.random() < script.unasked and moves.unasked(script, wanted(script)):
+    if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
         return
     roll = rng.random()
-    if roll < 0.22 and moves.follow_up(script):
+    if roll < 0.22 and turns.follow_up(script):
         return
-    if 0.22 <= roll < 0.34 and moves.correction(script):
+    if 0.22 <= roll < 0.34 and turns.correction(script):
         return
-    if 0.34 <= roll < 0.38 and moves.repeat(script):
+    if 0.34 <= roll < 0.38 and turns.repeat(script):
         return
     if 0.38 <= roll < 0.61 and _without_tool(script):
         return
@@ -285,37 +283,37 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     other = wanted(script)
     if roll > 0.89 and tool != other and _compound(script, tool, other):
         return
-    if 0.61 <= roll < 0.67 and tool in catalog.BARE:
-        moves.bare_request(script, tool)
+    if 0.61 <= roll < 0.67 and tool in catalog.LACKING:
+        turns.bare_request(script, tool)
     else:
-        moves.request(script, tool)
+        turns.request(script, tool)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
     last = script.split == "train" and "end_conversation" in script.repertoire
     if last and script.rng.random() < 0.06:
-        script.ended = moves.compound(script, tool, "end_conversation")
+        script.ended = turns.compound(script, tool, "end_conversation")
         return script.ended
-    return moves.compound(script, tool, other)
+    return turns.compound(script, tool, other)
 
 
 def _without_tool(script: Script) -> bool:
     rng = script.rng
     roll = rng.random()
     if roll < 0.04:
-        return moves.acquaintance(script)
+        return turns.acquaintance(script)
     if roll < 0.08:
-        return moves.abilities(script, script.repertoire)
+        return turns.abilities(script, script.repertoire)
     if roll < 0.29:
-        return moves.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
+        return turns.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
     if roll < 0.48:
-        return moves.chat(script)
+        return turns.chat(script)
     if roll < 0.8:
-        return moves.unfit(script)
+        return turns.unfit(script)
     if roll < 0.9:
-        strange = rng.choice([n for n in INVENTIONS if n not in _ALIKE])
-        return moves.decline(script, strange)
-    return moves.decline(script, _wanted(script))
+        strange = rng.choice([n for n in INVENTED if n not in _ALIKE])
+        return turns.decline(script, strange)
+    return turns.decline(script, _wanted(script))
 
 
 def _wanted(script: Script) -> str:
@@ -340,32 +338,32 @@ def _coffee_turn(script: Script) -> None:
     if script.unasked and rng.random() < script.unasked:
         # Behind an order "no latte" takes it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
-        if moves.unasked(script, tool):
+        if turns.mention(script, tool):
             return
     roll = rng.random()
     if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
         return
     if ordered and roll < 0.66:
         changes = ("remove_drink", "read_order", "confirm_order", "confirm_order")
-        moves.request(script, rng.choice(changes))
+        turns.request(script, rng.choice(changes))
     elif roll > 0.97:
-        moves.goodbye(script)
+        turns.goodbye(script)
     elif roll > 0.93:
-        moves.request(script, "transfer_call")
+        turns.request(script, "transfer_call")
         script.ended = True
     elif roll > 0.91:
-        moves.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
-    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and moves.shop_talk(script)):
+        turns.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
+    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and turns.shop_talk(script)):
         return
     elif roll > 0.76:
-        moves.bare_request(script, "order_drink")
+        turns.bare_request(script, "order_drink")
     else:
-        moves.request(script, "order_drink")
+        turns.request(script, "order_drink")
 
 
 _CHANGES: tuple[Callable[[Script], bool], ...] = (
-    *(moves.follow_up, moves.follow_up, moves.follow_up, moves.correction, moves.correction),
-    *(moves_coffee.swap, moves_coffee.without, moves_coffee.again, moves_coffee.clear),
+    *(turns.follow_up, turns.follow_up, turns.follow_up, turns.correction, turns.correction),
+    *(turns.swap_drink, turns.leave_out, turns.same_drink, turns.clear_order),
 )
 
 _WRITERS: dict[str, Callable[[Script], None]] = {

@@ -11,37 +11,22 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from dlm.datagen.grammar import Piece
-from dlm.datagen.said import MONTHS, WEEKDAYS, words_of
+from dlm.datagen.phrases import Piece
+from dlm.datagen.spoken_values import MONTHS, WEEKDAYS, words_of
+from dlm.datagen.tables import read
 from dlm.datagen.words import WORDS
 
-_FILLERS = (
-    "uh", "um", "er", "like", "you know", "well", "hm", "ah",
-)  # fmt: skip
-_OPENERS = (
-    "okay", "hey", "so", "um", "uh", "well", "hi", "hey quicksilver", "quicksilver", "please",
-    "yeah", "alright", "now", "hello", "okay so", "right",
-)  # fmt: skip
-_DROPPED = frozenset([
-    "the", "a", "an", "my", "to", "for", "of", "please", "is", "in", "on", "me", "it", "i",
-])  # fmt: skip
-_HOMOPHONES = {
-    "for": ("four", "fore"), "four": ("for",), "to": ("two", "too"), "two": ("to", "too"),
-    "too": ("to",), "eight": ("ate",), "one": ("won",), "by": ("buy", "bye"), "buy": ("by",),
-    "mail": ("male",), "flour": ("flower",), "flower": ("flour",), "the": ("a", "de"),
-    "a": ("the", "uh"), "in": ("and", "an"), "and": ("in", "an"), "meet": ("meat",),
-    "meat": ("meet",), "right": ("write",), "write": ("right",), "there": ("their",),
-    "weather": ("whether",), "whether": ("weather",), "hour": ("our",), "our": ("hour", "are"),
-    "is": ("it's",), "what's": ("what", "what is"), "what": ("whats", "what's"),
-    "set": ("said", "sit"), "an": ("and", "a"), "i'd": ("i", "eye"), "timer": ("time or",),
-    "list": ("least",), "off": ("of",), "on": ("own", "in"), "sum": ("some",), "some": ("sum",),
-    "plain": ("plane",), "whole": ("hole",), "check": ("czech", "cheque"),
-    "how": ("house", "how's"), "will": ("we'll",), "add": ("at", "ad"), "at": ("add", "that"),
-    "my": ("by", "mine"), "can": ("could",), "do": ("due",), "have": ("of",), "turn": ("term",),
-    "of": ("off",), "be": ("bee",), "week": ("weak",), "tea": ("tee",), "bean": ("been",),
-    "bread": ("bred",), "pears": ("pairs",), "time": ("thyme",), "male": ("mail",), "no": ("know",),
-    "know": ("no",), "new": ("knew",), "read": ("red",), "red": ("read",),
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    fillers: tuple[str, ...]
+    openers: tuple[str, ...]
+    dropped: tuple[str, ...]
+    homophones: dict[str, tuple[str, ...]]
+
+
+_TABLE = read("noise", _Table)
+_HOMOPHONES = _TABLE.homophones
 _PROPER = {w: w.title() for w in (*WEEKDAYS, *MONTHS) if w not in ("may", "march")} | {
     "i": "I", "i'm": "I'm", "i'd": "I'd", "i'll": "I'll", "i've": "I've",
     "quicksilver": "Quicksilver", "siri": "Siri", "ai": "AI",
@@ -121,14 +106,14 @@ def plain(text: str, digits: bool) -> str:
 def _disturb(rng: Random, words: list[tuple[str, str]], rate: float) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if rng.random() < 0.25 * rate:
-        found.extend((w, "") for w in rng.choice(_OPENERS).split())
+        found.extend((w, "") for w in rng.choice(_TABLE.openers).split())
     for index, (word, slot) in enumerate(words):
         roll = rng.random() / rate
         inside = bool(slot) and index > 0 and words[index - 1][1] == slot
-        if not slot and roll < 0.02 and word.lower() in _DROPPED and len(words) > 2:
+        if not slot and roll < 0.02 and word.lower() in _TABLE.dropped and len(words) > 2:
             continue
         if not inside and 0.02 <= roll < 0.035:
-            found.extend((w, "") for w in rng.choice(_FILLERS).split())
+            found.extend((w, "") for w in rng.choice(_TABLE.fillers).split())
         if not slot and 0.035 <= roll < 0.045:
             found.append((word, ""))
         if 0.045 <= roll < (0.049 if slot else 0.065) and word.lower() in _HOMOPHONES:

@@ -1,34 +1,25 @@
-"""Orders of drinks put together part by part: what customers say has no fixed order.
+"""Orders of drinks: put together part by part, as what customers say has no fixed order, and read.
 
-Gives phrasings in the notation of `dlm.datagen.phrasings`, so that their hash can hold some out.
+A composed order is a phrasing in the notation of ``data/coffee_tools.toml``, so that its hash can
+hold it out. An order of the Taskmaster coffee dialogues is read by a small lexicon in terms of our
+``order_drink``; a word that it does not know refuses the row, so that no order is half understood.
+The tables are ``data/orders.toml``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from dlm.datagen.holdout import NothingHeldOutError, held_out
+from dlm.datagen.phrases import Piece
+from dlm.datagen.spans import pieces, tokens
+from dlm.datagen.tables import read
 
-_OPENERS = (
-    "can i get", "can i have", "could i get", "could i have", "may i have", "i'd like", "i'll have",
-    "i would like", "i'll take", "i want", "give me", "let me get", "let me have", "i'll do",
-    "make me", "get me", "i need", "hi can i get", "hello i'd like", "hey could i get",
-    "can i order", "i'd like to order", "i want to order", "can you make me", "please make me",
-    "we'll take", "could you do", "i think i'll have", "i'm gonna get", "i'll get", "prepare",
-    "brew me", "order me", "i'd love", "how about", "yeah i'll have", "yes can i get", "let's do",
-    "just", "maybe",
-)  # fmt: skip
-_TAILS = (
-    "please",
-    "please",
-    "thanks",
-    "to go",
-    "for here",
-    "to go please",
-    "if possible",
-    "thank you",
-)
+FILES = ("taskmaster4_coffee", "taskmaster_reward_good")
 _SHARES = {"milk": 0.5, "sweetener": 0.42, "shots": 0.28, "extras": 0.22, "roast": 0.3, "size": 0.5}
 _LONG_SHARES = _SHARES | {"milk": 0.65, "sweetener": 0.65, "shots": 0.5, "extras": 0.6}
 """Of the long orders that half of the training split's are: those are what goes wrong."""
@@ -37,7 +28,47 @@ _MANY_COUNTS = ("a", "a", "a", "one", "", "{quantity}", "{many}", "{many}")
 """Of half of the training split's orders: a number before a drink was left out too often."""
 
 
-def compose(rng: Random, split: str) -> str:
+@dataclass(frozen=True, slots=True)
+class _Lexicon:
+    drinks: tuple[str, ...]
+    milk: tuple[str, ...]
+    amounts: tuple[str, ...]
+    sweetener: tuple[str, ...]
+    extras: tuple[str, ...]
+    size: tuple[str, ...]
+    shots: tuple[str, ...]
+    before_drinks: tuple[str, ...]
+    numbers: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Orders:
+    openers: tuple[str, ...]
+    tails: tuple[str, ...]
+    swap: tuple[str, ...]
+    without: tuple[str, ...]
+    again: tuple[str, ...]
+    clear: tuple[str, ...]
+    changed: tuple[str, ...]
+    cleared: tuple[str, ...]
+    lexicon: _Lexicon
+
+
+def _longest_first(entries: Iterable[str]) -> list[list[str]]:
+    return sorted(filter(None, map(tokens, entries)), key=len, reverse=True)
+
+
+ORDERS = read("orders", _Orders)
+_BY_PARAMETER = {
+    name: _longest_first(getattr(ORDERS.lexicon, name))
+    for name in ("milk", "sweetener", "extras", "shots", "size")
+}
+_DRINKS = _longest_first(ORDERS.lexicon.drinks)
+_AMOUNTS = _longest_first(ORDERS.lexicon.amounts)
+
+
+def compose_order(rng: Random, split: str) -> str:
     """A phrasing of an order: in the split that its hash puts it in.
 
     Args:
@@ -69,9 +100,9 @@ def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str]) -> s
     words = [count, *(f"{{{p}}}" for p in front), "{dose}" if dose else "", "{drink}"]
     text = f"{' '.join(w for w in words if w)}{_behind(rng, behind)}"
     if rng.random() < 0.68:
-        text = f"{rng.choice(_OPENERS)} {text}"
+        text = f"{rng.choice(ORDERS.openers)} {text}"
     if rng.random() < 0.25:
-        text = f"{text} {rng.choice(_TAILS)}"
+        text = f"{text} {rng.choice(ORDERS.tails)}"
     return text
 
 
@@ -97,3 +128,96 @@ def _behind(rng: Random, parts: list[str]) -> str:
         else:
             text += f" {slot}"
     return text
+
+
+def drink_orders(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[Piece]]]:
+    """What customers order in one sentence, with its pieces.
+
+    Args:
+        rows: Dialogues of the files.
+
+    Yields:
+        The sentence, and its pieces whose slots are parameters of ``order_drink``.
+    """
+    seen = set()
+    for row in rows:
+        before: list[str] = []
+        for message in row["messages"]:
+            if message["role"] == "user" and message["content"]:
+                before.append(message["content"])
+            names = [c["name"] for c in message.get("tool_calls") or ()]
+            if "add_order_item" in names or "get_menu_items" in names:
+                if len(before) == 1 and before[0] not in seen:
+                    seen.add(before[0])
+                    found = drink_order(before[0])
+                    if found is not None:
+                        yield before[0], found
+                break
+
+
+def drink_order(text: str) -> list[Piece] | None:
+    """An order in pieces; None where it holds a word that the lexicon does not know."""
+    plain = re.sub(r"[.,?!;:]+(?=\s|$)", "", text.replace("'s ", "s ").replace("/", " "))
+    words = tokens(plain)
+    if not 1 <= len(words) <= 22 or not all(words):
+        return None
+    drink = _drink(words)
+    if drink is None:
+        return None
+    found = {"drink": drink}
+    taken = set(range(*drink))
+    for slot, entries in _BY_PARAMETER.items():
+        for span in _places(words, entries, taken):
+            if slot in found:
+                return None
+            found[slot] = _widened(words, span, taken) if slot != "size" else span
+            taken |= set(range(*found[slot]))
+    if "shots" in found and found["shots"][1] == drink[0] and words[found["shots"][0]] == "a":
+        found["shots"] = (found["shots"][0] + 1, drink[0])
+    at = drink[0] - 1
+    if at >= 0 and words[at] in ORDERS.lexicon.numbers and at not in taken:
+        found["quantity"] = (at, at + 1)
+        taken.add(at)
+    rest = [w for i, w in enumerate(words) if i not in taken]
+    return pieces(plain, found) if all(w in ORDERS.lexicon.plain for w in rest) else None
+
+
+def _drink(words: list[str]) -> tuple[int, int] | None:
+    """The one drink: its longest name, with what stands right before it and belongs to it."""
+    spans = list(_places(words, _DRINKS, set()))
+    if len(spans) != 1:
+        return None
+    start, end = spans[0]
+    while start and words[start - 1] in ORDERS.lexicon.before_drinks:
+        start -= 1
+    return start, end
+
+
+def _places(
+    words: list[str], entries: list[list[str]], taken: set[int]
+) -> Iterator[tuple[int, int]]:
+    """Where entries stand, longest first, none over another nor over what is taken."""
+    used = set(taken)
+    for entry in entries:
+        size = len(entry)
+        for i in range(len(words) - size + 1):
+            span = range(i, i + size)
+            if words[i : i + size] == entry and not used & set(span):
+                used |= set(span)
+                yield i, i + size
+
+
+def _widened(words: list[str], span: tuple[int, int], taken: set[int]) -> tuple[int, int]:
+    """A span with the amount that stands before it."""
+    start, end = span
+    for amount in _AMOUNTS:
+        size = len(amount)
+        before = range(start - size, start)
+        if start >= size and words[start - size : start] == amount and not taken & set(before):
+            return start - size, end
+    return span
+
+
+def order_held_out(text: str) -> bool:
+    """Whether an order is held out: by its words alone, so that spelling twins share a split."""
+    return held_out(" ".join(re.findall(r"\w+", text.lower())))

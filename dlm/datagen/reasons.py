@@ -3,18 +3,20 @@
 A trace is a few plain sentences from the general to the particular: what the user says, which tool
 fits or that none does, what its parameters are. Its words are those of the user and of the tools'
 declarations, so that writing it is a step towards choosing and copying. Half of them are cut after
-any of their sentences: whoever has one cut short must still get an answer.
+any of their sentences: whoever has one cut short must still get an answer. The
+words are ``data/reasons.toml``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from dlm.datagen import reasons_words as words
-from dlm.language.identifiers import words as read
+from dlm.datagen.tables import read
+from dlm.language.identifiers import words as words_of
 from dlm.language.schema import written
 
 Row = Mapping[str, Any]
@@ -28,11 +30,54 @@ LONG_VALUE = 8
 BARE = 0.2
 """Share of the traces of requests without a tool, and of talk, that see no tools at all."""
 
+GIST_WORDS = 8
+"""Of what the user said, or of a tool's description, at most."""
+
+TOLD_WORDS = 12
+"""Of a result, at most."""
+
+_COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
 _WEIGHTS = {"call": 3.0, "ask": 6.0, "decline": 4.0, "talk": 3.0, "told": 1.0}
 """How readily a message of a kind is chosen to be reasoned about.
 
 Much as often as it is said at all: thoughts that decline too often in training go on doing so.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Thought:
+    reply: str
+    thought: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    leads: tuple[str, ...]
+    heard: tuple[str, ...]
+    fits: tuple[str, ...]
+    several: tuple[str, ...]
+    order: tuple[str, ...]
+    unsaid: tuple[str, ...]
+    nothing_more: tuple[str, ...]
+    lacks: tuple[str, ...]
+    missing: tuple[str, ...]
+    ask: tuple[str, ...]
+    no_tool: tuple[str, ...]
+    decline: tuple[str, ...]
+    needless: tuple[str, ...]
+    result: tuple[str, ...]
+    results: tuple[str, ...]
+    failed: tuple[str, ...]
+    silent: tuple[str, ...]
+    tell: tuple[str, ...]
+    ask_it: str
+    again: str
+    answer: str
+    talk: tuple[_Thought, ...]
+
+
+_TABLE = read("reasons", _Table)
 
 
 def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
@@ -42,7 +87,7 @@ def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
 
     Args:
         rows: Dialogues of the training data; those that are not chosen, and readings
-            (`dlm.datagen.readings`), stay as they are.
+            (`dlm.datagen.training_rows`), stay as they are.
         share: Of the dialogues, 0 to 1.
         seed: The same choice for the same seed.
     """
@@ -100,15 +145,15 @@ def trace(row: Row, at: int, rng: Random) -> list[str]:
     kind = kind_of(messages, at)
     results = _results(messages, at, rng)
     if kind == "told":
-        return [*results, rng.choice(words.TELL)]
+        return [*results, rng.choice(_TABLE.tell)]
     heard = results or [_heard(messages[at - 1]["content"], rng)]
     if kind == "call":
         return [*heard, *_calls(messages, at, tools, rng)]
     if kind == "ask":
         return [*heard, *_missing(messages, at, tools, rng)]
     if kind == "decline":
-        return [*heard, rng.choice(words.NO_TOOL), rng.choice(words.DECLINE)]
-    return [*heard, rng.choice(words.NEEDLESS), _talk(messages, at)]
+        return [*heard, rng.choice(_TABLE.no_tool), rng.choice(_TABLE.decline)]
+    return [*heard, rng.choice(_TABLE.needless), _talk(messages, at)]
 
 
 def gist(text: str) -> str:
@@ -116,15 +161,15 @@ def gist(text: str) -> str:
     bare = [w for w in (raw.lower().strip(".,?!;:\"'()") for raw in text.split()) if w]
     kept = list(bare)
     while len(kept) > 2:
-        lead = next((n for n in (3, 2, 1) if " ".join(kept[:n]) in words.LEADS), 0)
+        lead = next((n for n in (3, 2, 1) if " ".join(kept[:n]) in _TABLE.leads), 0)
         if not lead or len(kept) - lead < 2:
             break
         kept = kept[lead:]
-    return " ".join(kept[: words.GIST_WORDS])
+    return " ".join(kept[:GIST_WORDS])
 
 
 def _heard(text: str, rng: Random) -> str:
-    return rng.choice(words.HEARD).format(said=gist(text))
+    return rng.choice(_TABLE.heard).format(said=gist(text))
 
 
 def _calls(
@@ -133,34 +178,36 @@ def _calls(
     calls = messages[at]["tool_calls"]
     said = _last_said(messages, at)
     if len(calls) > 1:
-        yield rng.choice(words.SEVERAL).format(count=words.COUNTS.get(len(calls), "many"))
+        yield rng.choice(_TABLE.several).format(count=_COUNTS.get(len(calls), "many"))
     for number, call in enumerate(calls):
-        lead = "" if len(calls) == 1 else words.ORDER[min(number, len(words.ORDER) - 1)]
+        lead = "" if len(calls) == 1 else _TABLE.order[min(number, len(_TABLE.order) - 1)]
         yield f"{lead}{_fits(tools[call['name']], rng)}."
         yield from _arguments(call["arguments"], said, tools[call["name"]], rng)
 
 
 def _fits(tool: Row, rng: Random) -> str:
-    described = tool["description"].strip().rstrip(".").split()[: words.GIST_WORDS]
+    described = tool["description"].strip().rstrip(".").split()[:GIST_WORDS]
     if not described:
-        return f"a tool fits, {read(tool['name'])}"
+        return f"a tool fits, {words_of(tool['name'])}"
     text = " ".join(described)
-    return rng.choice(words.FITS).format(does=text[:1].lower() + text[1:], name=read(tool["name"]))
+    return rng.choice(_TABLE.fits).format(
+        does=text[:1].lower() + text[1:], name=words_of(tool["name"])
+    )
 
 
 def _arguments(given: Mapping[str, Any], said: str, tool: Row, rng: Random) -> Iterator[str]:
     parts = [_argument(key, written(value), said) for key, value in given.items()]
     for start in range(0, len(parts), 2):
         yield f"{', '.join(parts[start : start + 2])}."
-    left = [read(key) for key in tool["parameters"].get("properties", {}) if key not in given]
+    left = [words_of(key) for key in tool["parameters"].get("properties", {}) if key not in given]
     if left and rng.random() < 0.5:
-        yield rng.choice(words.UNSAID).format(keys=" or ".join(left[:2]))
+        yield rng.choice(_TABLE.unsaid).format(keys=" or ".join(left[:2]))
     elif not given:
-        yield rng.choice(words.NOTHING_MORE)
+        yield rng.choice(_TABLE.nothing_more)
 
 
 def _argument(name: str, value: str, said: str) -> str:
-    key, parts = read(name), value.split()
+    key, parts = words_of(name), value.split()
     if len(parts) > LONG_VALUE:
         return f"{key} begins with {' '.join(parts[:4])}"
     return f"{key} is {value}" if _within(value, said) else f"{key} is still {value}"
@@ -175,15 +222,15 @@ def _missing(
     known = _last_said(messages, at)
     given = call["arguments"] if call else {}
     keys = [
-        read(key)
+        words_of(key)
         for key, value in given.items()
         if _within(written(value), told) and not _within(written(value), known)
     ]
     if call is None or not keys:
-        yield from (rng.choice(words.MISSING).format(key="something"), words.ASK_IT)
+        yield from (rng.choice(_TABLE.missing).format(key="something"), _TABLE.ask_it)
         return
-    yield f"{_fits(tools[call['name']], rng)}, but {rng.choice(words.LACKS).format(key=keys[0])}"
-    yield rng.choice(words.ASK).format(key=keys[0])
+    yield f"{_fits(tools[call['name']], rng)}, but {rng.choice(_TABLE.lacks).format(key=keys[0])}"
+    yield rng.choice(_TABLE.ask).format(key=keys[0])
 
 
 def _results(messages: Sequence[Row], at: int, rng: Random) -> list[str]:
@@ -192,13 +239,13 @@ def _results(messages: Sequence[Row], at: int, rng: Random) -> list[str]:
         first -= 1
     reply = messages[at].get("content") or ""
     texts = [message["content"] for message in messages[first:at]]
-    forms = words.RESULT if len(texts) == 1 else words.RESULTS
+    forms = _TABLE.result if len(texts) == 1 else _TABLE.results
     out = []
     for text in texts:
         failed = text.startswith("Error")
-        error = text.removeprefix("Error:").split()[: words.TOLD_WORDS]
+        error = text.removeprefix("Error:").split()[:TOLD_WORDS]
         told = " ".join(error).rstrip(".") if failed else shared(text, reply)
-        form = rng.choice(words.FAILED if failed else forms if told else words.SILENT)
+        form = rng.choice(_TABLE.failed if failed else forms if told else _TABLE.silent)
         out.append(form.format(told=told))
     return out
 
@@ -213,7 +260,7 @@ def shared(result: str, reply: str) -> str:
         elif runs[-1]:
             runs.append([])
     kept = [" ".join(run).strip(",:") for run in runs if any(map(_tells, run))]
-    return " ".join(", ".join(kept).split()[: words.TOLD_WORDS]).strip(",:")
+    return " ".join(", ".join(kept).split()[:TOLD_WORDS]).strip(",:")
 
 
 def _bare(word: str) -> str:
@@ -227,8 +274,8 @@ def _tells(word: str) -> bool:
 def _talk(messages: Sequence[Row], at: int) -> str:
     reply = messages[at]["content"]
     if any(m["role"] == "assistant" and m.get("content") == reply for m in messages[:at]):
-        return words.AGAIN
-    return next((then for form, then in words.TALK if re.search(form, reply)), words.ANSWER)
+        return _TABLE.again
+    return next((t.thought for t in _TABLE.talk if re.search(t.reply, reply)), _TABLE.answer)
 
 
 def _last_said(messages: Sequence[Row], at: int) -> str:

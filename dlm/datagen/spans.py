@@ -1,15 +1,22 @@
-"""Finding in a corpus sentence the words that an argument should copy."""
+"""Finding in a corpus sentence the words that an argument should copy.
+
+Also rows whose labels leave a value out, known by where its words stand elsewhere. A corpus marks
+what its own scheme has a name for, so that "weather boston" or "the garage lights" come without a
+place or a room. A word that the rows together mark as part of a value more often than they leave it
+outside is, left outside, most likely part of a value that nobody marked.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
+from typing import Any
 
-from dlm.datagen import said
-from dlm.datagen.arithmetic import evaluate
-from dlm.datagen.grammar import Piece
+from dlm.datagen import spoken_values as spoken
+from dlm.datagen.phrases import Piece
 from dlm.datagen.words import CURRENCIES, UNITS
 
 Span = tuple[int, int]
@@ -48,11 +55,11 @@ def longest(words: list[str], reads: Callable[[str], object], most: int = _LONGE
 
 def duration(words: list[str]) -> Span | None:
     """The duration in a sentence, an article before its number left out."""
-    span = longest(words, said.duration)
+    span = longest(words, spoken.duration)
     if (
         span
         and words[span[0]] in ("a", "an")
-        and said.duration(" ".join(words[span[0] + 1 : span[1]]))
+        and spoken.duration(" ".join(words[span[0] + 1 : span[1]]))
     ):
         return span[0] + 1, span[1]
     return span
@@ -60,7 +67,7 @@ def duration(words: list[str]) -> Span | None:
 
 def moment(words: list[str]) -> Span | None:
     """The time to ring in a sentence, its day included."""
-    span = longest(words, lambda t: said.when(t, _NOW))
+    span = longest(words, lambda t: spoken.when(t, _NOW))
     if span and span[1] - span[0] == 1 and words[span[0]].isalpha():
         before = words[span[0] - 1] if span[0] else ""
         return span if before in ("at", "for", "by", "to") else None
@@ -69,7 +76,7 @@ def moment(words: list[str]) -> Span | None:
 
 def day(words: list[str]) -> Span | None:
     """The day in a sentence."""
-    return longest(words, lambda t: not t.isdigit() and said.day(t, _TODAY))
+    return longest(words, lambda t: not t.isdigit() and spoken.day(t, _TODAY))
 
 
 def expression(words: list[str]) -> Span | None:
@@ -77,7 +84,9 @@ def expression(words: list[str]) -> Span | None:
     span = longest(
         words,
         lambda t: (
-            not t.startswith("what is") and not t.endswith("equal") and evaluate(t) is not None
+            not t.startswith("what is")
+            and not t.endswith("equal")
+            and spoken.evaluate(t) is not None
         ),
         most=len(words),
     )
@@ -106,7 +115,7 @@ def _count(words: list[str], before: int) -> Span | None:
         if start and words[start - 1] in ("of", "half", "quarter"):
             return None
         article = words[start] in ("a", "an") and before - start > 1
-        if (said.number(text) is not None and not article) or text in ("a", "an"):
+        if (spoken.number(text) is not None and not article) or text in ("a", "an"):
             return start, before
     return None
 
@@ -135,3 +144,69 @@ def pieces(text: str, spans: Spans) -> list[Piece] | None:
         at = end
     found.append(Piece(" ".join(words[at:])))
     return [p for p in found if p.text]
+
+
+Request = tuple[str, list[Piece]]
+"""A tool, and the sentence in pieces whose slots are its parameters."""
+
+_SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the this that these my our your it is are was be does did have has me i you we in on"
+        " off out at to of for from by with and or as up down over back about into onto all any",
+    )
+)
+"""Of no meaning to tell a value by; one made of them alone is none."""
+_STATES = frozenset(("state",))
+"""Parameters whose values may be such words."""
+_MENTIONING = frozenset(("read_list",))
+"""Tools whose requests name things that are no argument: "are eggs on my list"."""
+
+
+def complete(requests: Sequence[Request]) -> Iterator[bool]:
+    """Of each request, whether its labels seem to leave nothing out.
+
+    Args:
+        requests: All that there are, since they are judged by each other.
+    """
+    marked = all_marked([pieces for _, pieces in requests])
+    for (tool, pieces), whole in zip(requests, marked, strict=True):
+        values = [_telling([p.text]) for p in pieces if p.slot and p.slot not in _STATES]
+        yield all(values) and (whole or tool in _MENTIONING)
+
+
+def all_marked(sentences: Sequence[list[Piece]]) -> Iterator[bool]:
+    """Of each sentence, whether no word outside its values is mostly part of one elsewhere.
+
+    Args:
+        sentences: All that there are, since they are judged by each other.
+    """
+    inside: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    for pieces in sentences:
+        inside.update(_telling(p.text for p in pieces if p.slot))
+        outside.update(_telling(p.text for p in pieces if not p.slot))
+    for pieces in sentences:
+        left = _telling(p.text for p in pieces if not p.slot)
+        yield all(inside[word] <= outside[word] for word in left)
+
+
+def from_markers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows whose slots can be believed, empty ones included.
+
+    A source that marks no value anywhere tells nothing by marking none: where others mark values
+    in rows of the same intent, its rows of that intent are left out.
+
+    Args:
+        rows: Of the utterance corpora, each with its ``source``, ``intent`` and ``slots``.
+    """
+    known = list(rows)
+    markers = {row["source"] for row in known if row["slots"]}
+    marked = {row["intent"] for row in known if row["slots"]}
+    return [row for row in known if row["source"] in markers or row["intent"] not in marked]
+
+
+def _telling(texts: Iterable[str]) -> set[str]:
+    """The words of some texts that mean something."""
+    bare = (word.strip(".,?!\"'") for text in texts for word in text.lower().split())
+    return {word for word in bare if word} - _SMALL_WORDS

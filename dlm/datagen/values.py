@@ -1,18 +1,22 @@
 """What fills the slots of a phrasing: durations, times, items, names, places and the like.
 
 Values are text as a user says it, in words or digits as the style asks. Variety is what teaches
-copying, so open kinds mix word lists, lists of the corpora and random words. Knows no tool.
+copying, so open kinds mix word lists, lists of the corpora and random words. Composed kinds are
+made up on the spot, each from the word lists, a source of chance and whether numbers are digits.
+Knows no tool.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from dlm.datagen.composed import COMPOSED, salad
-from dlm.datagen.words import WORDS
+from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
+from dlm.datagen.words import CURRENCIES, UNITS, WORDS
 
 _CORPUS_LISTS = {
     "place": (
@@ -111,3 +115,324 @@ def _speakable(value: str) -> bool:
     words = value.split()
     plain = value.isascii() and all(c.isalpha() or c in " '-" for c in value)
     return plain and 0 < len(words) <= 4 and max(map(len, words)) <= 14
+
+
+_CONSONANTS, _VOWELS = "bcdfghklmnprstvwz", "aeiou"
+_HALF = re.compile(r" (?:am|pm|a m|p m|in the (?:morning|afternoon|evening))$", re.I)
+_HOURS = {
+    "in the morning": range(1, 12),
+    "in the afternoon": (12, 1, 2, 3, 4, 5),
+    "in the evening": range(5, 12),
+}
+"""Hours that are said with a part of the day."""
+_DOSES = ("a shot of", "a shot of", "one shot of", "two shots of", "an extra shot of", "a pump of")
+_FLAVORS = (
+    "vanilla", "hazelnut", "caramel", "chocolate", "peppermint", "almond", "ginger", "coconut",
+    "cinnamon", "raspberry",
+)  # fmt: skip
+
+
+Draw = Callable[[Values, Random, bool], str]
+
+
+def salad(rng: Random) -> str:
+    """One to three random words, some of them made up: nothing but copying can produce them."""
+    roll = rng.random()
+    if roll < 0.3:
+        return pseudo_word(rng)
+    if roll < 0.75:
+        return f"{rng.choice(WORDS['adjective'])} {rng.choice(WORDS['noun'])}"
+    joint = rng.choice(("of", "for", "under"))
+    return f"{rng.choice(WORDS['noun'])} {joint} {rng.choice(WORDS['noun'])}"
+
+
+def pseudo_word(rng: Random) -> str:
+    """A pronounceable word of two or three syllables that means nothing."""
+    return "".join(
+        rng.choice(_CONSONANTS) + rng.choice(_VOWELS) + rng.choice(("", "", "n", "r", "l", "s"))
+        for _ in range(rng.randint(2, 3))
+    )
+
+
+def whole(rng: Random, low: int, high: int, digits: bool) -> str:
+    """A whole number within [low, high], as words or digits."""
+    value = rng.randint(low, high)
+    return str(value) if digits else words_of(value)
+
+
+def amount(_: Values, rng: Random, digits: bool) -> str:
+    """A quantity to convert: mostly small, sometimes large or fractional."""
+    roll = rng.random()
+    if roll < 0.1:
+        return rng.choice(("a hundred", "a thousand", "one", "ten"))
+    if roll < 0.2:
+        part, tenth = rng.randint(0, 99), rng.randint(1, 9)
+        return f"{part}.{tenth}" if digits else f"{words_of(part)} point {words_of(tenth)}"
+    high = 20 if roll < 0.5 else 200 if roll < 0.85 else 20_000
+    return whole(rng, 1, high, digits)
+
+
+def duration(_: Values, rng: Random, digits: bool) -> str:
+    """A span of time such as "ten minutes" or "an hour and a half"."""
+    roll = rng.random()
+    if roll < 0.12:
+        return rng.choice(
+            ("half an hour", "an hour", "an hour and a half", "a minute", "a quarter of an hour")
+        )
+    minutes = rng.choice(
+        (1, 2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 45, 50, 90, rng.randint(2, 99))
+    )
+    text = str(minutes) if digits else words_of(minutes)
+    said = f"{text} minute{'s' if minutes > 1 else ''}"
+    if roll < 0.62:
+        return said
+    if roll < 0.75:
+        return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} seconds"
+    if roll < 0.85:
+        return f"{whole(rng, 2, 90, digits)} seconds"
+    hours = rng.randint(1, 12)
+    said = f"{hours if digits else words_of(hours)} hour{'s' if hours > 1 else ''}"
+    if roll < 0.93:
+        return said
+    return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} minutes"
+
+
+def clock(_: Values, rng: Random, digits: bool) -> str:
+    """A time of day such as "half past six", "seven thirty pm" or "7:30 PM"."""
+    hour, minute = (
+        rng.randint(1, 12),
+        rng.choice((0, 0, 0, 0, 15, 30, 30, 45, 5 * rng.randint(1, 11))),
+    )
+    if rng.random() < 0.1:
+        minute = rng.randint(1, 59)
+    half = rng.choice(("am", "pm", "in the morning", "in the evening", "in the afternoon"))
+    half = half if rng.random() < 0.55 else ""
+    if half in _HOURS and hour not in _HOURS[half]:
+        half = "am" if half == "in the morning" else "pm"
+    if digits:
+        half = half.upper() if len(half) == 2 and rng.random() < 0.7 else half
+        return f"{hour}{f':{minute:02d}' if minute or rng.random() < 0.3 else ''} {half}".strip()
+    if len(half) == 2 and rng.random() < 0.3:
+        half = f"{half[0]} m"
+    roll = rng.random()
+    if roll < 0.06:
+        return rng.choice(("noon", "midnight", "midday"))
+    if minute == 0:
+        said = words_of(hour) + (" o'clock" if roll < 0.2 else "")
+    elif minute in (15, 30, 45) and roll < 0.5:
+        part = {15: "quarter past", 30: "half past", 45: "quarter to"}[minute]
+        said = f"{part} {words_of(hour)}"
+    elif roll < 0.6 and minute % 5 == 0:
+        said = f"{words_of(minute)} past {words_of(hour)}"
+    else:
+        said = f"{words_of(hour)} {'oh ' if minute < 10 else ''}{words_of(minute)}"
+    return f"{said} {half}".strip()
+
+
+def day(_: Values, rng: Random, digits: bool) -> str:
+    """A day such as "tomorrow", "next friday" or "the twelfth of may"."""
+    roll = rng.random()
+    if roll < 0.45:
+        return rng.choice(("tomorrow", "today", "tomorrow", "tonight", "the day after tomorrow"))
+    if roll < 0.72:
+        return rng.choice(WEEKDAYS)
+    if roll < 0.82:
+        return f"next {rng.choice(WEEKDAYS)}"
+    if roll < 0.88:
+        return f"in {whole(rng, 2, 14, digits)} days"
+    number, month = rng.randint(1, 28), rng.choice(MONTHS)
+    if digits:
+        return f"{month} {number}"
+    return rng.choice((f"{month} {ordinal_of(number)}", f"the {ordinal_of(number)} of {month}"))
+
+
+def date_day(values: Values, rng: Random, digits: bool) -> str:
+    """A day whose date is asked for: a day as above or a holiday."""
+    if rng.random() < 0.3:
+        return rng.choice(list(HOLIDAYS))
+    said = day(values, rng, digits)
+    return "tomorrow" if said == "tonight" else said
+
+
+def when(values: Values, rng: Random, digits: bool) -> str:
+    """A moment such as "seven thirty tomorrow", "friday at noon" or "in ten minutes"."""
+    roll = rng.random()
+    if roll < 0.42:
+        return clock(values, rng, digits)
+    if roll < 0.58:
+        return f"in {duration(values, rng, digits)}"
+    named = rng.choice(
+        ("tomorrow", "tomorrow", "tomorrow morning", "this evening", "tomorrow evening", *WEEKDAYS)
+    )
+    moment = clock(values, rng, digits)
+    joint = "on " if named in WEEKDAYS else ""
+    if " " in named:
+        # The part of the day is said already, and "this evening at 4 am" is no time at all.
+        named, moment = (
+            ("tomorrow", moment)
+            if moment in ("noon", "midnight", "midday")
+            else (named, _HALF.sub("", moment))
+        )
+    return f"{named} at {moment}" if roll < 0.8 else f"{moment} {joint}{named}"
+
+
+def expression(_: Values, rng: Random, digits: bool) -> str:
+    """A sum as said: "twelve times seven", "15 percent of 80"."""
+    high = rng.choice((12, 20, 100, 100, 1000))
+    a, b = whole(rng, 2, high, digits), whole(rng, 2, high, digits)
+    roll = rng.random()
+    if roll < 0.1:
+        return f"{whole(rng, 1, 99, digits)} percent of {b}"
+    if roll < 0.14:
+        return f"half of {whole(rng, 2, 300, digits)}"
+    if roll < 0.18:
+        return f"{whole(rng, 2, 30, digits)} {rng.choice(('squared', 'cubed'))}"
+    if roll < 0.2:
+        return f"{whole(rng, 2, 12, digits)} to the power of {whole(rng, 2, 6, digits)}"
+    if roll > 0.98:
+        return f"a {whole(rng, 5, 30, digits)} percent tip on {b} dollars"
+    if roll < 0.22:
+        return f"the square root of {_square(rng, digits)}"
+    operations = ("times", "plus", "minus", "divided by", "multiplied by")
+    said = f"{a} {rng.choice(operations)} {b}"
+    if roll > 0.9:
+        said += f" {rng.choice(('plus', 'minus'))} {whole(rng, 2, 50, digits)}"
+    elif digits and roll > 0.75:
+        for word, sign in (("times", "*"), ("plus", "+"), ("minus", "-"), ("divided by", "/")):
+            said = said.replace(f" {word} ", f" {sign} ")
+    return said
+
+
+def sum_order(_: Values, rng: Random, digits: bool) -> str:
+    """A sum put as an order: "multiply five by six"."""
+    a, b = rng.randint(2, 500), whole(rng, 2, 99, digits)
+    said = str(a) if digits else words_of(a)
+    # "twenty and five" would be heard as one number.
+    forms = ("multiply {} by {}", "divide {} by {}", "subtract {} from {}", "add {} to {}")
+    apart = a < 100 and a % 10
+    return rng.choice((*forms, "add {} and {}") if apart else forms).format(said, b)
+
+
+def _square(rng: Random, digits: bool) -> str:
+    value = rng.randint(2, 20) ** 2
+    return str(value) if digits else words_of(value)
+
+
+def unit_pair(rng: Random) -> tuple[str, str]:
+    """Two different units that measure the same."""
+    first = rng.choice(list(UNITS))
+    others = [
+        u for u, unit in UNITS.items() if unit.measures == UNITS[first].measures and u != first
+    ]
+    return first, rng.choice(others)
+
+
+def currency_pair(rng: Random) -> tuple[str, str]:
+    """Two different currencies."""
+    first, second = rng.sample(list(CURRENCIES), 2)
+    return first, second
+
+
+def person(values: Values, rng: Random, _: bool) -> str:
+    """A person's first name, sometimes with a surname."""
+    name = rng.choice(values.known("name"))
+    return f"{name} {rng.choice(values.known('surname'))}" if rng.random() < 0.2 else name
+
+
+def percent(_: Values, rng: Random, digits: bool) -> str:
+    """A level: "fifty percent"."""
+    value = rng.choice((10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 100, rng.randint(1, 99)))
+    return (
+        f"{value}%"
+        if digits and rng.random() < 0.3
+        else (f"{value if digits else words_of(value)} percent")
+    )
+
+
+def degrees(_: Values, rng: Random, digits: bool) -> str:
+    """A temperature: "twenty one degrees"."""
+    said = whole(rng, 15, 30, digits) if rng.random() < 0.6 else whole(rng, 60, 80, digits)
+    return said + (" degrees" if rng.random() < 0.8 else "")
+
+
+def quantity(_: Values, rng: Random, digits: bool) -> str:
+    """How many drinks: mostly few."""
+    return whole(rng, 2, 4 if rng.random() < 0.8 else 12, digits)
+
+
+def _with_amount(kind: str) -> Draw:
+    def drawn(values: Values, rng: Random, _: bool) -> str:
+        base = rng.choice(values.known(kind))
+        counted = base.split()[0] in ("no", "a", "one", "two", "three")
+        if not counted and rng.random() < 0.2:
+            return f"{rng.choice(values.known('amount'))} {base}"
+        if not counted and kind == "sweetener" and rng.random() < 0.1 and "sugar" in base:
+            return f"{rng.choice(values.known('spoons'))} {base}"
+        return base
+
+    return drawn
+
+
+def _flavor(_: Values, rng: Random, __: bool) -> str:
+    """A flavor by the shot, which is no shot of coffee."""
+    return f"{rng.choice(_DOSES)} {rng.choice(_FLAVORS)}"
+
+
+def _number_between(low: int, high: int) -> Draw:
+    return lambda _, rng, digits: whole(rng, low, high, digits)
+
+
+def _address(values: Values, rng: Random, digits: bool) -> str:
+    known = values.known("address")
+    if known and rng.random() < 0.3:
+        return rng.choice(known)
+    street = rng.choice(values.known("noun") + values.known("surname"))
+    return (
+        f"{whole(rng, 1, 400, digits)} {street} {rng.choice(('street', 'road', 'avenue', 'lane'))}"
+    )
+
+
+def _message(values: Values, rng: Random, digits: bool) -> str:
+    forms = (
+        f"i will be there {rng.choice(('at', 'around'))} {clock(values, rng, digits)}",
+        f"please {rng.choice(values.known('task')).replace(' my ', ' the ')}",
+        f"do not forget the {rng.choice(values.known('noun'))}",
+        f"i am running {whole(rng, 5, 40, digits)} minutes late",
+        f"see you {day(values, rng, digits)}",
+        f"can you bring {rng.choice(values.known('item'))}",
+        rng.choice(
+            ("happy birthday", "good luck", "thank you for dinner", "on my way", "call me back")
+        ),
+    )
+    return rng.choice(forms)
+
+
+def _code(_: Values, rng: Random, digits: bool) -> str:
+    figures = [rng.randint(0, 9) for _ in range(rng.randint(3, 6))]
+    return "".join(map(str, figures)) if digits else " ".join(words_of(f) for f in figures)
+
+
+COMPOSED: dict[str, Draw] = {
+    "amount": amount,
+    "duration": duration,
+    "clock": clock,
+    "day": day,
+    "date_day": date_day,
+    "when": when,
+    "expression": expression,
+    "person": person,
+    "percent": percent,
+    "degrees": degrees,
+    "quantity": quantity,
+    "milk": _with_amount("milk"),
+    "sweetener": _with_amount("sweetener"),
+    "flavor": _flavor,
+    "count": _number_between(2, 12),
+    "number": _number_between(1, 100),
+    "large_number": _number_between(20, 2000),
+    "address": _address,
+    "message": _message,
+    "code": _code,
+    "sum_order": sum_order,
+    "made": lambda _, rng, __: pseudo_word(rng),
+}

@@ -15,7 +15,7 @@ Arguments = dict[str, str]
 
 @dataclass(slots=True)
 class Result:
-    """What a twin answered.
+    """What a simulated tool answered.
 
     Attributes:
         text: The tool message's content.
@@ -65,16 +65,18 @@ def listing(items: list[str], last: str = "and") -> str:
 
 
 class World:
-    """Everything the twins see, drawn at random; calls change it.
+    """Everything the simulated tools see, drawn at random; calls change it.
 
     Args:
         rng: Source of chance.
-        twins: By tool.
+        tools: By name.
         now: The moment of the dialogue; drawn when None.
     """
 
-    def __init__(self, rng: Random, twins: Mapping[str, Twin], now: datetime | None = None) -> None:
-        self.rng, self._twins = rng, twins
+    def __init__(
+        self, rng: Random, tools: Mapping[str, SimulatedTool], now: datetime | None = None
+    ) -> None:
+        self.rng, self._tools = rng, tools
         days, minutes = rng.randrange(365 * 6), rng.randrange(24 * 60)
         self.now = now or datetime(2024, 1, 1) + timedelta(days=days, minutes=minutes)
         self.timers: list[tuple[str, int]] = []
@@ -88,12 +90,11 @@ class World:
         """The result of a call.
 
         Raises:
-            ValueError: no twin has this name.
+            ValueError: no simulated tool has this name.
         """
-        twin = self._twins.get(tool)
-        if twin is None:
-            raise ValueError(f"tool must be one with a twin, got {tool!r}")
-        return twin(self, arguments)
+        if tool not in self._tools:
+            raise ValueError(f"tool must be one of {', '.join(self._tools)}, got {tool!r}")
+        return self._tools[tool](self, arguments)
 
 
-Twin = Callable[[World, Arguments], Result]
+SimulatedTool = Callable[[World, Arguments], Result]

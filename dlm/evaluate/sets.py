@@ -12,15 +12,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, moves, strangers
+from dlm.datagen import catalog, turns, unfamiliar_tools
+from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.corpora import Corpora, load, services
 from dlm.datagen.dialogues import Source, stream
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.interruptions import interrupted
 from dlm.datagen.noise import Style
-from dlm.datagen.scene import Scene
-from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.script import Script, calls_of
+from dlm.datagen.training_rows import interrupted
+from dlm.datagen.unfamiliar_tools import Scene
 from dlm.datagen.values import Values
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
 from dlm.evaluate.talk import alike
@@ -144,7 +144,7 @@ def parallel(stock: Stock) -> Iterator[Case]:
 
     def write(script: Script) -> None:
         first, second = script.rng.sample(AGENT_TOOLS["assistant"], 2)
-        moves.compound(script, first, second)
+        turns.compound(script, first, second)
 
     return (c for c in cases(_written(stock, write, "train")) if c.kind is Kind.PARALLEL)
 
@@ -163,8 +163,8 @@ def _two_requests(stock: Stock) -> Iterator[Row]:
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.MORE and t in catalog.FIX]
 
     def write(script: Script) -> None:
-        moves.request(script, script.rng.choice(tools))
-        script.rng.choice((moves.follow_up, moves.correction))(script)
+        turns.request(script, script.rng.choice(tools))
+        script.rng.choice((turns.follow_up, turns.correction))(script)
 
     return _written(stock, write, "train")
 
@@ -175,10 +175,10 @@ def _second_calls(rows: Iterable[Row]) -> Iterator[Case]:
 
 def asking(stock: Stock) -> Iterator[Case]:
     """Requests that lack what the tool needs, and the answer to the question."""
-    tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.BARE]
+    tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.LACKING]
 
     def write(script: Script) -> None:
-        moves.bare_request(script, script.rng.choice(tools))
+        turns.bare_request(script, script.rng.choice(tools))
 
     found = cases(_written(stock, write, "train"))
     return (c for c in found if c.kind in (Kind.ASK, Kind.ANSWERED))
@@ -186,7 +186,7 @@ def asking(stock: Stock) -> Iterator[Case]:
 
 def out_of_scope(stock: Stock) -> Iterator[Case]:
     """Requests that no tool serves: sentences of other authors."""
-    for row in _written(stock, moves.unfit, "heldout") if stock.heldout else ():
+    for row in _written(stock, turns.unfit, "heldout") if stock.heldout else ():
         yield from cases([row])
 
 
@@ -202,7 +202,7 @@ def unasked(stock: Stock) -> Iterator[Case]:
     """Deeds of the agents' own tools, named without being asked for or only seemingly so."""
 
     def write(script: Script) -> None:
-        moves.unasked(script, script.rng.choice(AGENT_TOOLS["assistant"]))
+        turns.mention(script, script.rng.choice(AGENT_TOOLS["assistant"]))
 
     return _decided(_written(stock, write, "heldout"))
 
@@ -213,7 +213,7 @@ def unasked_unseen(stock: Stock) -> Iterator[Case]:
 
     def rows() -> Iterator[Row]:
         while True:
-            written = strangers.named(Scene(stock.rng, stock.values, "heldout", purposes))
+            written = unfamiliar_tools.mention(Scene(stock.rng, stock.values, "heldout", purposes))
             if written is not None:
                 tools, messages = written
                 system = INSTRUCTIONS["assistant"]

@@ -13,10 +13,9 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.datagen.corpora import Corpora, rows
-from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
-from dlm.datagen.small_talk import SMALL_TALK
-from dlm.datagen.talk import TALK
+from dlm.datagen.wording import SMALL_TALK, TALK
 from dlm.engine.engine import Engine, Request
 from dlm.evaluate.scores import Ask, loops
 from dlm.language.messages import Turn
@@ -58,7 +57,8 @@ def alike(corpora: Corpora | None) -> dict[str, frozenset[str]]:
     Args:
         corpora: Whose small talk to take too: what answers one question there.
     """
-    groups = [set(answers) for _, answers in (*TALK.values(), *SMALL_TALK.values())]
+    topics = (*TALK.topics.values(), *SMALL_TALK.values())
+    groups = [set(topic.answers) for topic in topics]
     by_question: defaultdict[str, set[str]] = defaultdict(set)
     for question, answer in corpora.chat if corpora else ():
         by_question[question].add(answer)

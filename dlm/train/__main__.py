@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dlm.datagen.examples import read as read_examples
-from dlm.datagen.survey import survey
+from dlm.datagen.examples import survey
 from dlm.language.template import Encoded, Template
 from dlm.language.tokenizer import Tokenizer
 from dlm.loading.placement import usable_device

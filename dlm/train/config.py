@@ -89,8 +89,8 @@ class TrainConfig:
             without forgetting (arXiv 1606.09282).
         reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
             that saw any says in its config.json that it reasons.
-        readings: Share of readings (`dlm.datagen.readings`) among our own rows; a checkpoint that
-            saw any says in its config.json that it reads.
+        readings: Share of readings (`dlm.datagen.training_rows`) among our own rows; a checkpoint
+            that saw any says in its config.json that it reads.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 

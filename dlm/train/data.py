@@ -26,7 +26,7 @@ class Mixture:
     Attributes:
         corpora: Directory of the text corpora; None for generated dialogues alone.
         share_alike: Whether corpora under share-alike licences may be used.
-        readings: Share of readings (`dlm.datagen.readings`) among our own rows.
+        readings: Share of readings (`dlm.datagen.training_rows`) among our own rows.
         reasons: Share of all dialogues that end in a message with reasoning before it.
         examples: A file of dialogues to learn, in the chat format; None for our own alone.
         replay: Share of our own dialogues beside the examples.
@@ -43,8 +43,8 @@ class Mixture:
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     """A dialogue of the training data as ids.
 
-    Of a reading (`dlm.datagen.readings`) the user's words count as an answer; an agent's message
-    that was interrupted (`dlm.datagen.interruptions`) does not.
+    Of a reading (`dlm.datagen.training_rows`) the user's words count as an answer; an agent's message
+    that was interrupted (`dlm.datagen.training_rows`) does not.
     """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
@@ -77,7 +77,7 @@ def held_out_rows(
         count: How many.
     """
     from dlm.datagen.dialogues import Source
-    from dlm.datagen.readings import taught
+    from dlm.datagen.training_rows import taught
 
     source = Source.load(mixture.corpora, "heldout", mixture.share_alike)
     rows = (encode_row(template, row) for row in taught(source, 0.0, HELD_OUT_SEED))
@@ -93,9 +93,8 @@ def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Itera
     """Endless dialogues to learn from: a function from a seed, the same for the same seed."""
     from dlm.datagen.dialogues import Source
     from dlm.datagen.examples import read
-    from dlm.datagen.mixing import mixed
-    from dlm.datagen.readings import taught
     from dlm.datagen.reasons import reasoned
+    from dlm.datagen.training_rows import mixed, taught
 
     examples = read(mixture.examples) if mixture.examples else None
     source = Source.load(mixture.corpora, "train", mixture.share_alike)

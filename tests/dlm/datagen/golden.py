@@ -1,10 +1,7 @@
 """What the generators draw, as hashes: the same seeds must go on giving the same rows.
 
-``golden.json`` was written from the code as it was before the package was laid out as rooms (commit
-0a1942e, where these modules lay in ``dlm/train``):
-
-    sed 's/dlm\\.datagen/dlm.train/' tests/dlm/datagen/golden.py > /tmp/golden.py
-    cd CHECKOUT_OF_0a1942e && PYTHONPATH=. python /tmp/golden.py CORPORA > golden.json
+``golden.json`` was written by the first version of this file (commit aa5e569) from the code as it
+was before the package was laid out as rooms (commit 0a1942e).
 
 ``python -m tests.dlm.datagen.golden CORPORA`` writes it anew, for changes that are meant to change
 what is drawn. ``CORPORA`` is the directory of the text corpora, of which only some rows are read.
@@ -24,42 +21,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import (
-    catalog,
-    composed_words,
-    examples,
-    holdout,
-    moves,
-    moves_coffee,
-    nouns,
-    phrasings,
-    rename,
-    rename_words,
-    said,
-    strangers,
-    unasked,
-)
-from dlm.datagen.arithmetic import evaluate
-from dlm.datagen.composed import COMPOSED
+from dlm.datagen import catalog, composed_tools, examples, holdout, mentions, turns
+from dlm.datagen import spoken_values as spoken
+from dlm.datagen.catalog import INVENTED, TOOLS
+from dlm.datagen.composed_tools import ACTIONS, KINDS, THINGS, Kind
 from dlm.datagen.corpora import load
 from dlm.datagen.dialogues import SHARES, Source, generate, stream
-from dlm.datagen.intent_tools import SLOT_NAMES, offer
-from dlm.datagen.intents import TOPICS, UNFIT
-from dlm.datagen.interruptions import interrupted
-from dlm.datagen.inventions import INVENTIONS
-from dlm.datagen.mixing import mixed
+from dlm.datagen.intent_tools import SLOT_NAMES, TOPICS, UNFIT, offer
 from dlm.datagen.noise import Style, plain
-from dlm.datagen.readings import taught
 from dlm.datagen.reasons import reasoned
-from dlm.datagen.replies import ABILITIES, DECLINES, ERRORS, GREETINGS, REPLIES
-from dlm.datagen.scene import Scene
-from dlm.datagen.schemas import TOOLS
+from dlm.datagen.renaming import rename
 from dlm.datagen.script import Script
-from dlm.datagen.small_talk import SMALL_TALK
 from dlm.datagen.spans import day, duration, expression, moment, tokens
-from dlm.datagen.talk import ABLE, NAMED, REPEAT, SHOP_TALK, TALK, WHO_AM_I
-from dlm.datagen.values import Values
-from dlm.datagen.words import CURRENCIES, UNITS, WORDS
+from dlm.datagen.training_rows import interrupted, mixed, taught
+from dlm.datagen.unfamiliar_tools import Scene, mention, single
+from dlm.datagen.values import COMPOSED, Values
+from dlm.datagen.wording import SMALL_TALK, TALK, WORDING, Topic
+from dlm.datagen.words import CURRENCIES, UNITS, WORDS, Unit
 from dlm.evaluate.sets import SETS, Stock, chosen
 from dlm.evaluate.talk import alike, openers
 
@@ -105,32 +83,65 @@ def drawn(corpora: Path | None, scale: int = 1) -> Iterator[tuple[str, str]]:
 
 def _lists() -> dict[str, Any]:
     """Every list that is drawn from."""
-    drawn_with = {name: (t.spec, t.kinds) for name, t in INVENTIONS.items()}
-    asks = {(t, p): catalog.question(t, p) for t in catalog.BARE for p in catalog.BARE[t]}
-    gives = {(t, p): catalog.answers(t, p) for t in catalog.BARE for p in catalog.BARE[t]}
-    tables = {
-        "say": catalog.SAY, "more": catalog.MORE, "bare": catalog.BARE, "fix": catalog.FIX,
-        "ask": {" ".join(k): v for k, v in asks.items()}, "schemas": TOOLS,
-        "give": {" ".join(k): v for k, v in gives.items()}, "specs": catalog.SPECS,
-        "can": catalog.CAN, "invented": drawn_with, "refusals": phrasings.REFUSALS,
-        "replies": REPLIES, "declines": DECLINES, "errors": ERRORS, "greetings": GREETINGS,
-        "abilities": ABILITIES, "small talk": SMALL_TALK, "talk": TALK, "shop talk": SHOP_TALK,
-        "about the user": [ABLE, NAMED, REPEAT, WHO_AM_I], "words": WORDS, "units": UNITS,
-        "currencies": CURRENCIES, "things": composed_words.ALL_THINGS,
-        "actions": composed_words.ALL_ACTIONS, "kinds": composed_words.ALL_KINDS,
-        "heads": {g: nouns.heads(g) for g in composed_words.ALL_THINGS},
-        "modifiers": nouns.modifiers(), "verbs": nouns.deeds(), "frame verbs": unasked.VERBS,
-        "frames": [[g.of("train"), g.of("heldout"), g.answers] for g in unasked.GROUPS],
-        "other names": rename_words.OTHERS, "parameters": rename_words.PARAMETERS,
+    specs = catalog.SPECS
+    kinds = {name: {k: p.kind for k, p in t.parameters.items()} for name, t in INVENTED.items()}
+    lacking = [(t, p) for t in catalog.LACKING for p in catalog.LACKING[t]]
+    own = {name: catalog.AGENTS_OWN[name] for name in TOOLS}
+    return {
+        "say": catalog.SAY, "more": catalog.MORE, "bare": catalog.LACKING, "fix": catalog.FIX,
+        "ask": {f"{t} {p}": catalog.question(t, p) for t, p in lacking}, "schemas": TOOLS,
+        "give": {f"{t} {p}": catalog.answers(t, p) for t, p in lacking}, "specs": specs,
+        "can": catalog.CAN, "invented": {name: (specs[name], k) for name, k in kinds.items()},
+        "refusals": WORDING.refusals, "replies": {name: t.replies for name, t in own.items()},
+        "declines": WORDING.declines, "errors": WORDING.errors, "greetings": WORDING.greetings,
+        "abilities": {name: t.ability for name, t in own.items() if t.ability},
+        "small talk": _talk(SMALL_TALK), "talk": _talk(TALK.topics),
+        "shop talk": _talk(TALK.shop_talk), "about the user": [
+            TALK.abilities.say, TALK.introduction.say, TALK.repeat, TALK.own_name.say,
+        ],
+        "words": WORDS, "units": {name: _unit(u) for name, u in UNITS.items()},
+        "currencies": CURRENCIES, "things": THINGS, "actions": ACTIONS, "kinds": {name: _kind(kind) for name, kind in KINDS.items()},
+        "heads": {g: composed_tools.heads(g) for g in THINGS},
+        "modifiers": composed_tools.modifiers(),
+        "verbs": [a.name for a in composed_tools.plain_actions()],
+        "frame verbs": mentions.VERBS,
+        "frames": [[g.of("train"), g.of("heldout"), g.answers] for g in mentions.GROUPS],
+        "other names": {split: {name: _names(name, split) for name in TOOLS}
+                        for split in ("heldout", "train")},
+        "parameters": {name: p.names for name, p in catalog.PARAMETER.items() if p.names},
         "slot names": SLOT_NAMES, "topics": TOPICS, "unfit": UNFIT,
     }  # fmt: skip
-    return tables
+
+
+@dataclasses.dataclass
+class _Kind:
+    value: str
+    said: tuple[str, ...]
+    names: tuple[str, ...]
+    typed: str
+
+
+def _unit(unit: Unit) -> Any:
+    return unit.measures, int(unit.size) if unit.size == int(unit.size) else unit.size
+
+
+def _kind(kind: Kind) -> Any:
+    return _Kind(kind.value, kind.said, kind.names, kind.type)
+
+
+def _talk(topics: Mapping[str, Topic]) -> dict[str, Any]:
+    return {name: (topic.say, topic.answers) for name, topic in topics.items()}
+
+
+def _names(tool: str, split: str) -> Any:
+    found = catalog.other_names(tool, split)
+    return [found.verbs, found.nouns, found.descriptions]
 
 
 def _split(value: Any) -> Any:
     """Plain data with each list of strings as its parts of the two splits."""
     if isinstance(value, Mapping):
-        return {str(key): _split(item) for key, item in value.items()}
+        return {str(key): _split(value[key]) for key in sorted(value)}
     if isinstance(value, tuple | list) and value and all(isinstance(v, str) for v in value):
         return [holdout.members(tuple(value), split) for split in ("train", "heldout")]
     return [_split(v) for v in value] if isinstance(value, tuple | list) else value
@@ -139,14 +150,18 @@ def _split(value: Any) -> Any:
 def _values_read(count: int) -> Iterator[Any]:
     """Values of every kind as they are drawn, and what is read in them."""
     rng, values = Random(5), Values()
-    now = said.datetime(2025, 6, 4, 10, 30)
+    now = spoken.datetime(2025, 6, 4, 10, 30)
     for kind in (*COMPOSED, *WORDS):
         for number in range(count // 10):
             text = values.draw(kind, rng, digits=number % 3 == 0)
             words = tokens(f"please {text} then")
-            yield text, plain(text, False), said.number(text), said.digits(text)
-            yield said.duration(text), str(said.day(text, now.date())), str(said.when(text, now))
-            yield evaluate(text), [f(words) for f in (day, duration, expression, moment)]
+            yield text, plain(text, False), spoken.number(text), spoken.digits(text)
+            yield (
+                spoken.duration(text),
+                str(spoken.day(text, now.date())),
+                str(spoken.when(text, now)),
+            )
+            yield spoken.evaluate(text), [f(words) for f in (day, duration, expression, moment)]
 
 
 def _generated(corpora: Path | None) -> Iterator[tuple[str, Iterable[Any]]]:
@@ -171,19 +186,19 @@ def _streams(sources: Mapping[str, Source]) -> Iterator[tuple[str, Iterable[Any]
 def _moves(sources: Mapping[str, Source]) -> Iterator[tuple[str, Iterable[Any]]]:
     """Each turn that a dialogue can take, of every tool."""
     other = {
-        "repeat": moves.repeat, "chat": moves.chat, "small talk": moves.small_talk,
-        "goodbye": moves.goodbye, "unfit": moves.unfit, "acquaintance": moves.acquaintance,
-        "shop talk": moves.shop_talk, "swap": moves_coffee.swap, "again": moves_coffee.again,
-        "without": moves_coffee.without, "clear": moves_coffee.clear,
-        "more": moves.follow_up, "fix": moves.correction,
+        "repeat": turns.repeat, "chat": turns.chat, "small talk": turns.small_talk,
+        "goodbye": turns.goodbye, "unfit": turns.unfit, "acquaintance": turns.acquaintance,
+        "shop talk": turns.shop_talk, "swap": turns.swap_drink, "again": turns.same_drink,
+        "without": turns.leave_out, "clear": turns.clear_order,
+        "more": turns.follow_up, "fix": turns.correction,
     }  # fmt: skip
     each: dict[str, Callable[[Script, str], object]] = {
-        "request": lambda s, t: moves.request(s, t),
-        "unasked": lambda s, t: moves.unasked(s, t),
-        "decline": lambda s, t: moves.decline(s, t),
-        "compound": lambda s, t: moves.compound(s, t, s.rng.choice(list(catalog.SAY))),
-        "bare": lambda s, t: t in catalog.BARE and moves.bare_request(s, t),
-        "after": lambda s, t: moves.request(s, t) and s.rng.choice(list(other.values()))(s),
+        "request": lambda s, t: turns.request(s, t),
+        "unasked": lambda s, t: turns.mention(s, t),
+        "decline": lambda s, t: turns.decline(s, t),
+        "compound": lambda s, t: turns.compound(s, t, s.rng.choice(list(catalog.SAY))),
+        "bare": lambda s, t: t in catalog.LACKING and turns.bare_request(s, t),
+        "after": lambda s, t: turns.request(s, t) and s.rng.choice(list(other.values()))(s),
     }
     for split, source in sources.items():
         for name, move in each.items():
@@ -191,8 +206,8 @@ def _moves(sources: Mapping[str, Source]) -> Iterator[tuple[str, Iterable[Any]]]
         for name, change in other.items():
             tool = "order_drink" if name in ("swap", "again", "without", "clear") else "set_timer"
             yield f"move {name} {split}", _changes(name, source, tool, change)
-        yield f"single {split}", _scenes(source, strangers.single)
-        yield f"named {split}", _scenes(source, strangers.named)
+        yield f"single {split}", _scenes(source, single)
+        yield f"named {split}", _scenes(source, mention)
 
 
 def _each_tool(name: str, source: Source, move: Callable[[Script, str], object]) -> Iterator[Any]:
@@ -216,7 +231,7 @@ def _changes(
         script = Script(Random(f"{name} {seed}"), source.values, source.split, source.corpora)
         script.repertoire = tuple(TOOLS)
         try:
-            moves.request(script, tool)
+            turns.request(script, tool)
             change(script)
         except holdout.NothingHeldOutError:
             pass
@@ -239,7 +254,7 @@ def _for_training(sources: Mapping[str, Source], scale: int) -> Iterator[tuple[s
     rng = Random(4)
     yield "interrupted", digest([interrupted(row, rng, 1.0) for row in rows])
     plainly = stream(Random(9), source, {"assistant": 0.6, "coffee": 0.4})
-    renamed = (rename.rename(row, rng, "train") for row in plainly)
+    renamed = (rename(row, rng, "train") for row in plainly)
     yield "renamed", digest(list(islice(renamed, count)))
     thought = reasoned(taught(source, 0.2, 6), 0.5, 8)
     yield "reasons", digest(list(islice(thought, count)))

@@ -1,10 +1,13 @@
+"""PLACE"""
+
+from __future__ import annotations
+
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from dlm.datagen import coffee_rows
 from dlm.datagen.catalog import PARAMETERS
 from dlm.datagen.corpora import (
     _DIALOGUES,
@@ -15,7 +18,35 @@ from dlm.datagen.corpora import (
     dialogue,
     load,
 )
-from dlm.datagen.talk import TALK
+from dlm.datagen.holdout import held_out, unseen
+from dlm.datagen.intent_tools import (
+    LONGEST,
+    TOPICS,
+    UNFIT,
+    answered,
+    asked,
+    collect,
+    offer,
+    telling_phrases,
+)
+from dlm.datagen.labelled_rows import READERS, request
+from dlm.datagen.orders import FILES, drink_order, drink_orders
+from dlm.datagen.phrases import Piece
+from dlm.datagen.spans import (
+    Request,
+    adjacent,
+    complete,
+    conversion,
+    day,
+    duration,
+    expression,
+    find,
+    from_markers,
+    moment,
+    pieces,
+    tokens,
+)
+from dlm.datagen.wording import TALK
 
 ATTRIBUTED = {
     "clinc_oos": "Larson et al., EMNLP 2019",
@@ -125,7 +156,349 @@ def test_share_alike_dialogues_need_the_option(corpora: Path, tmp_path: Path) ->
 
 def test_whatever_is_read_is_attributed(repo_root: Path) -> None:
     card = (repo_root / "docs" / "model-card.md").read_text(encoding="utf-8")
-    read = {*_UTTERANCES, *_INTENTS_ALONE, *_DIALOGUES, *coffee_rows.FILES}
+    read = {*_UTTERANCES, *_INTENTS_ALONE, *_DIALOGUES, *FILES}
     assert read | {"qna_chitchat", "slot_values"} == set(ATTRIBUTED)
     for name, words in ATTRIBUTED.items():
         assert any(words in line for line in card.splitlines() if line.startswith("|")), name
+
+
+def labelled(text: str, intent: str, **slots: Any) -> tuple[str, dict[str, str]] | None:
+    found = request({"text": text, "intent": intent, "slots": slots})
+    return None if found is None else (found[0], {p.slot: p.text for p in found[1] if p.slot})
+
+
+@pytest.mark.parametrize(
+    ("text", "intent", "slots", "tool", "arguments"),
+    [
+        ("set a six minute timer", "timer", {}, "set_timer", {"duration": "six minute"}),
+        (
+            "alarm five pm tuesday",
+            "alarm_set",
+            {"time": "five pm"},
+            "set_alarm",
+            {"when": "five pm tuesday"},
+        ),
+        (
+            "Weather for Coaldale Arkansas",
+            "GetWeather",
+            {"city": "Coaldale", "state": "Arkansas"},
+            "get_weather",
+            {"place": "Coaldale Arkansas"},
+        ),
+        (
+            "turn off the bedroom lamp",
+            "iot_hue_lightoff",
+            {"house_place": "bedroom", "device_type": "lamp"},
+            "set_device",
+            {"state": "off", "room": "bedroom", "device": "lamp"},
+        ),
+        (
+            "remind me to call mom tomorrow at nine",
+            "reminder_update",
+            {},
+            "set_reminder",
+            {"text": "call mom", "when": "tomorrow at nine"},
+        ),
+        (
+            "put butter on my shopping list",
+            "shopping_list_update",
+            {},
+            "add_to_list",
+            {"item": "butter", "list": "shopping"},
+        ),
+        (
+            "what is ten divided by five",
+            "qa_maths",
+            {},
+            "calculate",
+            {"expression": "ten divided by five"},
+        ),
+        ("what time is it in lisbon", "time", {}, "get_time", {"place": "lisbon"}),
+        ("what date is it", "date", {}, "get_date", {}),
+    ],
+)
+def test_rows_become_requests(
+    text: str, intent: str, slots: dict[str, Any], tool: str, arguments: dict[str, str]
+) -> None:
+    assert labelled(text, intent, **slots) == (tool, arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "intent", "slots"),
+    [
+        ("set an alarm every day at nine", "alarm", {}),
+        ("cancel my six am alarm", "alarm", {}),
+        ("will it rain near me", "GetWeather", {"spatial_relation": "near"}),
+        ("add it to the list", "lists_createoradd", {}),
+        ("play some music", "PlayMusic", {}),
+        ("what will the time be in an hour", "time", {}),
+        ("remind me of the meeting on one divided by twenty two", "calendar_set", {}),
+    ],
+)
+def test_rows_that_say_more_than_a_tool_takes_are_refused(
+    text: str, intent: str, slots: dict[str, Any]
+) -> None:
+    assert labelled(text, intent, **slots) is None
+
+
+def labels(tool: str, *pieces: str | tuple[str, str]) -> Request:
+    return tool, [Piece(p) if isinstance(p, str) else Piece(*p) for p in pieces]
+
+
+WEATHER = [
+    labels("get_weather", "weather in ", ("boston", "place")),
+    labels("get_weather", "is it raining in ", ("Boston", "place"), "?"),
+    labels("get_weather", "will it rain ", ("tomorrow", "day")),
+]
+
+
+def judged(*requests: Request) -> list[bool]:
+    """What is said of some requests among those above, which are whole."""
+    found = list(complete([*WEATHER, *requests]))
+    assert all(found[: len(WEATHER)])
+    return found[len(WEATHER) :]
+
+
+def test_a_place_that_nobody_marked_is_noticed() -> None:
+    assert judged(request("get_weather", "boston weather?")) == [False]
+
+
+def test_another_tool_s_rows_tell_as_well() -> None:
+    assert judged(request("get_time", "what time is it in boston")) == [False]
+
+
+def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
+    assert judged(request("get_weather", "is it raining"), request("get_time", "time please")) == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("text", ["in boston it will rain", "BOSTON, rain"])
+def test_case_and_points_change_nothing(text: str) -> None:
+    assert judged(request("get_weather", text)) == [False]
+
+
+def test_a_value_of_small_words_is_none() -> None:
+    broken = request("remove_from_list", "remove off ", ("rice", "item"), " ", ("from", "list"))
+    assert judged(broken) == [False]
+
+
+def test_a_state_may_be_a_small_word() -> None:
+    lamp = request("set_device", "turn the ", ("lamp", "device"), " ", ("off", "state"))
+    assert judged(lamp) == [True]
+
+
+def test_a_list_may_be_asked_for_a_thing_without_an_argument() -> None:
+    eggs = [request("add_to_list", "add ", ("eggs", "item"))] * 3
+    asked = [request("read_list", "are eggs on it"), request("get_time", "eggs")]
+    assert judged(*eggs, *asked) == [True, True, True, True, False]
+
+
+def test_only_sources_that_mark_values_are_believed_where_they_do() -> None:
+    def row(source: str, intent: str, **slots: str) -> dict[str, object]:
+        return {"source": source, "intent": intent, "slots": slots}
+
+    rows = [
+        row("marking", "play", song="yesterday"),
+        row("marking", "play"),
+        row("bare", "play"),
+        row("bare", "tell_joke"),
+    ]
+    assert from_markers(rows) == [rows[0], rows[1], rows[3]]
+    assert from_markers(rows[2:]) == rows[2:]
+
+
+def said(text: str, span: tuple[int, int] | None) -> str | None:
+    return " ".join(text.split()[span[0] : span[1]]) if span else None
+
+
+def test_find_wants_one_place_alone() -> None:
+    words = tokens("Add milk, milk to the List.")
+    assert find(words, "the list") == (4, 6) or find(words, "the list") == (3, 5)
+    assert find(words, "milk") is None
+    assert find(words, "bread") is None
+
+
+def test_values_are_found_by_reading() -> None:
+    text = "please set a 25 minute timer for me"
+    assert said(text, duration(tokens(text))) == "25 minute"
+    text = "wake me up tomorrow at seven thirty"
+    assert said(text, moment(tokens(text))) == "tomorrow at seven thirty"
+    text = "what is the weather next friday in rome"
+    assert said(text, day(tokens(text))) == "next friday"
+    text = "tell me what is twelve times seven please"
+    assert said(text, expression(tokens(text))) == "twelve times seven"
+    assert duration(tokens("set a timer")) is None
+
+
+def test_a_sum_may_be_as_long_as_the_sentence() -> None:
+    number = "one hundred and forty eight thousand five hundred and eighty seven"
+    text = f"what is the square root of {number}"
+    assert said(text, expression(tokens(text))) == f"square root of {number}"
+
+
+def test_conversion_needs_an_amount() -> None:
+    spans = conversion(tokens("how many feet are in 50 yards"), money=False)
+    assert spans == {"from_unit": (6, 7), "to_unit": (2, 3), "amount": (5, 6)}
+    assert conversion(tokens("yards to feet"), money=False) is None
+
+
+def test_pieces_cut_the_sentence_at_its_spans() -> None:
+    assert pieces("add Milk to it", {"item": (1, 2)}) == [
+        Piece("add"), Piece("Milk", "item"), Piece("to it"),
+    ]  # fmt: skip
+    assert pieces("a b c", {"x": (0, 2), "y": (1, 3)}) is None
+    assert adjacent([(2, 3), (0, 2)]) == (0, 3)
+    assert adjacent([(0, 1), (2, 3)]) is None
+
+
+def slots(text: str) -> dict[str, str] | None:
+    found = drink_order(text)
+    return None if found is None else {p.slot: p.text for p in found if p.slot}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Can I get a latte?", {"drink": "latte"}),
+        (
+            "I want an iced cortado with oat milk and vanilla.",
+            {"drink": "iced cortado", "milk": "oat milk", "extras": "vanilla"},
+        ),
+        ("Two Chai Lattes please", {"quantity": "Two", "drink": "Chai Lattes"}),
+        (
+            "a double macchiato with a pump of vanilla syrup",
+            {"shots": "double", "drink": "macchiato", "sweetener": "a pump of vanilla syrup"},
+        ),
+        ("an almond milk mocha", {"milk": "almond milk", "drink": "mocha"}),
+    ],
+)
+def test_orders_are_read(text: str, wanted: dict[str, str]) -> None:
+    assert slots(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what drinks do you have",
+        "a latte and a mocha please",
+        "a latte with unicorn dust",
+        "a latte with oat milk or almond milk",
+    ],
+)
+def test_what_is_not_understood_is_refused(text: str) -> None:
+    assert drink_order(text) is None
+
+
+def test_only_the_first_words_of_a_dialogue_count() -> None:
+    def row(*said: str) -> dict[str, object]:
+        call = {"role": "assistant", "content": None, "tool_calls": [{"name": "get_menu_items"}]}
+        return {"messages": [*({"role": "user", "content": s} for s in said), call]}
+
+    rows = [row("a latte please"), row("a latte please"), row("hello", "a mocha please")]
+    assert [text for text, _ in drink_orders(rows)] == ["a latte please"]
+
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "text": f"play something by singer {i} on the radio",
+        "intent": "play_radio",
+        "slots": {"artist_name": f"singer {i}"},
+        "source": "marked",
+    }
+    for i in range(40)
+]
+
+
+def test_rows_become_a_purpose_with_spans() -> None:
+    (purpose,) = collect(ROWS, "train").values()
+    assert purpose.verbs[0] == "play"
+    assert len(purpose.rows) == sum(not held_out(r["text"]) for r in ROWS)
+    assert all(slots == {"artist_name": (3, 5)} for _, slots in purpose.rows)
+
+
+def test_unseen_intents_are_in_the_held_out_split_alone() -> None:
+    name = next(f"intent_{i}" for i in range(99) if unseen(f"intent_{i}"))
+    rows = [
+        {"text": f"do thing {i}", "intent": name, "slots": {}, "source": "bare"} for i in range(20)
+    ]
+    assert not collect(rows, "train")
+    assert list(collect(rows, "heldout")) == [name]
+    assert not collect(ROWS, "heldout")
+
+
+def test_a_source_that_marks_nothing_is_not_believed_where_others_mark() -> None:
+    bare = [{**row, "text": f"now {row['text']}", "slots": {}, "source": "bare"} for row in ROWS]
+    (purpose,) = collect([*ROWS, *bare], "train").values()
+    assert all(text.startswith("play") and slots for text, slots in purpose.rows)
+
+
+def test_a_row_that_leaves_its_value_unmarked_is_refused() -> None:
+    rows = [*ROWS, {**ROWS[0], "text": "let me hear singer", "slots": {}}]
+    (purpose,) = collect(rows, "train").values()
+    assert all(slots for _, slots in purpose.rows)
+
+
+def test_a_purpose_tells_whether_any_sentence_has_slots() -> None:
+    name = next(f"intent_{i}" for i in range(99) if not unseen(f"intent_{i}"))
+    rows = [
+        {"text": f"do {i} now", "intent": name, "slots": {}, "source": "bare"} for i in range(40)
+    ]
+    found = collect([*ROWS, *rows], "train")
+    assert [p.marked for p in found.values()] == [True, False]
+
+
+def test_a_slot_that_is_not_said_refuses_the_row() -> None:
+    wrong = [{**row, "slots": {"artist_name": "abba"}} for row in ROWS]
+    assert not collect(wrong, "train")
+
+
+def test_an_offered_purpose_asks_and_answers() -> None:
+    (purpose,) = collect(ROWS, "train").values()
+    rng = Random(1)
+    for _ in range(50):
+        text, slots = rng.choice(purpose.rows)
+        wish = offer(purpose, rng, "snake", slots)
+        pieces = asked(wish, text, slots) or []
+        said = {p.slot: p.text for p in pieces if p.slot}
+        assert set(wish.spec["parameters"]["required"]) <= set(said)
+        assert set(said) == set(wish.keys.values())
+        result, reply = answered(wish, said, rng)
+        assert result and reply and "{" not in reply
+
+
+SENTENCES = {
+    "rent": ["where can i rent a car", "i want to rent a vehicle", "rent me a car in town"],
+    "wash": ["please wash the car", "i want the vehicle washed", "wash my windows"],
+    "hello": ["how are you"],
+}
+
+
+def test_words_of_one_intent_are_told_in_the_order_said() -> None:
+    told = telling_phrases(SENTENCES)
+    assert told["rent"][0] == "rent_car"
+    assert set(told["wash"]) == {"wash", "washed", "wash_windows"}
+
+
+def test_small_words_and_words_of_every_intent_name_nothing() -> None:
+    told = telling_phrases({name: [f"{s} now thing" for s in s] for name, s in SENTENCES.items()})
+    assert "hello" not in told
+    assert not any("thing" in p or "the" in p.split("_") for found in told.values() for p in found)
+
+
+def test_a_phrase_is_short_and_said_by_one_sentence() -> None:
+    long = {"long": ["violet bishop hammers seven crooked nails"] * 3, "other": ["stop"]}
+    (phrase,) = telling_phrases(long)["long"]
+    assert len(phrase.split("_")) == LONGEST
+    assert set(phrase.split("_")) <= set(long["long"][0].split())
+
+
+def test_an_intent_has_one_use() -> None:
+    assert not set(READERS) & set(TOPICS)
+    assert not set(READERS) & UNFIT
+    assert not set(TOPICS) & UNFIT
+
+
+def test_topics_are_known_to_the_talk() -> None:
+    assert set(TOPICS.values()) <= {*TALK, "repeat", "bye"}

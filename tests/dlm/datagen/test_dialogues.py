@@ -1,3 +1,7 @@
+"""PLACE"""
+
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter
@@ -8,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.datagen.dialogues import Source, generate, main, stream
-from dlm.datagen.examples import row_of
-from dlm.datagen.schemas import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+from dlm.datagen.training_rows import row_of
 
 Row = dict[str, Any]
 

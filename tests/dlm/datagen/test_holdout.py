@@ -1,3 +1,7 @@
+"""PLACE"""
+
+from __future__ import annotations
+
 from random import Random
 
 import pytest

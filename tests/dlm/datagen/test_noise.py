@@ -1,8 +1,12 @@
+"""PLACE"""
+
+from __future__ import annotations
+
 import re
 from random import Random
 
-from dlm.datagen.grammar import Piece
 from dlm.datagen.noise import Style, draw_style, misheard, plain, utter
+from dlm.datagen.phrases import Piece
 
 PIECES = [
     Piece("set a timer for "),

@@ -1,3 +1,5 @@
+"""PLACE"""
+
 from __future__ import annotations
 
 import itertools

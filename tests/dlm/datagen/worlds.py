@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from random import Random
 
-from dlm.datagen.twins import TWINS
+from dlm.datagen.simulated_tools import SIMULATED
 from dlm.datagen.world import World
 
 NOW = datetime(2026, 11, 21, 15, 42)
@@ -21,7 +21,7 @@ class Calm(Random):
 
 def world() -> World:
     """A fresh calm world on a Saturday afternoon."""
-    return World(Calm(1), TWINS, NOW)
+    return World(Calm(1), SIMULATED, NOW)
 
 
 def told(tool: str, **arguments: str) -> str:

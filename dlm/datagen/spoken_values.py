@@ -1,0 +1,531 @@
+"""Numbers, durations, times, days, sums, units and money as people say them, read and written.
+
+Just enough reading for the simulated tools of the training data and the common forms of the
+corpora, None for anything else; the agent's real tools read with proper parsers. Knows no tool.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from datetime import date, datetime, timedelta
+from random import Random
+
+from dlm.datagen.words import CURRENCIES, UNITS
+
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = [
+    "_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+]  # fmt: skip
+_VALUES = {w: i for i, w in enumerate(_ONES)} | {w: 10 * i for i, w in enumerate(_TENS) if i > 1}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+_ORDINALS = [
+    "_", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth", "twentieth",
+]  # fmt: skip
+WEEKDAYS = [
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+]  # fmt: skip
+MONTHS = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+]  # fmt: skip
+HOLIDAYS = {
+    "christmas": (12, 25), "christmas eve": (12, 24), "christmas day": (12, 25),
+    "boxing day": (12, 26), "halloween": (10, 31), "new year's day": (1, 1),
+    "new years day": (1, 1), "new year's eve": (12, 31), "new years eve": (12, 31),
+    "valentine's day": (2, 14), "valentines day": (2, 14), "independence day": (7, 4),
+    "st patrick's day": (3, 17), "veterans day": (11, 11),
+}  # fmt: skip
+_UNIT_SECONDS = {
+    "day": 86400,
+    "week": 604800,
+    "second": 1,
+    "sec": 1,
+    "minute": 60,
+    "min": 60,
+    "hour": 3600,
+    "hr": 3600,
+}
+
+
+def words_of(number: int) -> str:
+    """A whole number from 0 to below a billion in words: 125 is "one hundred and twenty five"."""
+    if number < 20:
+        return _ONES[number]
+    if number < 100:
+        return _TENS[number // 10] + (f" {_ONES[number % 10]}" if number % 10 else "")
+    for scale, name in ((1_000_000, "million"), (1000, "thousand"), (100, "hundred")):
+        if number >= scale:
+            rest = number % scale
+            joint = " and " if scale == 100 or 0 < rest < 100 else " "
+            return f"{words_of(number // scale)} {name}" + (joint + words_of(rest) if rest else "")
+    raise AssertionError(number)
+
+
+def ordinal_of(number: int) -> str:
+    """An ordinal from 1 to 31 in words: 21 is "twenty first"."""
+    if number <= 20:
+        return _ORDINALS[number]
+    return "thirtieth" if number == 30 else f"{_TENS[number // 10]} {_ORDINALS[number % 10]}"
+
+
+_ORDINAL_VALUES = {ordinal_of(n): n for n in range(1, 32)} | {
+    f"{n}{'th' if n // 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}": n
+    for n in range(1, 32)
+}
+
+
+def figures(value: float) -> str:
+    """A number in digits as the tools write it: at most two decimals, none when whole."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
+
+
+def number(text: str) -> float | None:
+    """The number that a text says, in words or digits; None where it is not a number."""
+    words = text.lower().replace("-", " ").replace(",", "").split()
+    if not words:
+        return None
+    if len(words) == 1 and re.fullmatch(r"\d+(\.\d+)?", words[0]):
+        return float(words[0])
+    if "point" in words:
+        at = words.index("point")
+        whole = number(" ".join(words[:at])) if at else 0.0
+        digits = [_digit(w) for w in words[at + 1 :]]
+        if whole is None or None in digits or not digits:
+            return None
+        return float(f"{int(whole)}.{''.join(str(d) for d in digits)}")
+    if words[-2:] == ["a", "half"] and len(words) > 3 and words[-3] == "and":
+        whole = number(" ".join(words[:-3]))
+        return None if whole is None else whole + 0.5
+    return _whole(words)
+
+
+def _digit(word: str) -> int | None:
+    return int(word) if word.isdigit() else _VALUES.get(word)
+
+
+def _whole(words: list[str]) -> float | None:
+    total, group, seen = 0.0, 0.0, False
+    for index, word in enumerate(words):
+        if word == "and" and seen:
+            continue
+        if word in ("a", "an") and index == 0 and len(words) > 1:
+            group = 1
+            continue
+        if word in _SCALES:
+            scale = _SCALES[word]
+            if scale == 100:
+                group = (group or 1) * 100
+            else:
+                total, group = total + (group or 1) * scale, 0
+        elif word in _VALUES:
+            value = _VALUES[word]
+            if seen and group % 10 and value < 100 and group < 100:
+                return None
+            group += value
+        elif re.fullmatch(r"\d+(\.\d+)?", word):
+            group += float(word)
+        else:
+            return None
+        seen = True
+    return total + group if seen and words[-1] != "and" else None
+
+
+_NUMBER_WORDS = frozenset((*_VALUES, *_SCALES, "point"))
+
+
+def digits(text: str) -> str:
+    """The text in lower case with its number words as digits: "twenty one miles" is "21 miles"."""
+    words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text.lower()).split()
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        end = at
+        while end < len(words) and (
+            words[end] in _NUMBER_WORDS or (end > at and words[end] == "and")
+        ):
+            end += 1
+        if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in _SCALES:
+            end = at + 2
+        value = None
+        while end > at and value is None:
+            value = number(" ".join(words[at:end]))
+            end -= value is None
+        if value is None or words[at] == "point":
+            found.append(words[at])
+            at += 1
+        else:
+            found.append(figures(value))
+            at = end
+    return " ".join(found)
+
+
+def duration(text: str) -> int | None:
+    """Seconds that a duration such as "an hour and a half" or "90 secs" lasts; None if unread."""
+    text = text.lower().replace("-", " ").strip()
+    text = re.sub(r"\b(uh|um|er|like|about)\b", " ", text)
+    text = re.sub(r"\b(an|one|1) hour and a half\b", "90 minutes", text)
+    text = re.sub(r"\b(half an hour|half hour|a half hour)\b", "30 minutes", text)
+    text = re.sub(r"\bthree quarters of an hour\b", "45 minutes", text)
+    text = re.sub(r"\b(a )?quarter of an hour\b", "15 minutes", text)
+    text = re.sub(r"\bhalf a minute\b", "30 seconds", text)
+    text = re.sub(r"\ba couple of\b", "two", text)
+    text = re.sub(r"\ba few\b", "three", text)
+    text = re.sub(r"(\d)([a-z])", r"\1 \2", text)
+    text = re.sub(r"(\S+) (minutes|hours) and a half", r"\1 and a half \2", text)
+    text = re.sub(r"\ba minute and a half\b", "90 seconds", text)
+    total = 0.0
+    words: list[str] = []
+    for word in text.split():
+        unit = word.rstrip("s").strip(",")
+        if unit in _UNIT_SECONDS and words:
+            value = 1.0 if words in (["a"], ["an"]) else number(" ".join(words))
+            if value is None:
+                return None
+            total += value * _UNIT_SECONDS[unit]
+            words = []
+        elif not (word == "and" and not words):
+            words.append(word)
+    return None if words or total <= 0 else round(total)
+
+
+def duration_text(seconds: int) -> str:
+    """A duration as the tools write it: 5400 is "1 hour 30 minutes"."""
+    parts = []
+    for size, name in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {name}{'s' if count > 1 else ''}")
+    return " ".join(parts) or "0 seconds"
+
+
+def day(text: str, today: date) -> date | None:
+    """The day that a text names, counted from ``today``; None if unread."""
+    text = text.lower().replace(",", "").replace(".", "").strip()
+    text = re.sub(r"^(on|for|this coming|this|coming|the coming) ", "", text)
+    fixed = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "now": 0}
+    fixed |= {"day after tomorrow": 2, "the day after tomorrow": 2, "day before yesterday": -2}
+    fixed |= {"afternoon": 0, "evening": 0, "morning": 0, "weekend": (5 - today.weekday()) % 7}
+    parts = r" (morning|afternoon|evening|night)$"
+    if re.search(parts, text):
+        text = re.sub(parts, "", text)
+    if text in fixed:
+        return today + timedelta(days=fixed[text])
+    if text in HOLIDAYS:
+        month, number_ = HOLIDAYS[text]
+        return _next(today, month, number_)
+    return _weekday(text, today) or _offset(text, today) or _month_day(text, today)
+
+
+def _weekday(text: str, today: date) -> date | None:
+    following = text.startswith("next ")
+    name = text.removeprefix("next ").removesuffix(" next week")
+    if name not in WEEKDAYS:
+        return None
+    ahead = (WEEKDAYS.index(name) - today.weekday() - 1) % 7 + 1
+    return today + timedelta(days=ahead + (7 if following and ahead < 4 else 0))
+
+
+def _offset(text: str, today: date) -> date | None:
+    match = re.fullmatch(r"(?:in )?(.+) (day|days|week|weeks)(?: from (?:now|today))?", text)
+    if not match:
+        return None
+    count = 1.0 if match[1] in ("a", "an") else number(match[1])
+    if count is None or count > 1000:
+        return None
+    return today + timedelta(days=int(count) * (7 if match[2].startswith("week") else 1))
+
+
+def _month_day(text: str, today: date) -> date | None:
+    words = [w for w in text.split() if w not in ("the", "of")]
+    months = [w for w in words if w in MONTHS]
+    rest = " ".join(w for w in words if w not in MONTHS)
+    count = _ORDINAL_VALUES.get(rest)
+    if count is None:
+        value = number(rest) if months else None
+        count = int(value) if value else None
+    if count is None or not 1 <= count <= 31:
+        return None
+    month = MONTHS.index(months[0]) + 1 if months else today.month
+    return _next(today, month, count)
+
+
+def _next(today: date, month: int, number_: int) -> date | None:
+    for year in (today.year, today.year + 1):
+        try:
+            found = date(year, month, number_)
+        except ValueError:
+            return None
+        if found >= today:
+            return found
+    return None
+
+
+def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
+    """The moment that a text such as "tomorrow at half past six" names; None if unread.
+
+    Args:
+        text: As said.
+        now: From when it counts.
+        first_hour: Hours before this are taken for the afternoon where that was left open.
+    """
+    text = text.lower().replace(".", "").replace(",", "").strip()
+    text = re.sub(r"\b(uh|um|er)\b ?", "", text)
+    ahead = re.fullmatch(r"in (.+)|(.+) from now", text)
+    if ahead and (seconds := duration(ahead[1] or ahead[2])):
+        return now + timedelta(seconds=seconds)
+    text = re.sub(r"\b([ap]) m\b", r"\1m", text)
+    for head, tail in _splits(text):
+        moment, named = clock(tail), day(head, now.date()) if head else now.date()
+        if moment is None and not head:
+            continue
+        if moment is None or named is None:
+            continue
+        if not moment[2] and 0 < moment[0] < first_hour and "morning" not in head:
+            moment = (moment[0] + 12, moment[1], True)
+        return _at(named, moment, head, now)
+    return None
+
+
+def _splits(text: str) -> list[tuple[str, str]]:
+    """Ways to read a text as (day, clock time); either order, the day may be missing."""
+    words = text.split()
+    found = [("", text)]
+    for i in range(1, len(words)):
+        a, b = " ".join(words[:i]), " ".join(words[i:])
+        b_on = re.sub(r"^on ", "", b)
+        found += [(a, re.sub(r"^(at|around|by) ", "", b)), (b_on, re.sub(r"^at ", "", a))]
+    return found
+
+
+def _at(named: date, moment: tuple[int, int, bool], head: str, now: datetime) -> datetime:
+    hour, minute, fixed = moment
+    if not fixed and hour < 12:
+        if re.search(r"evening|afternoon|night", head) and hour != 0:
+            hour += 12
+        elif named == now.date() and "morning" not in head:
+            past = (hour, minute) <= (now.hour, now.minute) < (hour + 12, minute)
+            hour += 12 if past else 0
+    found = datetime(named.year, named.month, named.day, hour % 24, minute)
+    return found + timedelta(days=1) if found <= now else found
+
+
+def clock(text: str) -> tuple[int, int, bool] | None:
+    """(hour, minute, whether the half of the day was said) of a clock time; None if unread."""
+    text = re.sub(r"^(at|around) ", "", text.lower().strip())
+    text = re.sub(r" o'?clock| sharp| exactly", "", text)
+    if text in ("noon", "midday"):
+        return 12, 0, True
+    if text == "midnight":
+        return 0, 0, True
+    half = re.search(r" ?(am|pm|in the (morning|afternoon|evening)|at night)$", text)
+    pm: bool | None = None
+    if half:
+        pm = half[1] != "am" and "morning" not in half[1]
+        text = text[: half.start()].strip()
+    read = _hour_minute(text)
+    if read is None:
+        return None
+    hour, minute = read
+    if pm is not None and 1 <= hour <= 12:
+        return hour % 12 + (12 if pm else 0), minute, True
+    return hour, minute, hour > 12 or pm is not None
+
+
+def _hour_minute(text: str) -> tuple[int, int] | None:
+    match = re.fullmatch(r"(\d{1,2})(?::(\d\d))?", text)
+    if match:
+        hour, minute = int(match[1]), int(match[2] or 0)
+        return (hour, minute) if hour < 24 and minute < 60 else None
+    match = re.fullmatch(
+        r"(half|a quarter|quarter|.+?)(?: minutes)? (past|after|to|before) (.+)", text
+    )
+    if match:
+        hour_value = number(match[3])
+        part = {"half": 30.0, "quarter": 15.0, "a quarter": 15.0}.get(match[1]) or number(match[1])
+        if hour_value is None or part is None or not 0 < hour_value <= 12 or part >= 60:
+            return None
+        if match[2] in ("past", "after"):
+            return int(hour_value), int(part)
+        return (int(hour_value) - 2) % 12 + 1, 60 - int(part)
+    words = text.split()
+    hour_value = number(words[0]) if words else None
+    if hour_value is None or not 0 < hour_value < 24 or len(words) > 3:
+        return None
+    if len(words) == 1:
+        return int(hour_value), 0
+    rest = words[1:]
+    if rest[0] in ("oh", "o"):
+        rest = rest[1:]
+    value = number(" ".join(rest))
+    return (int(hour_value), int(value)) if value is not None and value < 60 else None
+
+
+def clock_text(moment: datetime) -> str:
+    """A clock time as the tools write it: "3:42 PM"."""
+    return f"{moment.hour % 12 or 12}:{moment.minute:02d} {'PM' if moment.hour >= 12 else 'AM'}"
+
+
+def date_text(of: date) -> str:
+    """A date as the tools write it: "Saturday, November 21, 2026"."""
+    return f"{WEEKDAYS[of.weekday()].title()}, {MONTHS[of.month - 1].title()} {of.day}, {of.year}"
+
+
+def moment_text(moment: datetime, now: datetime) -> str:
+    """A moment as the tools write it: "7:00 AM tomorrow", "7:00 AM on Friday, November 27"."""
+    ahead = (moment.date() - now.date()).days
+    if ahead in (0, 1):
+        return f"{clock_text(moment)} {('today', 'tomorrow')[ahead]}"
+    day_ = date_text(moment.date())
+    shown = day_ if moment.year != now.year else day_.rsplit(",", 1)[0]
+    return f"{clock_text(moment)} on {shown}"
+
+
+_OPERATORS = {
+    "times": "*", "multiplied by": "*", "x": "*", "*": "*", "plus": "+", "+": "+", "and": "+",
+    "added to": "+", "minus": "-", "-": "-", "divided by": "/", "over": "/", "/": "/", "less": "-",
+}  # fmt: skip
+_SPLIT = re.compile(r" (times|multiplied by|x|\*|plus|\+|added to|minus|-|divided by|over|/|less) ")
+_SHORT_UNITS = {
+    "km": "kilometers", "kilometres": "kilometers", "metres": "meters", "cm": "centimeters",
+    "mm": "millimeters", "kg": "kilograms", "kilos": "kilograms", "lbs": "pounds", "foot": "feet",
+    "inch": "inches", "oz": "ounces", "litres": "liters", "ml": "milliliters", "yard": "yards",
+    "degrees celsius": "celsius", "degrees fahrenheit": "fahrenheit", "centigrade": "celsius",
+    "kilo": "kilograms", "tbsp": "tablespoons", "tsp": "teaspoons",
+}  # fmt: skip
+
+
+_REWRITES = (
+    (re.compile(r"^(?:add|the sum of) (.+?) (?:and|to|plus) (.+)$"), r"\1 plus \2"),
+    (re.compile(r"^subtract (.+?) from (.+)$"), r"\2 minus \1"),
+    (re.compile(r"^multiply (.+?) (?:by|and|with) (.+)$"), r"\1 times \2"),
+    (re.compile(r"^divide (.+?) by (.+)$"), r"\1 divided by \2"),
+)
+
+
+def restated(text: str) -> str:
+    """A sum in digits without the order around it: "add two and three" is "2 plus 3"."""
+    text = digits(text.replace(",", "")).removeprefix("what is ")
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def evaluate(text: str) -> float | None:
+    """The value of a sum as said, left to right after * and /; None if unread."""
+    text = restated(text)
+    special = _special(text)
+    if special is not None:
+        return special
+    parts = _SPLIT.split(f"{text}")
+    numbers = [number(part) for part in parts[::2]]
+    if len(parts) < 3 or any(n is None for n in numbers):
+        return None
+    return _fold([n for n in numbers if n is not None], [_OPERATORS[p] for p in parts[1::2]])
+
+
+def _special(text: str) -> float | None:
+    tip = re.fullmatch(
+        r"(?:an? )?(.+? percent|.+?%) (?:tip|discount) on (.+?)(?: dollars| euros)?", text
+    )
+    text = f"{tip[1]} of {tip[2]}" if tip else text
+    power = re.fullmatch(r"(.+) to the power of (.+)", text)
+    if power:
+        base, exponent = number(power[1]), number(power[2])
+        return (
+            base**exponent if base is not None and exponent is not None and exponent < 13 else None
+        )
+    percent = re.fullmatch(r"(.+?)(?: percent|%) of (.+)", text)
+    if percent:
+        share, base = number(percent[1]), number(percent[2])
+        return share * base / 100 if share is not None and base is not None else None
+    for pattern, work in (
+        (r"(?:a )?half of (.+)", lambda v: v / 2),
+        (r"(?:the )?square root of (.+)", math.sqrt),
+        (r"(.+) squared", lambda v: v * v),
+        (r"(.+) cubed", lambda v: v**3),
+        (r"twice (.+)", lambda v: 2 * v),
+    ):
+        match = re.fullmatch(pattern, text)
+        value = number(match[1]) if match else None
+        if value is not None:
+            return float(work(value))
+    return None
+
+
+def _fold(numbers: list[float], signs: list[str]) -> float | None:
+    terms, adds = [numbers[0]], []
+    for sign, value in zip(signs, numbers[1:], strict=True):
+        if sign == "*":
+            terms[-1] *= value
+        elif sign == "/":
+            if value == 0:
+                return None
+            terms[-1] /= value
+        else:
+            adds.append(sign)
+            terms.append(value)
+    total = terms[0]
+    for sign, value in zip(adds, terms[1:], strict=True):
+        total = total + value if sign == "+" else total - value
+    return total
+
+
+def _unit(name: str) -> str | None:
+    name = _SHORT_UNITS.get(name, name)
+    for candidate in (name, f"{name}s"):
+        if candidate in UNITS:
+            return candidate
+    return None
+
+
+def unit_text(count: float, unit: str) -> str:
+    """An amount and its unit as the tool writes it: "1 mile", "3 degrees Celsius"."""
+    shown, name = figures(count), _unit(unit) or unit
+    if name in ("celsius", "fahrenheit"):
+        return f"{shown} degree{'' if shown == '1' else 's'} {name.title()}"
+    if name == "stones":
+        return f"{shown} stone"
+    if shown == "1":
+        name = {"feet": "foot", "inches": "inch"}.get(name, name.removesuffix("s"))
+    return f"{shown} {name}"
+
+
+def money_text(count: float, currency: str) -> str:
+    """An amount of money as the tool writes it: whole, or with both decimals."""
+    shown = f"{count:.0f}" if round(count, 2) == int(count) else f"{count:.2f}"
+    return f"{shown} {currency.removesuffix('s') if shown == '1' else currency}"
+
+
+def converted(count: float, source: str, target: str) -> float | None:
+    """``count`` of one unit in another; None where the units do not measure the same."""
+    first, second = _unit(source), _unit(target)
+    if first is None or second is None or UNITS[first].measures != UNITS[second].measures:
+        return None
+    if first == second:
+        return count
+    if UNITS[first].measures == "heat":
+        return count * 9 / 5 + 32 if first == "celsius" else (count - 32) * 5 / 9
+    return count * UNITS[first].size / UNITS[second].size
+
+
+def exchanged(count: float, source: str, target: str, rng: Random) -> float:
+    """``count`` of one currency in another at the usual rate, a few percent up or down.
+
+    A currency outside the table gets a rate made from its name.
+    """
+    return count * _worth(source) / _worth(target) * rng.uniform(0.97, 1.03)
+
+
+def _worth(name: str) -> float:
+    name = name.removeprefix("the ")
+    for candidate in (name, f"{name}s"):
+        if candidate in CURRENCIES:
+            return CURRENCIES[candidate]
+    return 0.005 + zlib.crc32(name.encode()) % 1000 / 500

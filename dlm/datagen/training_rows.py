@@ -1,0 +1,196 @@
+"""What training reads: dialogues, some of them interrupted, readings among them, and examples.
+
+A reading is a single request behind the one tool that serves it, where the user's words are learned
+too. From readings the model learns how likely words are under a tool's declaration, by which
+`dlm.decoding.tool_likelihood` chooses between tools. A reading has no system message and nothing
+before the request. Its words weigh less than an answer's (`TrainConfig.reading_weight`): they are
+hard to foretell, and learned in full they were half of the loss.
+
+Of an agent that is interrupted, the dialogue keeps what was heard. That is how
+`voice.dialogue.history` shows a conversation to the model, so the model must know it: a reply that
+ends in the middle, or none after a tool's result, and then the user.
+
+Examples are dialogues of a user's own, for fine-tuning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from dlm.datagen import catalog, turns, unfamiliar_tools
+from dlm.datagen.dialogues import SHARES, Source, stream
+from dlm.datagen.holdout import NothingHeldOutError
+from dlm.datagen.renaming import rename
+from dlm.datagen.script import Script
+from dlm.datagen.unfamiliar_tools import Scene
+
+Row = dict[str, Any]
+
+_UNFAMILIAR = 0.75
+"""Share of the readings whose tool is no agent's and no invention."""
+_RENAMED = 0.6
+"""Share of the others whose tool goes by another name."""
+
+
+def taught(source: Source, share: float, seed: int) -> Iterator[Row]:
+    """Our own dialogues with interruptions in some and readings among them, without end.
+
+    Args:
+        source: Where words come from.
+        share: Of readings, at least 0 and below 1.
+        seed: The same rows for the same seed.
+    """
+    rng = Random(f"{seed}/readings")
+    chance = Random(f"{seed}/interruptions")
+    for row in stream(Random(f"{seed}/{source.split}"), source, SHARES):
+        while rng.random() < share:
+            made = reading(source, rng)
+            if made is not None:
+                yield made
+        yield interrupted(row, chance)
+
+
+def reading(source: Source, rng: Random) -> Row | None:
+    """A row of the training data, ``reading`` true; None where a draw does not fit.
+
+    Args:
+        source: Where words come from.
+        rng: Source of chance.
+    """
+    if rng.random() < _UNFAMILIAR:
+        purposes = source.corpora.purposes if source.corpora else {}
+        found = unfamiliar_tools.single(Scene(rng, source.values, source.split, purposes))
+        return None if found is None else row_of(*found)
+    script = Script(rng, source.values, source.split, source.corpora)
+    tool = rng.choice(list(catalog.SAY))
+    try:
+        turns.request(script, tool)
+    except NothingHeldOutError:
+        if source.split == "train":
+            raise
+        return None
+    row = row_of(catalog.SPECS[tool], script.messages[:2])
+    if rng.random() < _RENAMED:
+        row |= rename(row, rng, source.split)
+    return row
+
+
+def row_of(spec: Row, messages: list[Row]) -> Row:
+    """The row of a tool, and of a request with the answer that calls it."""
+    return {"system": "", "tools": [spec], "messages": messages, "reading": True}
+
+
+MOST_OTHERS = 5
+"""Other tools that are declared beside a dialogue's own, at most."""
+
+
+def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
+    """Examples and our own dialogues in a share, without end.
+
+    Half of either declare some of the others' tools as well, in any order: the model must go on
+    choosing by what is said, not by which tools it sees. As many of the examples are readings
+    as of our own, as far as the examples allow any. Our own are marked
+    ``replayed``.
+
+    Args:
+        examples: From `dlm.datagen.examples.read`.
+        own: Endless.
+        replay: Share of ``own``, from 0 to 1.
+        seed: The same order for the same seed.
+    """
+    rng = Random(f"{seed}/mixed")
+    taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
+    dialogues = _round(examples, rng)
+    readings = _round([made for row in examples if (made := reading_in(row))], rng)
+    while True:
+        row = next(own)
+        if rng.random() < replay:
+            yield {**beside(row, taught, rng), "replayed": True}
+        elif row.get("reading") and (made := next(readings, None)):
+            yield made
+        else:
+            yield beside(next(dialogues), row["tools"], rng)
+
+
+def _round(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
+    """All rows in any order, again and again; none where there is none."""
+    while rows:
+        yield from rng.sample(list(rows), len(rows))
+
+
+def beside(row: Row, others: Sequence[Row], rng: Random) -> Row:
+    """A dialogue with, every other time, some tools more; its tools in any order then.
+
+    A reading stays as it is: it is of one tool.
+    """
+    names = {tool["name"] for tool in row["tools"]}
+    new = [tool for tool in others if tool["name"] not in names]
+    if row.get("reading") or not row["tools"] or not new or rng.random() < 0.5:
+        return row
+    tools = [*row["tools"], *rng.sample(new, rng.randint(1, min(MOST_OTHERS, len(new))))]
+    rng.shuffle(tools)
+    return {**row, "tools": tools}
+
+
+def reading_in(row: Row) -> Row | None:
+    """The reading in a dialogue: its first request behind the one tool that it calls.
+
+    None where the first message of the user is not answered by calls, or by calls of several tools.
+    """
+    asked, answer = [*row["messages"], {}, {}][:2]
+    called = {call["name"] for call in answer.get("tool_calls", ())}
+    if asked.get("role") != "user" or len(called) != 1:
+        return None
+    (tool,) = (tool for tool in row["tools"] if tool["name"] in called)
+    return row_of(tool, [asked, answer])
+
+
+SHARE = 0.2
+"""Of the dialogues that have a message to interrupt."""
+
+UNHEARD = 0.2
+"""Of the interrupted replies to a tool's result, those of which not a word was heard."""
+
+
+def interrupted(row: Row, rng: Random, share: float = SHARE) -> Row:
+    """A dialogue in which the user may speak up while the agent does.
+
+    Args:
+        row: Of the training data. Its last message is whole: nobody speaks after it.
+        rng: Source of chance.
+        share: How often, 0 to 1.
+
+    Returns:
+        The row, or one with a message that ends early and whose ``cut`` is true: it is no answer to
+        learn. Of a reply behind a result it may be that nothing is left.
+    """
+    messages = row["messages"]
+    found = [at for at in range(len(messages) - 1) if _can_be_cut(messages, at)]
+    if rng.random() >= share or not found:
+        return row
+    at = rng.choice(found)
+    words = messages[at]["content"].split()
+    heard = words[: rng.randint(1, len(words) - 1)]
+    left = [{**messages[at], "content": " ".join(heard), "cut": True}]
+    if _after_result(messages, at) and rng.random() < UNHEARD:
+        left = []
+    return {**row, "messages": [*messages[:at], *left, *messages[at + 1 :]]}
+
+
+def _can_be_cut(messages: Sequence[Mapping[str, Any]], at: int) -> bool:
+    """Whether a message is said to a user, and nothing later needs the words that would be lost."""
+    one = messages[at]
+    if one["role"] != "assistant" or messages[at + 1]["role"] != "user":
+        return False
+    said = one.get("content") or ""
+    if len(said.split()) < 2:
+        return False
+    # What is to be repeated can be told from a result, else from nothing.
+    again = any(later.get("content") == said for later in messages[at + 1 :])
+    return _after_result(messages, at) or not again
+
+
+def _after_result(messages: Sequence[Mapping[str, Any]], at: int) -> bool:
+    return at > 0 and messages[at - 1]["role"] == "tool"

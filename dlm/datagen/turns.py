@@ -1,0 +1,372 @@
+"""What can happen in a turn: requests, follow-ups, corrections, questions back, mere talk.
+
+Each function writes one turn of the user and what the agent does into a script, and returns False
+where it does not fit what was said before.
+"""
+
+from __future__ import annotations
+
+from dlm.datagen import catalog
+from dlm.datagen.catalog import INVENTED
+from dlm.datagen.holdout import pick
+from dlm.datagen.mentions import is_mentionable, mentioned
+from dlm.datagen.orders import ORDERS, compose_order
+from dlm.datagen.phrases import Piece, fill, is_order, parameter_of
+from dlm.datagen.script import Call, Script, calls_of, ordered
+from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
+from dlm.datagen.world import Arguments, capital
+
+CORPUS_SHARE = 0.35
+"""How often a request is worded by a corpus row, where there is one."""
+
+COMPOSED_ORDERS = 0.65
+"""How often an order is put together part by part."""
+
+_KEPT: dict[str, tuple[str, ...]] = {
+    "add_to_list": ("list",),
+    "remove_from_list": ("list",),
+    "convert_units": ("amount", "from_unit", "to_unit"),
+    "convert_currency": ("amount", "from_currency", "to_currency"),
+    "get_weather": ("place", "day"),
+}
+"""Arguments that a follow-up takes over from the call before."""
+
+_SECOND = "'"
+
+_QUESTION_WORDS = frozenset([
+    "what", "what's", "whats", "how", "how's", "who", "when", "where", "why", "which", "is", "are",
+    "am", "do", "does", "did", "can", "could", "will", "would", "should", "any",
+])  # fmt: skip
+
+_LEFT_OUT = ("milk", "sweetener", "extras", "shots", "roast")
+_ROOMS = {"set_device": ("device", "state"), "get_device": ("device",)}
+
+
+def request(script: Script, tool: str) -> bool:
+    """The user asks for a tool with everything it needs."""
+    row = None
+    if script.corpora is not None and script.rng.random() < CORPUS_SHARE:
+        row = script.corpora.request(tool, script.rng)
+    if row:
+        values = script.speak(row, is_question(row))
+    elif tool == "order_drink" and script.rng.random() < COMPOSED_ORDERS:
+        source = compose_order(script.rng, script.split)
+        values = script.speak(
+            script.worded(tool, source), source.startswith(("can", "could", "may"))
+        )
+    else:
+        values = script.ask(tool, catalog.SAY[tool])
+    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    return True
+
+
+def is_question(row: list[Piece]) -> bool:
+    """Whether a corpus sentence is a question, by its first word."""
+    return row[0].text.split()[0].lower() in _QUESTION_WORDS
+
+
+def compound(script: Script, first: str, second: str) -> bool:
+    """The user asks for two different things in one breath."""
+    wordings = [tuple(o for o in catalog.SAY[t] if is_order(o)) for t in (first, second)]
+    if not all(wordings) or first == "end_conversation":
+        return False
+    sources = [pick(script.rng, options, script.split) for options in wordings]
+    one, two = (script.worded(t, s) for t, s in zip((first, second), sources, strict=True))
+    marked = [Piece(p.text, p.slot and f"{p.slot}{_SECOND}") for p in two]
+    joint = script.rng.choice((" and ", " and then ", " and also ", " then "))
+    values = script.speak([*one, Piece(joint), *marked])
+    halves = (
+        {k: v for k, v in values.items() if not k.endswith(_SECOND)},
+        {k.removesuffix(_SECOND): v for k, v in values.items() if k.endswith(_SECOND)},
+    )
+    calls: list[Call] = []
+    for tool, half in zip((first, second), halves, strict=True):
+        calls += calls_of(tool, half, catalog.PARAMETERS[tool])
+    if len(calls) > 3:
+        script.messages.pop()
+        return False
+    script.answer(calls)
+    return True
+
+
+def bare_request(script: Script, tool: str) -> bool:
+    """The user asks without a required parameter; the agent asks back; the user gives it."""
+    missing = script.rng.choice(list(catalog.LACKING[tool]))
+    known = script.ask(tool, catalog.LACKING[tool][missing])
+    script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
+    given = script.ask(tool, catalog.answers(tool, missing), known)
+    values = {k: v for k, v in (known | given).items() if not parameter_of(k)[1]}
+    call = (tool, ordered(values, catalog.PARAMETERS[tool]))
+    if any(name not in call[1] for name in catalog.SPECS[tool]["parameters"]["required"]):
+        raise AssertionError(f"{tool} lacks a parameter in {call[1]}")
+    script.answer([call])
+    return True
+
+
+def follow_up(script: Script) -> bool:
+    """The user asks for more of the same, leaving out what stays."""
+    if script.last is None or script.last[0] not in catalog.MORE or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    given = script.ask(tool, catalog.MORE[tool], before)
+    kept = _KEPT.get(tool, ())
+    if tool in INVENTED:
+        kept = tuple(catalog.SPECS[tool]["parameters"]["required"])
+    if tool in _ROOMS:
+        kept = _ROOMS[tool] if "device" not in given else ("state",)
+    arguments = {k: before[k] for k in kept if k in before} | given
+    script.answer([(tool, ordered(arguments, catalog.PARAMETERS[tool]))])
+    return True
+
+
+def correction(script: Script) -> bool:
+    """The user corrects the call before: undo and do again, or just do again."""
+    if script.last is None or script.last[0] not in catalog.FIX or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    options = tuple(
+        o.replace("{no}", script.rng.choice(WORDING.refusals))
+        for o in (pick(script.rng, catalog.FIX[tool], script.split),)
+    )
+    if "shots" in before:
+        options = tuple(o.replace("add {shots} to that", "make it {shots}") for o in options)
+    given = _asked(script, tool, options, before)
+    after = ordered(before | given, catalog.PARAMETERS[tool])
+    if tool == "get_device" and "device" in given and "room" not in given:
+        after.pop("room", None)
+    undo = _undo(script, tool, before)
+    if undo and undo[0] in script.forbidden:
+        return False
+    results = script.call([*([undo] if undo else []), (tool, after)])
+    if tool == "order_drink" and not results[-1].error:
+        script.say(script.changed(results[-1]))
+    else:
+        script.say(script.reply(tool, results[-1]))
+    return True
+
+
+def _asked(script: Script, tool: str, options: tuple[str, ...], before: Arguments) -> Arguments:
+    split, script.split = script.split, "train"
+    try:
+        return script.ask(tool, options, before)
+    finally:
+        script.split = split
+
+
+def _undo(script: Script, tool: str, before: Arguments) -> Call | None:
+    if tool == "set_timer":
+        if "name" in before:
+            return "cancel_timer", {"name": before["name"]}
+        # With several timers running only its length tells which one is meant.
+        several = len(script.world.timers) > 1
+        return "cancel_timer", {"name": before["duration"]} if several else {}
+    if tool == "add_to_list":
+        return "remove_from_list", dict(before)
+    if tool == "order_drink":
+        return "remove_drink", {"drink": before["drink"]}
+    return None
+
+
+def repeat(script: Script) -> bool:
+    """The user asks to hear the last reply again."""
+    if not script.last_reply:
+        return False
+    _talk_turn(script, "repeat", TALK.repeat)
+    script.say(script.last_reply)
+    return True
+
+
+def talk(script: Script, topic: str) -> bool:
+    """Talk that needs no tool."""
+    found = TALK.topics[topic]
+    _talk_turn(script, topic, found.say)
+    script.say(fill(script.rng.choice(found.answers), script.rng, {}))
+    return True
+
+
+def _talk_turn(script: Script, topic: str, said: tuple[str, ...]) -> None:
+    rows = script.corpora.talk.get(topic) if script.corpora is not None else None
+    if rows and script.rng.random() < 0.5:
+        text = script.rng.choice(rows)
+        script.speak([Piece(text)], is_question([Piece(text)]))
+    else:
+        script.ask("talk", said)
+
+
+def small_talk(script: Script) -> bool:
+    """The user tells how they are, what they do, or what they think of the agent."""
+    topics = list(SMALL_TALK)
+    # Topics with more to say come up more often.
+    topic = script.rng.choices(topics, [len(SMALL_TALK[t].say) for t in topics])[0]
+    script.ask("talk", SMALL_TALK[topic].say)
+    script.say(script.rng.choice(SMALL_TALK[topic].answers))
+    return True
+
+
+def chat(script: Script) -> bool:
+    """Small talk from the corpora."""
+    if script.corpora is None or not script.corpora.chat:
+        return False
+    question, answer = script.rng.choice(script.corpora.chat)
+    script.speak([Piece(question)], question.endswith("?"))
+    script.say(answer)
+    return True
+
+
+def goodbye(script: Script) -> bool:
+    """The user ends the conversation; a plain goodbye where no tool does that."""
+    _talk_turn(script, "bye", catalog.SAY["end_conversation"])
+    script.answer([("end_conversation", {})])
+    script.ended = True
+    return True
+
+
+def decline(script: Script, tool: str) -> bool:
+    """The user asks for something whose tool is not offered."""
+    if tool in script.used or tool not in catalog.CAN:
+        return False
+    script.ask(tool, catalog.SAY[tool])
+    script.forbidden.add(tool)
+    what = {"what": catalog.CAN[tool]}
+    script.say(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
+    script.last = None
+    return True
+
+
+def unfit(script: Script) -> bool:
+    """A corpus sentence that asks for what no tool does."""
+    if script.corpora is None or not script.corpora.unfit:
+        return False
+    text = script.rng.choice(script.corpora.unfit)
+    script.speak([Piece(text)], is_question([Piece(text)]))
+    plain = [d for d in WORDING.declines if "{what}" not in d]
+    script.say(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
+    script.last = None
+    return True
+
+
+def mention(script: Script, tool: str) -> bool:
+    """The user names what a tool does without asking for it, or only seemingly so."""
+    rng, row = script.rng, None
+    orders = tuple(o for o in catalog.SAY[tool] if is_order(o))
+    if not orders or tool == "end_conversation":
+        return False
+    if script.corpora is not None and rng.random() < CORPUS_SHARE:
+        row = script.corpora.request(tool, rng)
+    pieces = row or script.worded(tool, pick(rng, orders, script.split))
+    if not is_mentionable(pieces):
+        return False
+    said, answer, question = mentioned(rng, pieces, script.split)
+    values = script.speak(said, question)
+    if answer is None:
+        script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+        return True
+    script.used.add(tool)
+    script.say(answer)
+    script.last = None
+    return True
+
+
+def abilities(script: Script, tools: tuple[str, ...]) -> bool:
+    """The user asks what the agent can do; the tools it names are then offered."""
+    known = [t for t in tools if t in catalog.CAN and t not in script.forbidden]
+    if len(known) < 3:
+        return False
+    _talk_turn(script, "able", TALK.abilities.say)
+    # In the order of the tools: at random, what comes next could not be told from what was said.
+    chosen = sorted(script.rng.sample(known, 3), key=known.index)
+    fields = {n: catalog.CAN[t] for n, t in zip(("first", "second", "third"), chosen, strict=True)}
+    script.used.update(chosen)
+    script.say(fill(script.rng.choice(TALK.abilities.answers), script.rng, fields))
+    return True
+
+
+def acquaintance(script: Script) -> bool:
+    """The user tells their name, and may ask for it again."""
+    if script.rng.random() < 0.2:
+        script.ask("talk", TALK.own_name.say)
+        script.say(script.rng.choice(TALK.own_name.unknown))
+        return True
+    person = {"person": script.ask("talk", TALK.introduction.say)["person"].title()}
+    script.say(fill(script.rng.choice(TALK.introduction.answers), script.rng, person))
+    if script.rng.random() < 0.4 and script.split == "train":
+        script.ask("talk", TALK.own_name.say)
+        script.say(fill(script.rng.choice(TALK.own_name.known), script.rng, person))
+    return True
+
+
+def shop_talk(script: Script) -> bool:
+    """What customers ask a coffee shop that its tools do not answer."""
+    topic = TALK.shop_talk[script.rng.choice(list(TALK.shop_talk))]
+    script.ask("order_drink", topic.say)
+    script.say(script.rng.choice(topic.answers))
+    return True
+
+
+def _last_order(script: Script) -> Arguments | None:
+    if script.last is None or script.last[0] != "order_drink" or script.last[2].error:
+        return None
+    return script.last[1]
+
+
+def swap_drink(script: Script) -> bool:
+    """The customer wants another drink in place of the last one."""
+    before = _last_order(script)
+    if before is None or "quantity" in before:
+        return False
+    given = script.ask("order_drink", ORDERS.swap, before)
+    script.call([("remove_drink", {"drink": before["drink"]}), _order(given)])
+    _tell(script)
+    return True
+
+
+def leave_out(script: Script) -> bool:
+    """The customer wants something left out of the last drink."""
+    before = _last_order(script)
+    present = [k for k in _LEFT_OUT if before is not None and k in before]
+    if before is None or not present:
+        return False
+    key = script.rng.choice(present)
+    options = tuple(o.replace("{what}", _plain(before[key])) for o in ORDERS.without)
+    script.ask("order_drink", options)
+    rest = {k: v for k, v in before.items() if k != key}
+    script.call([("remove_drink", {"drink": before["drink"]}), _order(rest)])
+    _tell(script)
+    return True
+
+
+def same_drink(script: Script) -> bool:
+    """The customer wants the last drink once more, or several of it."""
+    before = _last_order(script)
+    if before is None or "quantity" in before:
+        return False
+    given = script.ask("order_drink", ORDERS.again)
+    script.answer([_order(before | given)])
+    return True
+
+
+def clear_order(script: Script) -> bool:
+    """The customer takes the whole order back."""
+    drinks = [a["drink"] for a in script.world.order]
+    if not drinks or len(drinks) > 3:
+        return False
+    script.ask("order_drink", ORDERS.clear)
+    script.call([("remove_drink", {"drink": drink}) for drink in drinks])
+    script.say(script.rng.choice(ORDERS.cleared))
+    script.last = None
+    return True
+
+
+def _order(arguments: Arguments) -> Call:
+    return "order_drink", ordered(arguments, catalog.PARAMETERS["order_drink"])
+
+
+def _plain(value: str) -> str:
+    words = value.lower().split()
+    return " ".join(words[1:]) if words[0] in ("a", "an") and len(words) > 1 else " ".join(words)
+
+
+def _tell(script: Script) -> None:
+    assert script.last is not None
+    result = script.last[2]
+    script.say(script.reply("order_drink", result) if result.error else script.changed(result))

@@ -1,0 +1,383 @@
+"""Dialogues about tools that no agent ships: composed ones, and intents of the corpora.
+
+What is to be learned here is reading: which of the tools offered is meant, and which words belong
+to which of its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from dlm.datagen import composed_tools, intent_tools
+from dlm.datagen.catalog import Spec
+from dlm.datagen.composed_tools import KINDS, ComposedTool
+from dlm.datagen.intent_tools import IntentTool, Purpose
+from dlm.datagen.mentions import is_mentionable, mentioned
+from dlm.datagen.noise import Style, draw_style, utter
+from dlm.datagen.phrases import Piece, fill
+from dlm.datagen.spoken_values import number
+from dlm.datagen.values import Values
+from dlm.datagen.wording import WORDING
+from dlm.datagen.world import Arguments, capital
+
+Tool = ComposedTool | IntentTool
+
+_STYLES = ("snake", "snake", "camel", "pascal", "word")
+_SIZES = {"train": (2, 3, 4, 5, 6, 8, 10), "heldout": (1, 2, 3, 4, 5, 6, 8)}
+"""How many tools are offered."""
+_INTENTS = {"train": 0.5, "heldout": 0.4}
+"""Share of them that are made of the corpora's intents."""
+_MARKED = 0.5
+"""Share of those, in training, whose sentences have arguments: of the intents few have."""
+_ASK = (
+    "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
+    "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
+)  # fmt: skip
+_ASK_PLAINLY = {
+    "when": ("For when?", "When should it be?", "Okay, when?", "What time should it be?"),
+    "to_person": ("To whom?", "Who should get it?", "Who is it for?", "Sure, to whom?"),
+    "percent": ("At what level?", "How far?", "How high should it be?", "To how many percent?"),
+}
+"""Questions where the parameter's name is no noun that one could ask for."""
+_NO_NOUNS = frozenset(
+    ("when", "at", "due", "to", "send_to", "target", "date_time", "person", "percent")
+)
+_FIX = ("{no} ", "{no} i meant ", "{no} i said ", "sorry ", "actually ", "make that ", "wait ")
+_REFINE = (
+    ("and", ""), ("and", "instead"), ("do the same", ""), ("okay but", ""), ("the same", "please"),
+    ("actually", ""), ("please make it", ""), ("again but", ""), ("and now", ""),
+)  # fmt: skip
+_REFINE_CHOICE = (
+    ("what about one", ""), ("how about one", "instead"), ("do you have one", ""), ("any", ""),
+    ("i'd rather have one", ""), ("can you look for one", ""), ("is there anything", ""),
+    ("try", ""),
+)  # fmt: skip
+"""Said on top of those where one of many things is chosen, and not one thing acted upon."""
+_CHOOSING = frozenset(("find", "list", "any", "free", "price", "book", "buy"))
+_TRIES = 6
+_GIVE = ("", "", "it's ", "just ", "let's say ", "make it ")
+
+
+class Scene:
+    """One dialogue with unfamiliar tools while it is written.
+
+    Args:
+        rng: Source of chance.
+        values: Slot values.
+        split: "train" or "heldout".
+        purposes: Intents of the split; none without corpora.
+    """
+
+    def __init__(
+        self, rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
+    ) -> None:
+        self.rng, self.values, self.split, self.purposes = rng, values, split, purposes
+        self.style: Style = draw_style(rng)
+        self.naming = rng.choice(_STYLES)
+        self.messages: list[dict[str, Any]] = []
+        self.tools: list[Tool] = []
+        self.absent: list[Tool] = []
+        self.meant: dict[str, str] = {}
+        self.rows: dict[str, tuple[str, Any]] = {}
+
+    def offer(self) -> None:
+        """Choose the tools: some of a kind that are easily mistaken, others unlike."""
+        rng = self.rng
+        for _ in range(rng.choice(_SIZES[self.split])):
+            self.add()
+        rng.shuffle(self.tools)
+        if rng.random() < 0.5:
+            self._withdraw()
+
+    def add(self) -> None:
+        """Offer one tool more, where it is not too like those that are offered."""
+        rng = self.rng
+        if self.purposes and rng.random() < _INTENTS[self.split]:
+            self._add(self._intent_tool())
+            return
+        known = [t for t in self.tools if isinstance(t, ComposedTool)]
+        like = rng.choice(known) if known and rng.random() < 0.5 else None
+        self._add(composed_tools.compose(rng, self.split, like, self.naming))
+
+    def _intent_tool(self) -> IntentTool:
+        rng = self.rng
+        names = list(self.purposes)
+        if self.split == "train" and rng.random() < _MARKED:
+            names = [name for name in names if self.purposes[name].marked] or names
+        purpose = self.purposes[rng.choice(names)]
+        text, slots = rng.choice(purpose.rows)
+        tool = intent_tools.offer(purpose, rng, self.naming, slots)
+        self.rows.setdefault(tool.name, (text, slots))
+        return tool
+
+    def _add(self, tool: Tool) -> None:
+        known = {t.name.lower() for t in self.tools}
+        same = isinstance(tool, IntentTool) and any(
+            isinstance(t, IntentTool) and t.topic & tool.topic for t in self.tools
+        )
+        doubled = isinstance(tool, ComposedTool) and any(
+            isinstance(t, ComposedTool) and (t.noun, t.action) == (tool.noun, tool.action)
+            for t in self.tools
+        )
+        if tool.name.lower() not in known and not same and not doubled:
+            self.tools.append(tool)
+
+    def _withdraw(self) -> None:
+        """Put one tool aside, to be asked for in vain; its like would be a fair second choice."""
+        if len(self.tools) < 2:
+            return
+        tool = self.tools[-1]
+        if not isinstance(tool, ComposedTool):
+            return
+        last = tool.noun.split()[-1]
+        rest = [t for t in self.tools[:-1] if isinstance(t, ComposedTool)]
+        if not any(t.noun.split()[-1] == last for t in rest):
+            self.absent.append(self.tools.pop())
+
+    def request(self, tool: Tool) -> bool:
+        """The user asks for a tool, the agent calls it and tells what came of it."""
+        pieces = self._pieces(tool)
+        if pieces:
+            self._call([(tool, self._speak(pieces))])
+        return bool(pieces)
+
+    def _pieces(self, tool: Tool) -> list[Piece]:
+        if isinstance(tool, ComposedTool):
+            return composed_tools.request(tool, self.rng, self.values, self.style.digits)
+        row = self.rows.pop(tool.name, None) or self.rng.choice(tool.purpose.rows)
+        pieces = intent_tools.asked(tool, *row)
+        held = {p.slot for p in pieces or ()}
+        if pieces is None or not set(tool.spec["parameters"]["required"]) <= held:
+            return []
+        return pieces
+
+    def _speak(self, pieces: list[Piece], asks: bool = False) -> Arguments:
+        first = pieces[0].text.strip().split(" ")[0].lower() if pieces else ""
+        question = asks or first in _QUESTIONS
+        heard = utter(self.rng, pieces, self.style, question)
+        self.messages.append({"role": "user", "content": heard.text})
+        for piece in pieces:
+            if piece.slot in heard.values:
+                self.meant[heard.values[piece.slot].lower()] = piece.text.lower()
+        return heard.values
+
+    def _call(self, calls: list[tuple[Tool, Mapping[str, Any]]]) -> None:
+        given = [(tool, self._ordered(tool, arguments)) for tool, arguments in calls]
+        made = [{"name": tool.name, "arguments": arguments} for tool, arguments in given]
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+        said = []
+        for tool, arguments in given:
+            text, reply = self._result(tool, {k: str(v) for k, v in arguments.items()})
+            self.messages.append({"role": "tool", "name": tool.name, "content": text})
+            said.append(reply)
+        self.messages.append({"role": "assistant", "content": " ".join(said)})
+
+    def _ordered(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        order = tool.spec["parameters"]["properties"]
+        given = {k: arguments[k] for k in order if k in arguments}
+        for key, value in given.items():
+            if isinstance(value, str) and ("enum" in order[key] or order[key]["type"] != "string"):
+                # An option may have been misheard: the call takes the one that was meant.
+                meant = self.meant.get(value.lower(), value.lower())
+                given[key] = _typed(meant, order[key]["type"])
+        return given
+
+    def _result(self, tool: Tool, arguments: Arguments) -> tuple[str, str]:
+        if isinstance(tool, IntentTool):
+            return intent_tools.answered(tool, arguments, self.rng)
+        result = composed_tools.answer(tool, arguments, self.rng)
+        if result.error:
+            error = result.fields["error"]
+            return result.text, self.rng.choice((f"Sorry, {error[0].lower()}{error[1:]}", error))
+        return result.text, composed_tools.reply(tool, result, self.rng)
+
+    def bare(self, tool: ComposedTool) -> bool:
+        """The user leaves out what the tool needs; the agent asks, the user tells."""
+        needed = tool.spec["parameters"]["required"]
+        if len(needed) != 1 or tool.kinds[needed[0]] in ("rating", "value"):
+            return False
+        key = needed[0]
+        kind = tool.kinds[key]
+        whole = composed_tools.request(tool, self.rng, self.values, self.style.digits)
+        at = next((i for i, p in enumerate(whole) if p.slot == key), None)
+        if at is None or at == 0 or whole[at - 1].slot:
+            return False
+        head = whole[at - 1].text.rsplit(None, 1)
+        if len(head) != 2 or head[1] not in ("to", "with", "for", "at"):
+            return False
+        pieces = [*whole[: at - 1], Piece(head[0]), *whole[at + 1 :]]
+        known = self._speak(pieces)
+        words = key.replace("_", " ") if self.rng.random() < 0.6 else kind.split("_")[-1]
+        forms = _ASK_PLAINLY.get(kind, ()) if words.replace(" ", "_") in _NO_NOUNS else _ASK
+        text = self.rng.choice(forms or ("What should it be?",)).format(key=words)
+        self.messages.append({"role": "assistant", "content": text, "kind": "ask"})
+        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        told = self._speak([Piece(self.rng.choice(_GIVE)), *value])
+        self._call([(tool, known | told)])
+        return True
+
+    def correct(self, tool: ComposedTool) -> bool:
+        """The user corrects one argument of the last call, which is made again."""
+        last = next((m for m in reversed(self.messages) if m.get("tool_calls")), None)
+        if last is None or [c["name"] for c in last["tool_calls"]] != [tool.name]:
+            return False
+        before = last["tool_calls"][0]["arguments"]
+        if not before:
+            return False
+        key = self.rng.choice(list(before))
+        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        if _said_already(before, key, value):
+            return False
+        lead = self.rng.choice(_FIX).replace("{no}", self.rng.choice(WORDING.refusals))
+        self._call([(tool, before | self._speak([Piece(lead), *value]))])
+        return True
+
+    def refine(self, tool: ComposedTool) -> bool:
+        """The user asks for the same with one thing different or more."""
+        last = next((m for m in reversed(self.messages) if m.get("tool_calls")), None)
+        if last is None or [c["name"] for c in last["tool_calls"]] != [tool.name]:
+            return False
+        keys = [k for k, kind in tool.kinds.items() if kind not in ("ref", "value", "title")]
+        if not keys:
+            return False
+        key = self.rng.choice(keys)
+        phrase = self.rng.choice(KINDS[tool.kinds[key]].said)
+        before, _, after = phrase.partition("{}")
+        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        known = last["tool_calls"][0]["arguments"]
+        if _said_already(known, key, value):
+            return False
+        choice = _REFINE_CHOICE if tool.action.name in _CHOOSING else ()
+        lead, tail = self.rng.choice((*_REFINE, *choice))
+        told = self._speak([Piece(f"{lead} {before}"), *value, Piece(f"{after} {tail}")])
+        self._call([(tool, known | told)])
+        return True
+
+    def decline(self, tool: Tool) -> None:
+        """The user asks for a tool that is not offered."""
+        self._speak(self._pieces(tool) or [Piece(tool.ability)])
+        what = {"what": tool.ability}
+        text = capital(fill(self.rng.choice(WORDING.declines), self.rng, what))
+        self.messages.append({"role": "assistant", "content": text, "kind": "decline"})
+
+    def mention(self, tool: Tool) -> bool:
+        """The user names what a tool does without asking for it, or only seemingly so."""
+        # Half of the wordings are no orders, or are dressed up already.
+        drawn = (self._pieces(tool) for _ in range(_TRIES))
+        pieces = next((some for some in drawn if is_mentionable(some)), None)
+        if pieces is None:
+            return False
+        said, answer, question = mentioned(self.rng, pieces, self.split)
+        values = self._speak(said, question)
+        if answer is None:
+            self._call([(tool, values)])
+        else:
+            self.messages.append({"role": "assistant", "content": answer})
+        return True
+
+    def both(self, first: Tool, second: Tool) -> bool:
+        """Two requests in one breath."""
+        one, two = self._pieces(first), self._pieces(second)
+        if not one or not two or not _plain_order(one) or not _plain_order(two):
+            return False
+        marked = [Piece(p.text, p.slot and f"{p.slot}'") for p in two]
+        joint = self.rng.choice((" and ", " and then ", " and also ", " then "))
+        heard = self._speak([*one, Piece(joint), *marked])
+        given = {k: v for k, v in heard.items() if not k.endswith("'")}
+        other = {k[:-1]: v for k, v in heard.items() if k.endswith("'")}
+        self._call([(first, given), (second, other)])
+        return True
+
+
+_QUESTIONS = frozenset((
+    "what", "what's", "how", "who", "when", "where", "why", "which", "is", "are", "do", "does",
+    "did", "can", "could", "will", "would", "should", "any", "was", "were", "has",
+))  # fmt: skip
+
+
+def _typed(text: str, kind: str) -> Any:
+    """A value of a parameter's type, from the words that say it."""
+    if kind == "boolean":
+        return not text.startswith(("without ", "no ", "not "))
+    if kind == "integer":
+        told = number(text)
+        if told is None:
+            raise AssertionError(f"expected a number, got {text!r}")
+        return int(told)
+    return text
+
+
+def _said_already(known: Mapping[str, Any], key: str, value: list[Piece]) -> bool:
+    """Whether the last call had that value, which nobody would ask for again."""
+    said = "".join(p.text for p in value).lower()
+    held = known.get(key)
+    if isinstance(held, str):
+        return held.lower() == said
+    return key in known and held == _typed(said, "boolean" if isinstance(held, bool) else "integer")
+
+
+def _plain_order(pieces: list[Piece]) -> bool:
+    text = "".join(p.text for p in pieces).strip()
+    return "?" not in text and text.split(" ")[0].lower() not in _QUESTIONS and len(text) < 70
+
+
+_TURNS = {"train": (1, 2, 3, 4, 6, 8), "heldout": (1,)}
+
+
+Written = tuple[list[Spec], list[dict[str, Any]]]
+"""A dialogue's tools and messages."""
+
+
+def write(scene: Scene, unasked: float = 0.0) -> Written | None:
+    """A dialogue; None where a draw does not fit.
+
+    Args:
+        scene: A new one.
+        unasked: Share of turns that name a deed without asking for it.
+    """
+    scene.offer()
+    for _ in range(scene.rng.choice(_TURNS[scene.split])):
+        _turn(scene, unasked)
+    return _written(scene) if scene.messages else None
+
+
+def single(scene: Scene) -> tuple[Spec, list[dict[str, Any]]] | None:
+    """One tool, a request that it serves, and its call; None where a draw does not fit."""
+    scene.add()
+    if not scene.request(scene.tools[0]):
+        return None
+    return scene.tools[0].spec, scene.messages[:2]
+
+
+def mention(scene: Scene) -> Written | None:
+    """A dialogue of one turn that names what a tool does; None where a draw does not fit."""
+    scene.offer()
+    return _written(scene) if scene.mention(scene.rng.choice(scene.tools)) else None
+
+
+def _written(scene: Scene) -> Written:
+    return [t.spec for t in scene.tools], scene.messages
+
+
+def _turn(scene: Scene, unasked: float) -> None:
+    rng = scene.rng
+    tool, other = rng.choice(scene.tools), rng.choice(scene.tools)
+    if unasked and rng.random() < unasked and scene.mention(tool):
+        return
+    roll = rng.random()
+    if scene.absent and roll < 0.3:
+        scene.decline(scene.absent[0])
+        return
+    if roll < 0.45 and isinstance(tool, ComposedTool) and scene.bare(tool):
+        return
+    if roll > 0.93 and tool is not other and scene.both(tool, other):
+        return
+    if not scene.request(tool) or not isinstance(tool, ComposedTool):
+        return
+    roll = rng.random()
+    if roll < 0.13:
+        scene.correct(tool)
+    elif roll < 0.28 and scene.split == "train":
+        scene.refine(tool)

@@ -1,0 +1,65 @@
+"""Wording that belongs to no tool, and talk that needs none, as the data files describe it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlm.datagen.tables import read
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """``data/wording.toml``."""
+
+    errors: tuple[str, ...]
+    declines: tuple[str, ...]
+    refusals: tuple[str, ...]
+    instructions: tuple[str, ...]
+    before_orders: tuple[str, ...]
+    after_orders: tuple[str, ...]
+    greetings: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What users may say, and answers that fit all of it."""
+
+    say: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnName:
+    """Users ask for their name, told before or not."""
+
+    say: tuple[str, ...]
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """``data/talk.toml``."""
+
+    repeat: tuple[str, ...]
+    classes: dict[str, tuple[str, ...]]
+    abilities: Topic
+    introduction: Topic
+    own_name: OwnName
+    topics: dict[str, Topic]
+    small_talk: dict[str, Topic]
+    shop_talk: dict[str, Topic]
+
+
+def _in_full(topic: Topic) -> Topic:
+    """A topic with the words that names in capitals stand for."""
+    said = topic.say
+    for name, words in TALK.classes.items():
+        said = tuple(source.replace(name, "|".join(words)) for source in said)
+    return Topic(said, topic.answers)
+
+
+WORDING = read("wording", Wording)
+TALK = read("talk", Talk)
+SMALL_TALK = {name: _in_full(topic) for name, topic in TALK.small_talk.items()}
+"""Small talk by topic."""

@@ -1,0 +1,107 @@
+"""PLACE"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from dlm.datagen import catalog
+from dlm.datagen import mentions as unasked
+from dlm.datagen.holdout import unseen
+from dlm.datagen.phrases import Piece, template
+
+ORDER = [Piece("turn on the "), Piece("lamp", "device"), Piece(" please")]
+
+
+def said(pieces: list[Piece]) -> str:
+    return " ".join("".join(piece.text for piece in pieces).split())
+
+
+def many(split: str, pieces: list[Piece] = ORDER) -> list[tuple[str, str | None, bool]]:
+    """What is made of an order: what is said, the answer, and whether it is a question."""
+    rng = Random(1)
+    drawn = (unasked.framed(rng, pieces, split) for _ in range(2000))
+    return [(said(some), answer, question) for some, answer, question in drawn]
+
+
+def test_an_order_is_refused_asked_about_told_of_and_still_given() -> None:
+    found = {text: (answer, question) for text, answer, question in many("train")}
+    told_not_to = {a for text, a, _ in many("train") if " don't " in text and a and "won't" in a}
+    assert {"Okay, I won't.", "All right, I won't."} <= told_not_to
+    assert found["don't turn on the lamp please"][0] in unasked.GROUPS[0].answers
+    assert found["how do i turn on the lamp please"][1]
+    assert "i already turned on the lamp please" in found
+    assert "thanks for turning on the lamp please" in found
+    assert found["why don't you turn on the lamp please"] == (None, False)
+
+
+def test_a_split_has_frames_of_its_own() -> None:
+    train, heldout = ({text for text, _, _ in many(split)} for split in ("train", "heldout"))
+    assert train and heldout and not train & heldout
+    assert {answer is None for _, answer, _ in many("heldout")} == {True, False}
+
+
+def test_values_stay_in_their_slots_and_the_frame_in_its_own() -> None:
+    pieces, _, _ = unasked.framed(Random(3), ORDER, "train")
+    assert [p.text for p in pieces if p.slot == "device"] == ["lamp"]
+    assert pieces[0].slot == unasked.FRAME
+
+
+def test_nobody_does_for_me_what_they_do_themselves() -> None:
+    mine = [Piece("tell me the time")]
+    assert not any("myself" in text for text, _, _ in many("train", mine))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "fits"),
+    [
+        ([Piece("set a timer for "), Piece("ten minutes", "duration")], True),
+        ([Piece("what time is it")], False),
+        ([Piece("can you set a timer")], False),
+        ([Piece("forget the "), Piece("milk", "item")], False),
+        ([Piece("stop")], False),
+        ([Piece("check", "item"), Piece(" it")], False),
+        ([Piece("show the list?")], False),
+        ([], False),
+    ],
+)
+def test_only_an_order_can_be_framed(pieces: list[Piece], fits: bool) -> None:
+    assert unasked.order(pieces) is fits
+
+
+@pytest.mark.parametrize(
+    ("verb", "doing", "did"),
+    [
+        ("set", "setting", "set"),
+        ("create", "creating", "created"),
+        ("cancel", "canceling", "canceled"),
+        ("vacuum", "vacuuming", "vacuumed"),
+        ("put", "putting", "put"),
+        ("send", "sending", "sent"),
+        ("play", "playing", "played"),
+        ("jot", "jotting", "jotted"),
+        ("solve", "solving", "solved"),
+        ("show", "showing", "showed"),
+    ],
+)
+def test_verbs_take_their_forms(verb: str, doing: str, did: str) -> None:
+    assert verb in unasked.VERBS
+    assert unasked.formed(verb, "DOING") == doing
+    assert unasked.formed(verb, "DID") == did
+
+
+def test_most_tools_have_orders() -> None:
+    """Else the model would learn that nobody ever tells it not to use those."""
+    rng = Random(1)
+    firsts = {
+        tool: any(unasked.order(template(s.lstrip("!")).expand(rng)) for s in options)
+        for tool, options in catalog.SAY.items()
+    }
+    assert sum(firsts.values()) > len(firsts) * 0.7
+
+
+def test_every_group_can_be_trained_and_tried() -> None:
+    for group in unasked.GROUPS:
+        assert all(not unseen(frame) for frame in group.of("train"))
+        assert len(group.of("train")) > len(group.of("heldout")) > 0

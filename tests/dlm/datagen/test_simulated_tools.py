@@ -1,0 +1,296 @@
+"""PLACE"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from random import Random
+
+import pytest
+
+from dlm.datagen.catalog import INVENTED, TOOLS
+from dlm.datagen.invented_tools import answer, reply
+from dlm.datagen.phrases import template
+from dlm.datagen.simulated_tools import SIMULATED
+from dlm.datagen.values import Values
+from dlm.datagen.world import Result, World, bare, capital, failure, listing, title, unread
+from tests.dlm.datagen.worlds import told, world
+
+
+@pytest.mark.parametrize(
+    ("day", "text"),
+    [
+        ("", "Today is Saturday, November 21, 2026."),
+        ("tomorrow", "Tomorrow is Sunday, November 22, 2026."),
+        ("friday", "Friday is November 27, 2026."),
+        ("christmas", "Christmas is Friday, December 25, 2026."),
+        ("in two weeks", "In 2 weeks it is Saturday, December 5, 2026."),
+        ("yesterday", "Yesterday was Friday, November 20, 2026."),
+        ("purple", "Error: I could not read the day purple."),
+    ],
+)
+def test_get_date(day: str, text: str) -> None:
+    assert (told("get_date", day=day) if day else told("get_date")) == text
+
+
+def test_get_time_elsewhere_names_the_place() -> None:
+    assert told("get_time", place="new york").endswith(" in New York.")
+
+
+def test_timers_are_set_listed_and_cancelled() -> None:
+    here = world()
+    assert here.call("list_timers", {}).text == "No timers are running."
+    assert here.call("cancel_timer", {}).text == "Error: No timer is running."
+    assert here.call("set_timer", {"duration": "ten minutes"}).text == "Timer set for 10 minutes."
+    named = here.call("set_timer", {"duration": "an hour", "name": "the pasta"})
+    assert named.text == "Pasta timer set for 1 hour."
+    assert here.call("list_timers", {}).text.startswith("2 timers: ")
+    assert here.call("cancel_timer", {}).text == (
+        "Error: Several timers are running. Which one: the 10 minute timer or pasta timer?"
+    )
+    assert here.call("cancel_timer", {"name": "ten minutes"}).text == "Timer cancelled."
+    assert here.call("cancel_timer", {"name": "egg"}).text == "Error: There is no egg timer."
+    assert here.call("cancel_timer", {"name": "Pasta"}).text == "Pasta timer cancelled."
+
+
+def test_all_timers_at_once() -> None:
+    here = world()
+    for length in ("one minute", "two minutes"):
+        here.call("set_timer", {"duration": length})
+    assert here.call("cancel_timer", {"name": "all"}).text == "2 timers cancelled."
+
+
+def test_a_duration_that_cannot_be_read_is_told() -> None:
+    text = "Error: I could not read the duration blue."
+    assert told("set_timer", duration="blue") == text
+
+
+def test_alarms_and_reminders() -> None:
+    assert told("set_alarm", when="seven am") == "Alarm set for 7:00 AM tomorrow."
+    assert told("set_alarm", when="friday at seven am") == (
+        "Alarm set for 7:00 AM on Friday, November 27."
+    )
+    here = world()
+    assert here.call("list_reminders", {}).text == "You have no reminders."
+    assert here.call("set_reminder", {"text": "buy milk"}).text == "Reminder noted: buy milk."
+    reminder = here.call("set_reminder", {"text": "call mom", "when": "at five"})
+    assert reminder.text == "Reminder set for 5:00 PM today: call mom."
+    assert here.call("list_reminders", {}).text == (
+        "2 reminders: buy milk; call mom, 5:00 PM today."
+    )
+
+
+def test_lists() -> None:
+    here = world()
+    here.lists["shopping"] = []
+    assert here.call("read_list", {}).text == "The shopping list is empty."
+    assert here.call("add_to_list", {"item": "milk"}).text == "Added milk to the shopping list."
+    assert here.call("add_to_list", {"item": "some bread"}).text == (
+        "Added bread to the shopping list."
+    )
+    assert here.call("add_to_list", {"item": "milk"}).text == (
+        "Milk is already on the shopping list."
+    )
+    assert here.call("read_list", {"list": "shopping list"}).text == (
+        "The shopping list has 2 items: milk and bread."
+    )
+    assert here.call("remove_from_list", {"item": "milk"}).text == (
+        "Removed milk from the shopping list."
+    )
+    assert here.call("remove_from_list", {"item": "milk"}).text == (
+        "Error: Milk is not on the shopping list."
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("calculate", {"expression": "twelve times seven"}, "12 times 7 is 84."),
+        ("calculate", {"expression": "divide nine by two"}, "9 divided by 2 is 4.5."),
+        ("calculate", {"expression": "soup"}, "Error: I could not calculate that."),
+        (
+            "convert_units",
+            {"amount": "five", "from_unit": "miles", "to_unit": "kilometers"},
+            "5 miles is 8.05 kilometers.",
+        ),
+        (
+            "convert_units",
+            {"amount": "a", "from_unit": "mile", "to_unit": "feet"},
+            "1 mile is 5280 feet.",
+        ),
+        (
+            "convert_units",
+            {"amount": "one", "from_unit": "mile", "to_unit": "grams"},
+            "Error: I cannot convert mile to grams.",
+        ),
+        (
+            "convert_currency",
+            {"amount": "lots", "from_currency": "euros", "to_currency": "yen"},
+            "Error: I could not read the amount lots.",
+        ),
+        (
+            "set_device",
+            {"device": "the light", "room": "kitchen", "state": "on"},
+            "The kitchen light is now on.",
+        ),
+        ("set_device", {"device": "front door", "state": "lock"}, "The front door is now locked."),
+        (
+            "set_device",
+            {"device": "blinds", "state": "fifty percent"},
+            "The blinds are now 50 percent.",
+        ),
+        ("end_conversation", {}, "Goodbye."),
+    ],
+)
+def test_results(tool: str, arguments: dict[str, str], text: str) -> None:
+    assert told(tool, **arguments) == text
+
+
+def test_a_device_keeps_the_state_it_was_given() -> None:
+    here = world()
+    here.call("set_device", {"device": "lamp", "room": "den", "state": "green"})
+    assert here.call("get_device", {"device": "lamp", "room": "den"}).text == (
+        "The den lamp is green."
+    )
+
+
+def test_services_answer_and_sometimes_fail() -> None:
+    rng = Random(4)
+    weather = [World(rng, SIMULATED).call("get_weather", {"place": "paris"}) for _ in range(300)]
+    fine = [r.text for r in weather if not r.error]
+    assert 200 < len(fine) < 300
+    assert all(text.startswith("Today in Paris: ") and ", low " in text for text in fine)
+    assert "Error: The weather service cannot be reached." in {r.text for r in weather}
+    price = [
+        World(rng, SIMULATED).call("get_stock_price", {"company": "apple"}) for _ in range(100)
+    ]
+    assert any(r.text.startswith("Apple is at ") and r.text.endswith(" dollars.") for r in price)
+    found = [World(rng, SIMULATED).call("search_documents", {"query": "tides"}) for _ in range(50)]
+    assert {r.text for r in found if r.error} == {"Error: Nothing about tides was found."}
+
+
+def test_home_is_one_place() -> None:
+    home = World(Random(2), SIMULATED)
+    places = [home.call("get_weather", {}).fields.get("place") for _ in range(30)]
+    assert len(set(places) - {None}) == 1
+
+
+def test_an_order_from_first_to_last() -> None:
+    here = world()
+    assert here.call("read_order", {}).text == "The order is empty."
+    assert here.call("confirm_order", {"name": "anna"}).text == "Error: The order is empty."
+    latte = {"drink": "latte", "size": "large", "roast": "dark roast", "milk": "oat milk"}
+    assert here.call("order_drink", latte | {"sweetener": "sugar"}).text == (
+        "Added: large dark roast latte with oat milk and sugar."
+    )
+    mochas = {"drink": "mochas", "size": "small", "quantity": "two"}
+    assert here.call("order_drink", mochas).text == "Added: 2 small mochas."
+    assert here.call("read_order", {}).text == (
+        "The order is: 1 large dark roast latte with oat milk and sugar; 2 small mochas."
+    )
+    assert here.call("remove_drink", {"drink": "the latte"}).text == "Removed: latte."
+    assert here.call("remove_drink", {"drink": "tea"}).text == (
+        "Error: There is no tea in the order."
+    )
+    assert here.call("confirm_order", {"name": "anna"}).text == (
+        "Order confirmed for Anna: 2 small mochas."
+    )
+    assert here.call("read_order", {}).text == "The order is empty."
+
+
+def test_additions_are_written_as_on_a_cup() -> None:
+    assert told("order_drink", drink="tea", milk="no milk", sweetener="two sugars") == (
+        "Added: tea with 2 sugars."
+    )
+    assert told("order_drink", drink="latte", shots="double shot", extras="no foam") == (
+        "Added: latte with a double shot."
+    )
+    assert told("order_drink", drink="latte", quantity="one") == "Added: latte."
+
+
+def test_a_drink_off_the_menu_is_mostly_refused() -> None:
+    rng = Random(3)
+    order = {"drink": "purple mountain"}
+    texts = [World(rng, SIMULATED).call("order_drink", order).text for _ in range(100)]
+    assert texts.count("Error: We do not have purple mountain.") > 70
+
+
+def test_transfer() -> None:
+    assert told("transfer_call") == "Transferring you to a person."
+    assert told("transfer_call", to="manager") == "Transferring you to the manager."
+
+
+def test_words_are_written_as_services_write_them() -> None:
+    assert capital("milk") == "Milk" and capital("") == ""
+    assert title("isle of man") == "Isle of Man"
+    assert bare("The Kitchen") == "kitchen"
+    assert listing(["a"]) == "a" and listing(["a", "b", "c"]) == "a, b and c"
+    assert listing(["a", "b"], "or") == "a or b"
+
+
+def test_errors_are_speakable() -> None:
+    assert unread("duration", "blue").text == "Error: I could not read the duration blue."
+    assert failure("No.").error and not Result("Fine.").error
+
+
+def test_the_moment_can_be_given() -> None:
+    now = datetime(2026, 11, 21, 15, 42)
+    assert World(Random(0), SIMULATED, now).call("get_time", {}).text == "It is 3:42 PM."
+
+
+def test_an_unknown_tool_is_refused() -> None:
+    with pytest.raises(ValueError, match="got 'fly'"):
+        World(Random(0), SIMULATED).call("fly", {})
+
+
+def test_passages_mention_the_query_and_stay_short() -> None:
+    rng = Random(2)
+    found = [told("search_documents", query="the boiler manual")]
+    X
+
+
+VALUES = Values()
+
+
+def test_there_are_many_and_none_is_an_agents_own() -> None:
+    assert len(INVENTED) >= 35
+    assert not set(INVENTED) & set(TOOLS)
+
+
+def test_each_is_complete() -> None:
+    for tool in INVENTED.values():
+        assert tool.verbs and tool.nouns and tool.ability and len(tool.descriptions) >= 2
+        assert len(tool.say) >= 5 and tool.results and tool.replies
+        assert tool.spec["parameters"]["required"] == [
+            k for k in tool.kinds if k not in tool.optional
+        ]
+        assert not tool.bare or tool.ask
+
+
+def test_replies_hold_nothing_that_the_result_does_not() -> None:
+    rng = Random(9)
+    for tool in INVENTED.values():
+        for _ in range(30):
+            given = {
+                k: VALUES.draw(p.kind, rng)
+                for k, p in tool.parameters.items()
+                if not p.optional or rng.random() < 0.5
+            }
+            result = answer(tool, given, VALUES, rng)
+            if result.error:
+                assert result.text.startswith("Error: ")
+                continue
+            said = reply(tool, result, rng)
+            assert "{" not in said and said[0] == said[0].upper()
+            shown = template(result.fields[""]).slots
+            used = {s for r in tool.replies for s in template(r).slots if result.fields.get(s)}
+            for slot in used - shown - set(given):
+                assert result.fields[slot] not in said
+
+
+def test_a_die_shows_no_more_than_its_sides() -> None:
+    rng, dice = Random(3), INVENTED["roll_dice"]
+    for sides in ("eight", "4"):
+        texts = [answer(dice, {"sides": sides}, VALUES, rng).text for _ in range(60)]
+        shown = {int(n) for text in texts for n in re.findall(r"\d+", text)}
+        assert shown <= set(range(1, 9 if sides == "eight" else 5)) and len(shown) > 2
