@@ -1,6 +1,17 @@
-"""Training dialogues without end: both agents, renamed tools, talk, and rows of the corpora.
+"""Training dialogues without end: the front door of `dlm.datagen`.
 
 ``python -m dlm.datagen.dialogues --count 20 --seed 1`` prints some as JSON lines.
+
+A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
+turns into a `dlm.datagen.script.Script` (an agent's own tools; what can happen in a turn is
+`dlm.datagen.turns`) or a `dlm.datagen.unfamiliar_tools.Scene` (tools that no agent ships). A turn
+picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots (`dlm.datagen.values`), and
+has it transcribed (`dlm.datagen.noise`). Simulated tools answer the calls, and replies are worded
+from their results. At last the tools to declare are chosen and, for some kinds, renamed
+(`dlm.datagen.renaming`).
+
+A new kind of dialogue is a writer in `_WRITERS` and a share in `SHARES`; a new kind of turn is a
+function in `dlm.datagen.turns`; new words are entries in ``data/``.
 """
 
 from __future__ import annotations
@@ -51,7 +62,7 @@ FEW_TOOLS = 0.75
 """Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
 
 UNASKED = 0.2
-"""Share of turns that name a deed without asking for it, in training."""
+"""Share of turns that mention an order without giving it, in training."""
 
 _TALK = {
     "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
@@ -61,7 +72,7 @@ _ALIKE = frozenset([
     "take_note", "read_calendar", "schedule_meeting", "find_recipe", "set_volume", "start_car",
     "define_word", "vacuum_room", "check_stock_item", "get_bus", "spell_word",
 ])  # fmt: skip
-"""Inventions too near to the agents' own tools to be declined beside them."""
+"""Invented tools too near to the agents' own to be declined while those are offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ class Source:
 
     Attributes:
         style: How users are transcribed; None draws it for each dialogue.
-        unasked: Share of turns that name a deed without asking for it (`dlm.datagen.mentions`).
+        unasked: Share of turns that mention an order without giving it (`dlm.datagen.mentions`).
     """
 
     values: Values
@@ -136,7 +147,7 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
     if kind == "corpus":
         return _corpus_row(rng, source)
     if kind == "stranger":
-        return _stranger(rng, source)
+        return _unfamiliar(rng, source)
     script = Script(rng, source.values, source.split, source.corpora, source.unasked)
     if source.style is not None:
         script.restyle(source.style)
@@ -161,7 +172,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
     own = AGENT_TOOLS.get(agent, ())
     names = [n for n in own if n not in script.forbidden]
     if agent == "invented" or rng.random() < FEW_TOOLS:
-        names = _subset(script, names or _strangers(script))
+        names = _subset(script, names or _any_tools(script))
     tools = [catalog.SPECS[n] for n in names]
     row = {"system": _instructions(rng, agent), "tools": tools, "messages": script.messages}
     if not renamed:
@@ -175,7 +186,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
     return rename(row, rng, script.split)
 
 
-def _strangers(script: Script) -> list[str]:
+def _any_tools(script: Script) -> list[str]:
     """Tools of any kind, those that the dialogue used among them."""
     names = [n for n in catalog.SPECS if n not in script.forbidden and n not in script.used]
     script.rng.shuffle(names)
@@ -207,7 +218,7 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
     return None if found is None else {"system": _instructions(rng, ""), **found}
 
 
-def _stranger(rng: Random, source: Source) -> dict[str, Any] | None:
+def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
     scene = Scene(rng, source.values, source.split, purposes)
     written = unfamiliar_tools.write(scene, source.unasked)
@@ -266,7 +277,7 @@ def _talk(script: Script) -> None:
 
 
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
-    """One turn of the assistant or of a stranger's agent."""
+    """One turn of the assistant or of an agent with invented tools."""
     rng = script.rng
     if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
         return
@@ -311,8 +322,8 @@ def _without_tool(script: Script) -> bool:
     if roll < 0.8:
         return turns.unfit(script)
     if roll < 0.9:
-        strange = rng.choice([n for n in INVENTED if n not in _ALIKE])
-        return turns.decline(script, strange)
+        absent = rng.choice([n for n in INVENTED if n not in _ALIKE])
+        return turns.decline(script, absent)
     return turns.decline(script, _wanted(script))
 
 
@@ -336,7 +347,7 @@ def _coffee_turn(script: Script) -> None:
     rng = script.rng
     ordered = bool(script.world.order)
     if script.unasked and rng.random() < script.unasked:
-        # Behind an order "no latte" takes it off again.
+        # After an order "no latte" takes it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
         if turns.mention(script, tool):
             return
@@ -382,7 +393,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--split", choices=("train", "heldout"), default="train")
     parser.add_argument("--share-alike", action="store_true", help="read those corpora as well")
-    told = "share of turns that name a deed without asking for it"
+    told = "share of turns that mention an order without giving it"
     parser.add_argument("--unasked", type=float, metavar="SHARE", help=told)
     parser.add_argument("--chat", action="store_true", help="as lines to fine-tune on")
     options = parser.parse_args(arguments)

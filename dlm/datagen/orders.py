@@ -219,5 +219,5 @@ def _widened(words: list[str], span: tuple[int, int], taken: set[int]) -> tuple[
 
 
 def order_held_out(text: str) -> bool:
-    """Whether an order is held out: by its words alone, so that spelling twins share a split."""
+    """Whether an order is held out: by its words alone, not by their spelling."""
     return held_out(" ".join(re.findall(r"\w+", text.lower())))

@@ -77,7 +77,7 @@ class Script:
         values: Slot values.
         split: "train" or "heldout"; user phrasings come from this split alone.
         corpora: Rows that may word the user's turns; of the same split.
-        unasked: Share of turns that name a deed without asking for it.
+        unasked: Share of turns that mention an order without giving it.
     """
 
     def __init__(

@@ -335,7 +335,7 @@ def write(scene: Scene, unasked: float = 0.0) -> Written | None:
 
     Args:
         scene: A new one.
-        unasked: Share of turns that name a deed without asking for it.
+        unasked: Share of turns that mention an order without giving it.
     """
     scene.offer()
     for _ in range(scene.rng.choice(_TURNS[scene.split])):

@@ -43,8 +43,8 @@ class Mixture:
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     """A dialogue of the training data as ids.
 
-    Of a reading (`dlm.datagen.training_rows`) the user's words count as an answer; an agent's message
-    that was interrupted (`dlm.datagen.training_rows`) does not.
+    Of a reading (`dlm.datagen.training_rows`) the user's words count as an answer; an agent's
+    message that was interrupted does not.
     """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))

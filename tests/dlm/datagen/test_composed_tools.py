@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Composed tools are new for each dialogue, and none that is kept unseen is in training."""
 
 from __future__ import annotations
 

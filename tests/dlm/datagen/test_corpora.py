@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Rows of the corpora become requests, talk, dialogues and tools, or are left out."""
 
 from __future__ import annotations
 

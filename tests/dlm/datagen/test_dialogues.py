@@ -1,4 +1,4 @@
-"""PLACE"""
+"""The stream of dialogues and its command."""
 
 from __future__ import annotations
 

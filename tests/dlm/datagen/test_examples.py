@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Dialogues of a user's own are read, refused with their line, and surveyed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PLACE"""
+"""A hash decides what is held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Orders that are mentioned and not given."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import catalog
-from dlm.datagen import mentions as unasked
+from dlm.datagen import catalog, mentions
 from dlm.datagen.holdout import unseen
 from dlm.datagen.phrases import Piece, template
 
@@ -21,7 +20,7 @@ def said(pieces: list[Piece]) -> str:
 def many(split: str, pieces: list[Piece] = ORDER) -> list[tuple[str, str | None, bool]]:
     """What is made of an order: what is said, the answer, and whether it is a question."""
     rng = Random(1)
-    drawn = (unasked.framed(rng, pieces, split) for _ in range(2000))
+    drawn = (mentions.mentioned(rng, pieces, split) for _ in range(2000))
     return [(said(some), answer, question) for some, answer, question in drawn]
 
 
@@ -29,7 +28,7 @@ def test_an_order_is_refused_asked_about_told_of_and_still_given() -> None:
     found = {text: (answer, question) for text, answer, question in many("train")}
     told_not_to = {a for text, a, _ in many("train") if " don't " in text and a and "won't" in a}
     assert {"Okay, I won't.", "All right, I won't."} <= told_not_to
-    assert found["don't turn on the lamp please"][0] in unasked.GROUPS[0].answers
+    assert found["don't turn on the lamp please"][0] in mentions.GROUPS[0].answers
     assert found["how do i turn on the lamp please"][1]
     assert "i already turned on the lamp please" in found
     assert "thanks for turning on the lamp please" in found
@@ -43,9 +42,9 @@ def test_a_split_has_frames_of_its_own() -> None:
 
 
 def test_values_stay_in_their_slots_and_the_frame_in_its_own() -> None:
-    pieces, _, _ = unasked.framed(Random(3), ORDER, "train")
+    pieces, _, _ = mentions.mentioned(Random(3), ORDER, "train")
     assert [p.text for p in pieces if p.slot == "device"] == ["lamp"]
-    assert pieces[0].slot == unasked.FRAME
+    assert pieces[0].slot == mentions.FRAME
 
 
 def test_nobody_does_for_me_what_they_do_themselves() -> None:
@@ -67,7 +66,7 @@ def test_nobody_does_for_me_what_they_do_themselves() -> None:
     ],
 )
 def test_only_an_order_can_be_framed(pieces: list[Piece], fits: bool) -> None:
-    assert unasked.order(pieces) is fits
+    assert mentions.is_mentionable(pieces) is fits
 
 
 @pytest.mark.parametrize(
@@ -86,22 +85,22 @@ def test_only_an_order_can_be_framed(pieces: list[Piece], fits: bool) -> None:
     ],
 )
 def test_verbs_take_their_forms(verb: str, doing: str, did: str) -> None:
-    assert verb in unasked.VERBS
-    assert unasked.formed(verb, "DOING") == doing
-    assert unasked.formed(verb, "DID") == did
+    assert verb in mentions.VERBS
+    assert mentions.formed(verb, "DOING") == doing
+    assert mentions.formed(verb, "DID") == did
 
 
 def test_most_tools_have_orders() -> None:
     """Else the model would learn that nobody ever tells it not to use those."""
     rng = Random(1)
     firsts = {
-        tool: any(unasked.order(template(s.lstrip("!")).expand(rng)) for s in options)
+        tool: any(mentions.is_mentionable(template(s.lstrip("!")).expand(rng)) for s in options)
         for tool, options in catalog.SAY.items()
     }
     assert sum(firsts.values()) > len(firsts) * 0.7
 
 
 def test_every_group_can_be_trained_and_tried() -> None:
-    for group in unasked.GROUPS:
+    for group in mentions.GROUPS:
         assert all(not unseen(frame) for frame in group.of("train"))
         assert len(group.of("train")) > len(group.of("heldout")) > 0

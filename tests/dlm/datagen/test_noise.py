@@ -1,4 +1,4 @@
-"""PLACE"""
+"""What a recogniser does to words leaves arguments spans of the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Templates expand, orders are told from questions, and people put words around them."""
 
 from __future__ import annotations
 

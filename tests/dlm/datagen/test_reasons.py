@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Traces think in the words of the user and of the declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Tools get other names, and nothing else changes."""
 
 from __future__ import annotations
 

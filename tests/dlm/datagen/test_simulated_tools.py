@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Simulated tools answer as the real ones do."""
 
 from __future__ import annotations
 
@@ -243,28 +243,12 @@ def test_an_unknown_tool_is_refused() -> None:
         World(Random(0), SIMULATED).call("fly", {})
 
 
-def test_passages_mention_the_query_and_stay_short() -> None:
-    rng = Random(2)
-    found = [told("search_documents", query="the boiler manual")]
-    X
-
-
 VALUES = Values()
 
 
 def test_there_are_many_and_none_is_an_agents_own() -> None:
     assert len(INVENTED) >= 35
     assert not set(INVENTED) & set(TOOLS)
-
-
-def test_each_is_complete() -> None:
-    for tool in INVENTED.values():
-        assert tool.verbs and tool.nouns and tool.ability and len(tool.descriptions) >= 2
-        assert len(tool.say) >= 5 and tool.results and tool.replies
-        assert tool.spec["parameters"]["required"] == [
-            k for k in tool.kinds if k not in tool.optional
-        ]
-        assert not tool.bare or tool.ask
 
 
 def test_replies_hold_nothing_that_the_result_does_not() -> None:

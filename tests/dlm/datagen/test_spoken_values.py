@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Numbers, times, sums and money are read and written as people say them."""
 
 from __future__ import annotations
 

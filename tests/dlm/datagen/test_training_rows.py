@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Readings, interruptions and examples among the dialogues to learn from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Each turn is written down as user, call, result and reply."""
 
 from __future__ import annotations
 

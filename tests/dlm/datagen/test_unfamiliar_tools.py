@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Dialogues about tools that no agent ships."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from dlm.datagen.corpora import load
 from dlm.datagen.intent_tools import Purpose
 from dlm.datagen.mentions import GROUPS
-from dlm.datagen.unfamiliar_tools import Scene, named, write
+from dlm.datagen.unfamiliar_tools import Scene, mention, write
 from dlm.datagen.values import Values
 
 
@@ -114,7 +114,7 @@ def test_intents_are_offered_beside_composed_tools(corpora: Path) -> None:
 
 def test_what_tools_do_may_be_named_without_being_asked_for() -> None:
     rng, values = Random(8), Values()
-    rows = [row for _ in range(400) if (row := named(Scene(rng, values, "train", {})))]
+    rows = [row for _ in range(400) if (row := mention(Scene(rng, values, "train", {})))]
     last = [messages[1] for _, messages in rows]
     talk = [m["content"] for m in last if not m.get("tool_calls")]
     called = [m["tool_calls"] for m in last if m.get("tool_calls")]

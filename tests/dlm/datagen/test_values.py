@@ -1,4 +1,4 @@
-"""PLACE"""
+"""Slot values are drawn from lists, corpora and chance."""
 
 from __future__ import annotations
 
