@@ -62,7 +62,7 @@ def reading(source: Source, rng: Random) -> Row | None:
     if rng.random() < _UNFAMILIAR:
         purposes = source.corpora.purposes if source.corpora else {}
         found = unfamiliar_tools.single(Scene(rng, source.values, source.split, purposes))
-        return None if found is None else row_of(*found)
+        return None if found is None else _reading_row(*found)
     script = Script(rng, source.values, source.split, source.corpora)
     tool = rng.choice(list(catalog.SAY))
     try:
@@ -71,13 +71,13 @@ def reading(source: Source, rng: Random) -> Row | None:
         if source.split == "train":
             raise
         return None
-    row = row_of(catalog.SPECS[tool], script.messages[:2])
+    row = _reading_row(catalog.SPECS[tool], script.messages[:2])
     if rng.random() < _RENAMED:
         row |= rename(row, rng, source.split)
     return row
 
 
-def row_of(spec: Row, messages: list[Row]) -> Row:
+def _reading_row(spec: Row, messages: list[Row]) -> Row:
     """The row of a tool, and of a request with the answer that calls it."""
     return {"system": "", "tools": [spec], "messages": messages, "reading": True}
 
@@ -144,7 +144,7 @@ def reading_in(row: Row) -> Row | None:
     if asked.get("role") != "user" or len(called) != 1:
         return None
     (tool,) = (tool for tool in row["tools"] if tool["name"] in called)
-    return row_of(tool, [asked, answer])
+    return _reading_row(tool, [asked, answer])
 
 
 SHARE = 0.2

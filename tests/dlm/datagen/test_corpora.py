@@ -139,7 +139,7 @@ def test_the_corpora_serve_most_tools_and_splits_share_no_row(corpora: Path) -> 
     assert sum(map(len, train.requests.values())) > 5000
     for tool, rows in train.requests.items():
         assert all({p.slot for p in row if p.slot} <= set(PARAMETERS[tool]) for row in rows)
-    assert set(train.talk) <= {*TALK, "repeat", "bye"}
+    assert set(train.talk) <= {*TALK.topics, "repeat", "bye"}
     assert not set(train.unfit) & set(rest.unfit)
     assert len(train.chat) > 5000 and len(train.dialogues) > 3000
 
@@ -260,15 +260,15 @@ def judged(*requests: Request) -> list[bool]:
 
 
 def test_a_place_that_nobody_marked_is_noticed() -> None:
-    assert judged(request("get_weather", "boston weather?")) == [False]
+    assert judged(labels("get_weather", "boston weather?")) == [False]
 
 
 def test_another_tool_s_rows_tell_as_well() -> None:
-    assert judged(request("get_time", "what time is it in boston")) == [False]
+    assert judged(labels("get_time", "what time is it in boston")) == [False]
 
 
 def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
-    assert judged(request("get_weather", "is it raining"), request("get_time", "time please")) == [
+    assert judged(labels("get_weather", "is it raining"), labels("get_time", "time please")) == [
         True,
         True,
     ]
@@ -276,22 +276,22 @@ def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
 
 @pytest.mark.parametrize("text", ["in boston it will rain", "BOSTON, rain"])
 def test_case_and_points_change_nothing(text: str) -> None:
-    assert judged(request("get_weather", text)) == [False]
+    assert judged(labels("get_weather", text)) == [False]
 
 
 def test_a_value_of_small_words_is_none() -> None:
-    broken = request("remove_from_list", "remove off ", ("rice", "item"), " ", ("from", "list"))
+    broken = labels("remove_from_list", "remove off ", ("rice", "item"), " ", ("from", "list"))
     assert judged(broken) == [False]
 
 
 def test_a_state_may_be_a_small_word() -> None:
-    lamp = request("set_device", "turn the ", ("lamp", "device"), " ", ("off", "state"))
+    lamp = labels("set_device", "turn the ", ("lamp", "device"), " ", ("off", "state"))
     assert judged(lamp) == [True]
 
 
 def test_a_list_may_be_asked_for_a_thing_without_an_argument() -> None:
-    eggs = [request("add_to_list", "add ", ("eggs", "item"))] * 3
-    asked = [request("read_list", "are eggs on it"), request("get_time", "eggs")]
+    eggs = [labels("add_to_list", "add ", ("eggs", "item"))] * 3
+    asked = [labels("read_list", "are eggs on it"), labels("get_time", "eggs")]
     assert judged(*eggs, *asked) == [True, True, True, True, False]
 
 
@@ -501,4 +501,4 @@ def test_an_intent_has_one_use() -> None:
 
 
 def test_topics_are_known_to_the_talk() -> None:
-    assert set(TOPICS.values()) <= {*TALK, "repeat", "bye"}
+    assert set(TOPICS.values()) <= {*TALK.topics, "repeat", "bye"}

@@ -14,7 +14,7 @@ import pytest
 
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.datagen.dialogues import Source, generate, main, stream
-from dlm.datagen.training_rows import row_of
+from dlm.datagen.examples import row_of
 
 Row = dict[str, Any]
 

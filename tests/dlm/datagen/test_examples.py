@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.examples import FEW_REQUESTS, MOST_TOOLS, ExampleError, read, survey
-from dlm.datagen.training_rows import row_of
+from dlm.datagen.examples import FEW_REQUESTS, MOST_TOOLS, ExampleError, read, row_of, survey
 from dlm.server.bodies import ChatRequest, parsed
 from dlm.server.conversion import chat_requests
 from dlm.train.data import encode_row
@@ -391,7 +390,7 @@ def test_the_example_in_the_documentation_is_right(repo_root: Path) -> None:
 
 
 FILE = Path("somewhere/mine.jsonl")
-SEATS = {
+DECLARED = {
     "name": "book_seats",
     "description": "Book seats.",
     "parameters": {
@@ -411,7 +410,7 @@ def dialogue(line: int, said: str, **arguments: Any) -> Row:
     calls = [{"name": "book_seats", "arguments": arguments}] if arguments else []
     answer = {"role": "assistant", "content": "" if calls else "Hello.", "tool_calls": calls}
     messages = [{"role": "user", "content": said}, answer]
-    return {"system": "", "tools": [SEATS], "messages": messages, "line": line}
+    return {"system": "", "tools": [DECLARED], "messages": messages, "line": line}
 
 
 def plenty() -> list[Row]:
@@ -488,7 +487,7 @@ def test_the_example_of_the_documentation_gives_no_warning() -> None:
 def test_of_very_many_tools_some_are_told() -> None:
     rows = plenty()
     for row, number in zip(rows, range(30), strict=False):
-        row["tools"] = [SEATS, SEATS | {"name": f"other_{number}"}]
+        row["tools"] = [DECLARED, DECLARED | {"name": f"other_{number}"}]
     told = said(rows)[0]
     assert f"book_seats {FEW_REQUESTS - 1}, other_0 0, " in told
     assert told.endswith(f", and {31 - MOST_TOOLS} more tools 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -47,12 +48,12 @@ def test_lists_are_arrays_or_texts_divided_by_commas(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "told"),
+    ("entries", "expected"),
     [
         ("names = 5\nsizes = {}", "tea.names: expected an array, got 5"),
-        ("names = [5]\nsizes = {}", r"tea.names\[0\]: expected a value of type str, got 5"),
+        ("names = [5]\nsizes = {}", "tea.names[0]: expected a value of type str, got 5"),
         ("names = []\nsizes = {}\nhot = 1", "tea.hot: expected a value of type bool, got 1"),
-        ("names = []\nsizes = []", r"tea.sizes: expected a table, got \[\]"),
+        ("names = []\nsizes = []", "tea.sizes: expected a table, got []"),
         ("names = []\nsizes.cup = 5", "tea.sizes.cup: expected a table, got 5"),
         ("names = []\nsizes = {}\ncold = true", "tea.cold: expected one of names, sizes, hot"),
         ("names = []", "tea.sizes: expected an entry, got None"),
@@ -60,9 +61,9 @@ def test_lists_are_arrays_or_texts_divided_by_commas(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_told_with_its_file_and_entry(
-    entries: str, told: str, tmp_path: Path
+    entries: str, expected: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(TableError, match=told):
+    with pytest.raises(TableError, match=re.escape(expected)):
         read(f"[tea]\n{entries}", tmp_path)
 
 
@@ -70,7 +71,7 @@ def test_what_does_not_fit_is_told_with_its_file_and_entry(
     "phrasing", ["Set it", "set {nothing}", "set {duration} or {duration}", " set it"]
 )
 def test_phrasings_that_do_not_fit_their_tool_are_refused(phrasing: str) -> None:
-    with pytest.raises(TableError, match="^set_timer: expected"):
+    with pytest.raises(TableError, match=r"^set_timer: expected"):
         catalog._check("set_timer", (phrasing,))
     with pytest.raises(TableError, match="twice"):
         catalog._check("set_timer", ("start", "start"))

@@ -15,7 +15,16 @@ import pytest
 from dlm.datagen.catalog import TOOLS
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.datagen.reasons import reasoned, with_trace
-from dlm.datagen.training_rows import SHARE, Row, beside, interrupted, mixed, reading, taught
+from dlm.datagen.training_rows import (
+    SHARE,
+    Row,
+    beside,
+    interrupted,
+    mixed,
+    reading,
+    reading_in,
+    taught,
+)
 from dlm.evaluate.cases import cases
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
@@ -152,7 +161,7 @@ def test_examples_that_call_nothing_are_no_readings() -> None:
 
 
 def test_a_reading_is_the_first_request_behind_its_tool() -> None:
-    assert reading(example(3)) == {
+    assert reading_in(example(3)) == {
         "system": "",
         "tools": [tool("book_seats")],
         "messages": [asked("mine 3"), called("book_seats")],
@@ -171,12 +180,12 @@ def test_a_reading_is_the_first_request_behind_its_tool() -> None:
     ],
 )
 def test_other_beginnings_give_no_reading(messages: list[Row]) -> None:
-    assert reading(example(1) | {"messages": messages}) is None
+    assert reading_in(example(1) | {"messages": messages}) is None
 
 
 def test_several_calls_of_one_tool_are_a_reading() -> None:
     twice = called("book_seats", "book_seats")
-    made = reading(example(1) | {"messages": [asked("two shows"), twice]})
+    made = reading_in(example(1) | {"messages": [asked("two shows"), twice]})
     assert made is not None
     assert made["tools"] == [tool("book_seats")]
     assert made["messages"][1] == twice

@@ -85,7 +85,7 @@ def test_pairs_fit_and_differ() -> None:
     rng = Random(7)
     for _ in range(100):
         first, second = unit_pair(rng)
-        assert first != second and UNITS[first][0] == UNITS[second][0]
+        assert first != second and UNITS[first].measures == UNITS[second].measures
         assert len(set(currency_pair(rng))) == 2
 
 
