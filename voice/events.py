@@ -19,7 +19,7 @@ report what it has played of them or to truncate them."""
 
 @dataclass(frozen=True, slots=True)
 class UserSpeechStarted:
-    """The user began to speak; a client that plays the agent's audio stops and drops it now."""
+    """The user began to speak."""
 
     turn_id: int
     item_id: str
@@ -173,6 +173,15 @@ class Denoising:
 
 
 @dataclass(frozen=True, slots=True)
+class AudioStopped:
+    """The agent is interrupted: by the user's speech, by keys, or by the client's request.
+
+    A door drops all audio of the conversation that has not been played, and reports by
+    `Session.truncate` how much was. Out-of-band replies go on.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyHeld:
     """The user may be speaking: the reply's sound is to pause at once, and nothing is dropped."""
 
@@ -284,6 +293,7 @@ SessionEvent = (
     | ReplyToolCall
     | ReplyToolResult
     | ReplyHeard
+    | AudioStopped
     | ReplyHeld
     | ReplyReleased
     | Denoising

@@ -112,17 +112,20 @@ class FakeSession:
         self,
         overrides: Mapping[str, Any] | None = None,
         context: Sequence[str | Message] | None = None,
-        beside: bool = False,
+        out_of_band: bool = False,
     ) -> str:
-        more = (context, beside) if beside or context is not None else ()
+        more = (context, out_of_band) if out_of_band or context is not None else ()
         self._call("create_response", overrides or None, *more)
         return f"r{sum(call[0] == 'create_response' for call in self.calls)}"
 
     def cancel_response(self, reply_id: str | None) -> None:
         self._call("cancel_response", reply_id)
 
-    def truncate(self, item_id: str, played_ms: float) -> None:
-        self._call("truncate", item_id, played_ms)
+    def interrupt(self) -> None:
+        self._call("interrupt")
+
+    def truncate(self, reply_id: str, played_ms: float) -> None:
+        self._call("truncate", reply_id, played_ms)
 
     def played(self, reply_id: str, played_ms: float) -> None:
         self._call("played", reply_id, played_ms)

@@ -35,7 +35,7 @@ from voice.errors import ModelError
 from voice.events import ReplyAudio, SessionEvent
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.session.load_monitor import LoadMonitor
-from voice.session.resources import EAR_THREADS, MOUTH_THREADS, Resources
+from voice.session.resources import RECOGNITION_THREADS, SYNTHESIS_THREADS, Resources
 from voice.session.session import Session
 from voice.tools import Toolbox
 from voice.types import (
@@ -263,9 +263,9 @@ def parts(
         synthesizer=voice or Voice(),
         toolbox=Toolbox(config.tools, config.turn),
         lines=[],
-        ear_threads=ThreadPoolExecutor(EAR_THREADS),
-        mouth_threads=ThreadPoolExecutor(MOUTH_THREADS),
-        busy=LoadMonitor(now),
+        recognition_threads=ThreadPoolExecutor(RECOGNITION_THREADS),
+        synthesis_threads=ThreadPoolExecutor(SYNTHESIS_THREADS),
+        load_monitor=LoadMonitor(now),
     )
 
 

@@ -21,7 +21,7 @@ from voice.dialogue.interruption import REASON, Interruption, reopens
 from voice.dialogue.out_of_band import OutOfBandResponses
 from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.dialogue.reply_playback import Heard
-from voice.dialogue.tool_calls import aloud
+from voice.dialogue.tool_calls import spoken_result
 from voice.dialogue.user_turn import UserTurn
 from voice.errors import ProtocolError
 from voice.events import (
@@ -200,6 +200,12 @@ class Conversation:
             return self._out_of_band.cancel(reply_id)
         return self._agent.cancel(reply_id)
 
+    def interrupt(self) -> list[Command]:
+        """Stop all that the agent says, if it says anything: the user has heard enough."""
+        if self._agent.current is not None:
+            return self._agent.cancel(None)
+        return [] if self._agent.silent else self._agent.interrupt("client_cancelled")
+
     def truncate(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played."""
         self._agent.truncate(item_id, text)
@@ -248,7 +254,7 @@ class Conversation:
                 "conversation_already_has_active_response",
             )
         self._due = Due.NOTHING
-        self._idle.broken()
+        self._idle.reset()
         out = self._agent.begin(self._last_turn, options)
         return self.active_reply or "", out
 
@@ -284,7 +290,7 @@ class Conversation:
         match event:
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    self._announcements.append(Announce(aloud(result.content), again=True))
+                    self._announcements.append(Announce(spoken_result(result.content), again=True))
             case Announce():
                 self._announcements.append(event)
             case EndRequested(reason):
@@ -309,7 +315,7 @@ class Conversation:
     def _speech_started(self, event: SpeechStarted) -> list[Command]:
         turn = self._open(event.turn_id, event.start_sample)
         self._speaking = event.turn_id
-        self._idle.broken()
+        self._idle.reset()
         if not self._options.interrupt_response:
             return [turn.started()]
         sounding, current = self._agent.sounding, self._agent.current
@@ -359,7 +365,7 @@ class Conversation:
 
     def _commit(self, event: TurnEnded, turn: UserTurn) -> list[Command]:
         self._committed = event
-        self._idle.broken()
+        self._idle.reset()
         previous = self.dialogue.last_id
         self.dialogue.add(turn.item_id, Message(Role.USER))
         out: list[Command] = []
@@ -474,7 +480,7 @@ class Conversation:
             self._announcements.appendleft(Announce(missed))
 
     def _idle_elapsed(self, event: IdleElapsed) -> list[Command]:
-        if not self.quiet or self._agent.calls.owe:
+        if not self.quiet or self._agent.calls.unfinished:
             return []
         out, words = self._idle.elapsed(event, self._options)
         out += self._say(words)

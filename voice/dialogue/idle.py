@@ -1,7 +1,6 @@
 """What the agent says when nobody speaks: first whether the user is there, then goodbye.
 
-No I/O and no clock; `voice.dialogue.conversation`, of which it is a part, is told when it has been
-silent for long.
+No I/O and no clock; `voice.dialogue.conversation`, of which it is a part, passes on `IdleElapsed`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class IdleTimer:
         self._ids = ids
         self._silences = 0
 
-    def broken(self) -> None:
+    def reset(self) -> None:
         """The user speaks."""
         self._silences = 0
 
@@ -39,7 +38,7 @@ class IdleTimer:
         """Another silence has lasted for too long.
 
         Returns:
-            What the client is told, and what is said; behind `GOODBYE` the conversation is over.
+            Commands, and the words to say; after `GOODBYE` the conversation is over.
         """
         self._silences += 1
         if options.idle_ends:

@@ -15,9 +15,10 @@ from voice.dialogue.history import History
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
-from voice.dialogue.tool_calls import ToolCalls, aloud
+from voice.dialogue.tool_calls import ToolCalls, spoken_result
 from voice.errors import ProtocolError
 from voice.events import (
+    AudioStopped,
     Failure,
     ReplyEnded,
     ReplyStarted,
@@ -213,7 +214,8 @@ class ReplyLoop:
             self._playback.withdraw(interrupted)
         # A second cough over nothing leaves what the first has stopped to be resumed.
         self._interrupted = interrupted or self._interrupted
-        out = self._playback.stop_all()
+        out: list[Command] = [] if self._out_of_band else [Emit(AudioStopped())]
+        out += self._playback.stop_all()
         if reply is not None:
             out += [StopGenerating(reply.reply_id), *self._playback.stop(reply)]
             reply.end_as(ReplyStatus.CANCELLED, reason)
@@ -392,7 +394,7 @@ class ReplyLoop:
         if len(good) == len(pieces):
             return self._playback.speak(reply, pieces)
         reply.drop_rest()
-        results = "".join(f" {aloud(result)}" for result in reply.results)
+        results = "".join(f" {spoken_result(result)}" for result in reply.results)
         instead = self._playback.speak(reply, [results])
         return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
 

@@ -53,8 +53,8 @@ class ToolCalls:
         self._joined: dict[str, str] = {}
 
     @property
-    def owe(self) -> bool:
-        """Whether something was said to take longer, and its outcome is still to be told."""
+    def unfinished(self) -> bool:
+        """Whether a tool still runs whose call was answered for, because it took too long."""
         return bool(self._unfinished)
 
     def origin(self) -> str | None:
@@ -69,18 +69,18 @@ class ToolCalls:
         return origin
 
     def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
-        """Write the calls of one answer down, tell them, and run those that run here."""
+        """Write the calls of one answer down, emit them, and run those that run here."""
         client_names = {tool.name for tool in reply.options.client_tools}
         made: Counter[str] = Counter()
-        told: list[Command] = []
+        emitted: list[Command] = []
         runs: list[Command] = []
         for call in calls:
             item_id = self._ids("item")
-            if not told:
+            if not emitted:
                 self._dialogue.break_off(reply.item_id, item_id)
             self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
             client_side = call.name in client_names
-            told.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
+            emitted.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
             if client_side:
                 continue
             what = signature(call)
@@ -93,7 +93,7 @@ class ToolCalls:
             self._running[call.call_id] = running
             reply.pending.add(call.call_id)
             runs.append(RunTool(reply.reply_id, call, key))
-        return told + runs
+        return emitted + runs
 
     def answered(self, result: ToolResult) -> None:
         """Write a result beside its call, whatever became of the reply."""
@@ -113,7 +113,7 @@ class ToolCalls:
 
         Returns:
             Whether that is news: a call that repeats another has the same outcome, a reply that
-            waits for it tells it, and of one that was called off the user knows.
+            waits for it says it, and of one that was called off the user knows.
         """
         if result.call_id not in self._unfinished:
             return False
@@ -146,11 +146,11 @@ class ToolCalls:
             self._origin, self._joined = reply.origin, {}
         own = f"{reply.origin}/{what}/{count}"
         if own not in self._joined:
-            at_work = self._at_work(what, reply)
-            self._joined[own] = at_work[count] if count < len(at_work) else own
+            running = self._keys_of_same(what, reply)
+            self._joined[own] = running[count] if count < len(running) else own
         return self._joined[own]
 
-    def _at_work(self, what: str, reply: Reply) -> list[str]:
+    def _keys_of_same(self, what: str, reply: Reply) -> list[str]:
         """Keys of the same calls that run for other replies.
 
         The model does not see calls without an answer, so it makes them again; and so does a user
@@ -166,6 +166,6 @@ def signature(call: ToolCall) -> str:
     return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"
 
 
-def aloud(content: str) -> str:
+def spoken_result(content: str) -> str:
     """A tool's result as it is spoken where the model has no words for it."""
     return content.removeprefix("Error: ").strip() or DONE

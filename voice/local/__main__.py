@@ -54,7 +54,6 @@ class LocalConversation:
         self._screen = screen
         self._listening = False
         self._gone = asyncio.Event()
-        self._items: dict[str, str] = {}
         self._calls: dict[str, ToolCall] = {}
         self._text = ""
         self._heard_chars = 0
@@ -105,18 +104,17 @@ class LocalConversation:
         while True:
             await asyncio.sleep(PLAYED_EVERY_S)
             if heard := self._queue.heard(self._clock()):
-                self._session.played(heard.item_id, heard.played_ms)
+                self._session.played(heard.reply_id, heard.played_ms)
 
     def _on(self, event: events.SessionEvent) -> None:
         match event:
-            case events.UserSpeechStarted():
+            case events.AudioStopped():
                 self._fall_silent()
             case events.InterimTranscript(text=text):
                 self._screen.change(line("user", text, style="dim"))
             case events.FinalTranscript(text=text):
                 self._screen.keep(line("user", text or "(not understood)"))
             case events.ReplyStarted():
-                self._items = {event.reply_id: event.item_id}
                 self._text, self._heard_chars = "", 0
             case events.ReplyText(delta=delta):
                 self._text += delta
@@ -143,11 +141,8 @@ class LocalConversation:
                 pass
 
     def _fall_silent(self) -> None:
-        if not self._session.options.interrupt_response:
-            return
-        cut = self._queue.flush()
-        if cut and cut.item_id in self._items:
-            self._session.truncate(self._items[cut.item_id], cut.played_ms)
+        if cut := self._queue.flush():
+            self._session.truncate(cut.reply_id, cut.played_ms)
 
     def _show_end(self, ended: events.ReplyEnded) -> None:
         if ended.status == events.ReplyStatus.CANCELLED:

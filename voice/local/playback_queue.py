@@ -20,15 +20,15 @@ FADE_MS = 5
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """How much of a reply, or of one item of it, has sounded by now."""
+    """How much of a reply has sounded by now."""
 
-    item_id: str
+    reply_id: str
     played_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    item_id: str
+    reply_id: str
     sounds_at_s: float
     samples: int
 
@@ -51,12 +51,12 @@ class PlaybackQueue:
         self._held = False
         self._fade_left = 0
 
-    def push(self, item_id: str, samples: Samples) -> None:
-        """Add (T,) int16 samples of a reply's item."""
+    def push(self, reply_id: str, samples: Samples) -> None:
+        """Add (T,) int16 samples of a reply."""
         if not len(samples):
             return
         with self._lock:
-            self._waiting.append((item_id, samples))
+            self._waiting.append((reply_id, samples))
 
     def pull(self, count: int, sounds_at_s: float) -> Samples:
         """Hand the next samples to the sound card.
@@ -73,12 +73,12 @@ class PlaybackQueue:
             wanted = min(count, self._fade_left) if self._held else count
             filled = 0
             while filled < wanted and self._waiting:
-                item_id, samples = self._waiting.popleft()
+                reply_id, samples = self._waiting.popleft()
                 taken = samples[: wanted - filled]
                 pulled[filled : filled + len(taken)] = taken
                 if len(taken) < len(samples):
-                    self._waiting.appendleft((item_id, samples[len(taken) :]))
-                self._note(_Block(item_id, sounds_at_s + filled / self.rate_hz, len(taken)))
+                    self._waiting.appendleft((reply_id, samples[len(taken) :]))
+                self._note(_Block(reply_id, sounds_at_s + filled / self.rate_hz, len(taken)))
                 filled += len(taken)
             if self._held:
                 self._fade_left -= filled
@@ -100,7 +100,7 @@ class PlaybackQueue:
         """What sounds now, or sounded last; None before anything has."""
         with self._lock:
             begun = [block for block in self._handed if block.sounds_at_s <= now_s]
-            return self._heard(begun[-1].item_id, now_s) if begun else None
+            return self._heard(begun[-1].reply_id, now_s) if begun else None
 
     def flush(self) -> Heard | None:
         """Drop what has not been handed over; None when nothing was dropped.
@@ -111,9 +111,9 @@ class PlaybackQueue:
             self._held = False
             if not self._waiting:
                 return None
-            item_id = self._waiting[0][0]
+            reply_id = self._waiting[0][0]
             self._waiting.clear()
-            return Heard(item_id, 1000 * self._total.get(item_id, 0) / self.rate_hz)
+            return Heard(reply_id, 1000 * self._total.get(reply_id, 0) / self.rate_hz)
 
     def silent_from_s(self, now_s: float) -> float:
         """When all that was pushed will have sounded; in the past, or -inf, when it has.
@@ -127,18 +127,18 @@ class PlaybackQueue:
             return max(end_s, now_s) + waiting / self.rate_hz if waiting else end_s
 
     def _note(self, block: _Block) -> None:
-        if self._handed and block.item_id != self._handed[-1].item_id:
-            # Only the last two items can sound at once; totals of older ones are of no use.
-            self._total = {self._handed[-1].item_id: self._total[self._handed[-1].item_id]}
-        self._total[block.item_id] = self._total.get(block.item_id, 0) + block.samples
+        if self._handed and block.reply_id != self._handed[-1].reply_id:
+            # Only the last two replies can sound at once; totals of older ones are of no use.
+            self._total = {self._handed[-1].reply_id: self._total[self._handed[-1].reply_id]}
+        self._total[block.reply_id] = self._total.get(block.reply_id, 0) + block.samples
         self._handed.append(block)
         while self._handed[0].sounds_at_s < block.sounds_at_s - 2.0:
             self._handed.popleft()
 
-    def _heard(self, item_id: str, now_s: float) -> Heard:
+    def _heard(self, reply_id: str, now_s: float) -> Heard:
         unheard = sum(
             block.samples - min(block.samples, max(0.0, (now_s - block.sounds_at_s) * self.rate_hz))
             for block in self._handed
-            if block.item_id == item_id
+            if block.reply_id == reply_id
         )
-        return Heard(item_id, 1000 * (self._total[item_id] - unheard) / self.rate_hz)
+        return Heard(reply_id, 1000 * (self._total[reply_id] - unheard) / self.rate_hz)

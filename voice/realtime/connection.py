@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from voice.access.closing import CloseCode, Closing, first_of
 from voice.access.rate_limits import ClientLimits
 from voice.errors import VoiceError, origins
-from voice.events import ReplyEnded, ReplyStatus, SessionEvent, UserSpeechStarted
+from voice.events import AudioStopped, ReplyEnded, ReplyStatus, SessionEvent
 from voice.realtime.protocol import RealtimeProtocol
 from voice.realtime.wire import ServerEvent
 
@@ -166,7 +166,7 @@ class RealtimeConnection:
 
     def _handle(self, event: SessionEvent) -> None:
         self._observe(event)
-        if isinstance(event, UserSpeechStarted) and self._session.options.interrupt_response:
+        if isinstance(event, AudioStopped):
             self._outbox.drop_audio(lambda reply_id: not self._protocol.is_out_of_band(reply_id))
         if isinstance(event, ReplyEnded) and event.status is ReplyStatus.CANCELLED:
             self._outbox.drop_audio(event.reply_id.__eq__)

@@ -247,7 +247,10 @@ class RealtimeProtocol:
             raise ProtocolError(
                 "item_id: only messages of the assistant can be truncated", param="item_id"
             )
-        self._session.truncate(event.item_id, event.audio_end_ms)
+        response = self._events.response_of_item(event.item_id)
+        if response is None:
+            raise ProtocolError("the item is not a recent reply", "invalid_value", "item_id")
+        self._session.truncate(response.started.reply_id, event.audio_end_ms)
         return [
             {
                 "type": "conversation.item.truncated",

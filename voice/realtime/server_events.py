@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from voice.events import (
+    RECENT_REPLIES,
     Failure,
     FinalTranscript,
     ReplyAudio,
@@ -40,8 +41,6 @@ from voice.realtime.items import (
 from voice.realtime.wire import AudioFormat, ServerEvent, audio_chunks, encode_audio
 from voice.types import Samples, ToolCall, ms_of_samples
 
-RESPONSES_KEPT = 32
-"""Recent responses whose events and items can still be referred to."""
 _BUFFER = "input_audio_buffer"
 _TRANSCRIPTION = "conversation.item.input_audio_transcription"
 _REASONS = frozenset({"turn_detected", "client_cancelled", "max_output_tokens", "content_filter"})
@@ -383,7 +382,7 @@ class ServerEvents:
         where = (None, None) if event.out_of_band else (self._conversation_id, self.items)
         response = Response(event, form, *where)
         self._responses[event.reply_id] = response
-        if len(self._responses) > RESPONSES_KEPT:
+        if len(self._responses) > RECENT_REPLIES:
             self._responses.popitem(last=False)
         return response.created()
 

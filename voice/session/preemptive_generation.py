@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
 
 from voice.config import DraftingConfig
 from voice.dialogue.commands import Command, Draft, Generate, RunTool, Speak
@@ -30,8 +29,9 @@ from voice.inputs import ToolAnswered
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.session.command_runner import CommandRunner, Feed, Spawn
 from voice.session.load_monitor import LoadMonitor
+from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope, Toolbox
-from voice.types import Message, Role, Segment, ToolCall, ToolResult
+from voice.types import Message, Role, ToolCall, ToolResult
 
 PRIORITY = -1
 _NOTHING = Message(Role.AGENT, "")
@@ -56,16 +56,6 @@ class Outcome(StrEnum):
     NEEDLESS = "needless"
 
 
-class PreparesSound(Protocol):
-    """Synthesises ahead; `voice.speech.audio_output.AudioOutput`."""
-
-    def prepare(self, segment: Segment, speed: float) -> None:
-        """Synthesise a segment, to be said later or never."""
-
-    def drop_prepared(self) -> None:
-        """Forget what was prepared."""
-
-
 @dataclass(frozen=True, slots=True)
 class DraftParts:
     """What drafts are made with.
@@ -74,7 +64,7 @@ class DraftParts:
         model: Answers.
         toolbox: Runs tools.
         scope: What tools know of this conversation.
-        sound: Prepares the first segment.
+        output: Prepares the sound of the first segment.
         config: How far drafts go.
         load: How busy the machine is.
     """
@@ -82,7 +72,7 @@ class DraftParts:
     model: ReplyModel
     toolbox: Toolbox
     scope: SessionScope
-    sound: PreparesSound
+    output: AudioOutput
     config: DraftingConfig
     load: LoadMonitor
 
@@ -256,7 +246,7 @@ class PreemptiveGeneration:
         tally, self._tally = self._tally, _Tally()
         answers, self._answers, self._newest, self._before = self._answers, [], [], []
         self.forget_results()
-        self._parts.sound.drop_prepared()
+        self._parts.output.drop_prepared()
         if tally.made or tally.skipped or tally.unlikely:
             spent = tally.judged + sum(answer.forwards for answer in answers)
             used = sum(answer.forwards for answer in answers if answer.used)
@@ -317,7 +307,7 @@ class PreemptiveGeneration:
     def prepare(self, first: Speak) -> None:
         """Synthesise the first segment of the draft."""
         if self._parts.config.speech and not self._replying:
-            self._parts.sound.prepare(first.segment, first.speed)
+            self._parts.output.prepare(first.segment, first.speed)
 
     def _judge(self, outcome: Outcome) -> None:
         """The first answer of the reply decides."""

@@ -17,8 +17,8 @@ from voice.tools import Toolbox
 from voice.types import Message, Role
 
 # More threads than cores only help where they wait, and these compute.
-EAR_THREADS = 2
-MOUTH_THREADS = 2
+RECOGNITION_THREADS = 2
+SYNTHESIS_THREADS = 2
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Resources:
 
     Attributes:
         lines: What was chosen and why, a line for each part.
-        busy: How busy the model and the loop are.
+        load_monitor: How busy the model and the loop are.
         recognizers: Of all agents.
     """
 
@@ -38,9 +38,9 @@ class Resources:
     synthesizer: Synthesizer
     toolbox: Toolbox
     lines: list[str]
-    ear_threads: ThreadPoolExecutor
-    mouth_threads: ThreadPoolExecutor
-    busy: LoadMonitor = field(default_factory=LoadMonitor)
+    recognition_threads: ThreadPoolExecutor
+    synthesis_threads: ThreadPoolExecutor
+    load_monitor: LoadMonitor = field(default_factory=LoadMonitor)
     recognizers: Recognizers = field(default_factory=Recognizers)
 
     @classmethod
@@ -75,8 +75,10 @@ class Resources:
             synthesizer=synthesizer,
             toolbox=toolbox,
             lines=[f"recogniser: {ear_line}", model_line, voice_line],
-            ear_threads=ThreadPoolExecutor(EAR_THREADS, thread_name_prefix="ears"),
-            mouth_threads=ThreadPoolExecutor(MOUTH_THREADS, thread_name_prefix="mouth"),
+            recognition_threads=ThreadPoolExecutor(
+                RECOGNITION_THREADS, thread_name_prefix="recognition"
+            ),
+            synthesis_threads=ThreadPoolExecutor(SYNTHESIS_THREADS, thread_name_prefix="synthesis"),
             recognizers=recognizers,
         )
 
@@ -134,8 +136,8 @@ class Resources:
         """Release everything; sessions must have ended."""
         await self.model.close()
         await self.toolbox.close()
-        self.ear_threads.shutdown(wait=False, cancel_futures=True)
-        self.mouth_threads.shutdown(wait=False, cancel_futures=True)
+        self.recognition_threads.shutdown(wait=False, cancel_futures=True)
+        self.synthesis_threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:

@@ -13,7 +13,7 @@ import asyncio
 import itertools
 import logging
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 from voice.dialogue.conversation import Context, Conversation
@@ -72,14 +72,14 @@ class Session:
         self._closed = asyncio.Event()
         self._reason = ""
         options = options or parts.options()
-        numbers = itertools.count(1)
-        unique = self.session_id[-8:]
         turn = parts.config.turn
-        self._output = AudioOutput(parts.synthesizer, parts.mouth_threads, self._emit, self._feed)
+        self._output = AudioOutput(
+            parts.synthesizer, parts.synthesis_threads, self._emit, self._feed
+        )
         self._conversation = Conversation(
             options,
             {spec.name: spec for spec in parts.toolbox.specs(parts.agent.tools)},
-            lambda prefix: f"{prefix}_{unique}_{next(numbers)}",
+            _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages),
             parts.draft_words,
             self._output.heard,
@@ -87,19 +87,12 @@ class Session:
         self._drafts = PreemptiveGeneration(
             self._conversation, self._draft_parts(), self._spawn, self._emit
         )
-        backend = LiveBackend(
-            parts.model,
-            self._drafts,
-            ToolRuns(parts.toolbox, self._scope, self._drafts, turn.filler_after_ms / 1000),
-            self._output,
-            SessionCallbacks(self._emit, self._reach, self.close),
-        )
-        self._runner = CommandRunner(self._conversation.feed, backend, self._spawn)
+        self._runner = CommandRunner(self._conversation.feed, self._backend(), self._spawn)
         self._input = AudioInput(
             parts.recognizer,
             parts.vad(),
             parts.config.endpointing,
-            parts.ear_threads,
+            parts.recognition_threads,
             self._runner.feed,
             self._latency.decoded,
             ended=self._latency.ended,
@@ -107,7 +100,9 @@ class Session:
             telephone_vad=parts.telephone_vad,
         )
         self._input.configure(options)
-        self._items = ItemTranscription(parts.recognizer, parts.ear_threads, self._runner.feed)
+        self._items = ItemTranscription(
+            parts.recognizer, parts.recognition_threads, self._runner.feed
+        )
 
     @property
     def options(self) -> SessionOptions:
@@ -266,35 +261,48 @@ class Session:
         """
         self._runner.execute(self._conversation.cancel(reply_id))
 
+    def interrupt(self) -> None:
+        """Stop all that the agent says, in words or sound: the user has heard enough."""
+        self._runner.execute(self._conversation.interrupt())
+
     def greet(self) -> None:
         """Say the agent's greeting, if it has one."""
         if self._parts.agent.greeting:
             self._runner.feed(Announce(self._parts.agent.greeting))
 
-    def truncate(self, item_id: str, played_ms: float) -> None:
-        """The client reports how much of a reply it played; the dialogue keeps that.
+    def truncate(self, reply_id: str, played_ms: float) -> None:
+        """A door reports where it stopped playing a reply; the dialogue keeps what was heard.
 
         Raises:
             ProtocolError: There is no such reply, or that much was never sent.
         """
-        dialogue = self._conversation.dialogue
-        dialogue.get(item_id)
-        replies = [one.reply_id for one in self._replies.values() if one.item_id == item_id]
-        if not replies:
-            raise ProtocolError("the item is not a reply", "invalid_value", "item_id")
-        self._conversation.truncate(item_id, self._output.truncate(replies[0], played_ms))
+        reply = self._replies.get(reply_id)
+        if reply is None:
+            raise ProtocolError("the item is not a recent reply", "invalid_value", "item_id")
+        self._conversation.dialogue.get(reply.item_id)
+        self._conversation.truncate(reply.item_id, self._output.truncate(reply_id, played_ms))
 
     def played(self, reply_id: str, played_ms: float) -> None:
-        """The client reports how much of a reply it has played so far."""
+        """A door reports how much of a reply it has played so far."""
         self._output.played(reply_id, played_ms)
 
     def _check_tools(self, options: SessionOptions, path: str) -> None:
         if options.client_tools != self.options.client_tools:
             self._parts.model.check_tools(options.client_tools, path)
 
+    def _backend(self) -> LiveBackend:
+        slow_s = self._parts.config.turn.filler_after_ms / 1000
+        return LiveBackend(
+            self._parts.model,
+            self._drafts,
+            ToolRuns(self._parts.toolbox, self._scope, self._drafts, slow_s),
+            self._output,
+            SessionCallbacks(self._emit, self._reach, self.close),
+        )
+
     def _draft_parts(self) -> DraftParts:
         parts = self._parts
-        config, load = parts.config.drafting, parts.busy
+        config, load = parts.config.drafting, parts.load_monitor
         return DraftParts(parts.model, parts.toolbox, self._scope, self._output, config, load)
 
     async def _expect_end(self, words: str) -> float | None:
@@ -343,7 +351,7 @@ class Session:
         while True:
             due_s = loop.time() + IDLE_CHECK_S
             await asyncio.sleep(IDLE_CHECK_S)
-            self._parts.busy.woke((loop.time() - due_s) * 1000)
+            self._parts.load_monitor.woke((loop.time() - due_s) * 1000)
             if not self._conversation.quiet:
                 quiet_s, since = 0.0, self._input.position
                 continue
@@ -355,3 +363,8 @@ class Session:
 
 class _Over(Exception):
     """Ends the session's task group."""
+
+
+def _unique_ids(session: str) -> Callable[[str], str]:
+    numbers = itertools.count(1)
+    return lambda prefix: f"{prefix}_{session}_{next(numbers)}"

@@ -15,13 +15,12 @@ import numpy as np
 
 from voice.errors import ProtocolError
 from voice.events import (
+    AudioStopped,
     FinalTranscript,
     ReplyAudio,
     ReplyEnded,
     ReplyHeld,
     ReplyReleased,
-    ReplyStarted,
-    ReplyStatus,
     SessionEvent,
     TranscriptFailed,
     UserSpeechStarted,
@@ -52,8 +51,6 @@ SILENT_LINE_S = 1.0
 """A line that sends no audio for so long is taken to be silent, and not only slow: some lines send
 nothing while nobody speaks, and a turn can only end in audio."""
 
-REMEMBERED = 8
-
 _log = logging.getLogger(__name__)
 
 
@@ -83,7 +80,6 @@ class CallBridge:
         self._clock = clock
         self._playback = Playback(codec.rate_hz, codec.traits)
         self._keypad = Keypad(digits_timeout_s)
-        self._items: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._heard_s: float | None = None
         self._heard_hz = codec.rate_hz
@@ -117,14 +113,10 @@ class CallBridge:
             ProtocolError: Far more audio waits for the line than it has taken.
         """
         match event:
-            case ReplyStarted(reply_id, item_id):
-                self._items[reply_id] = item_id
-                if len(self._items) > REMEMBERED:
-                    del self._items[next(iter(self._items))]
             case ReplyAudio(reply_id, samples):
                 if not self._playback.say(reply_id, samples):
                     raise ProtocolError("the line does not take audio")
-            case ReplyEnded(reply_id, ReplyStatus.CANCELLED):
+            case AudioStopped():
                 self._cut()
             case ReplyEnded(reply_id):
                 self._playback.end(reply_id)
@@ -135,8 +127,6 @@ class CallBridge:
                 self._playback.held = False
             case UserSpeechStarted():
                 self._user_speaks = True
-                if self._session.options.interrupt_response:
-                    self._cut()
             case FinalTranscript() | TranscriptFailed():
                 self._user_speaks = False
 
@@ -187,8 +177,7 @@ class CallBridge:
             return
         if self._keypad.empty:
             # A caller who types has heard enough.
-            self._stop_reply()
-            self._cut()
+            self._session.interrupt()
         said = self._keypad.press(key, self._clock())
         if said is not None:
             self._type(said)
@@ -199,18 +188,12 @@ class CallBridge:
 
     def _ask(self) -> None:
         """Put what was typed into the dialogue and ask for a reply to it."""
-        self._stop_reply()
+        self._session.interrupt()
         for said in self._typed:
             item_id = f"item_keys_{next(self._numbers)}"
             self._session.add_item(item_id, Message(Role.USER, said), None)
         self._typed.clear()
         self._session.create_response()
-
-    def _stop_reply(self) -> None:
-        try:
-            self._session.cancel_response(None)
-        except ProtocolError:
-            _log.debug("no reply was being made")
 
     def _cut(self) -> None:
         cut = self._playback.clear(self._clock())
@@ -218,11 +201,8 @@ class CallBridge:
             return
         self._out += self._codec.clear()
         for progress in cut:
-            item_id = self._items.pop(progress.reply_id, None)
-            if item_id is None:
-                continue
             try:
-                self._session.truncate(item_id, progress.played_ms)
+                self._session.truncate(progress.reply_id, progress.played_ms)
             except ProtocolError:
                 # An apology cut before its first word never became an item.
                 _log.debug("nothing to cut short")

@@ -16,6 +16,7 @@ from voice.dialogue.conversation import NOT_HEARD, NOT_UNDERSTOOD
 from voice.dialogue.idle import GOODBYE, STILL_THERE
 from voice.errors import ProtocolError
 from voice.events import (
+    AudioStopped,
     Failure,
     FinalTranscript,
     InterimTranscript,
@@ -48,6 +49,7 @@ def test_a_turn_is_told_in_the_order_that_realtime_clients_expect() -> None:
     commands = script.user("what time is it")
     assert _told(commands) == [
         UserSpeechStarted,
+        AudioStopped,
         UserSpeechStopped,
         UserTurnCommitted,
         FinalTranscript,

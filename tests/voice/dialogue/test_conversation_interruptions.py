@@ -15,7 +15,13 @@ from voice.dialogue.commands import (
     Speak,
     StopSpeaking,
 )
-from voice.events import FinalTranscript, InterimTranscript, ReplyEnded, UserSpeechStarted
+from voice.events import (
+    AudioStopped,
+    FinalTranscript,
+    InterimTranscript,
+    ReplyEnded,
+    UserSpeechStarted,
+)
 from voice.inputs import (
     EndRequested,
     RecognitionFailed,
@@ -353,3 +359,35 @@ def test_a_cough_behind_the_last_word_of_a_goodbye_ends_the_call_all_the_same() 
     assert not script.of(HangUp)
     script.feed(TurnEnded(2, LATER + 4000, LATER + 9000), final(""))
     assert script.of(HangUp) == [HangUp("ended by the agent")]
+
+
+@pytest.mark.parametrize(
+    ("options", "stops"),
+    [({"holds": False}, True), ({"holds": True}, False), ({"interrupt_response": False}, False)],
+)
+def test_doors_drop_their_audio_when_the_conversation_says_so(
+    options: dict[str, object], stops: bool
+) -> None:
+    script = Script("Once", **options)
+    script.user("tell me a story")
+    script.model(STORY)
+    before = len(script.events(AudioStopped))
+    script.feed(SpeechStarted(2, LATER))
+    assert (len(script.events(AudioStopped)) > before) == stops
+    if options.get("holds"):
+        # The first words prove it.
+        script.feed(Pause(2, LATER + 4800), interim("what was his name"))
+        assert len(script.events(AudioStopped)) > before
+
+
+def test_who_has_heard_enough_stops_a_reply_that_is_being_made_or_only_sounds() -> None:
+    script = Script(heard="Once")
+    assert script.took(script.conversation.interrupt()) == []
+    script.user("tell me a story")
+    script.took(script.conversation.interrupt())
+    assert script.events(ReplyEnded)[-1].reason == "client_cancelled"
+    script = speaking("Once")
+    script.took(script.conversation.interrupt())
+    assert script.commands[-1] == StopSpeaking("resp2")
+    assert script.history()[-1] == ("agent", "Once")
+    assert script.conversation.quiet

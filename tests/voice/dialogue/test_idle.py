@@ -33,7 +33,7 @@ def test_the_second_silence_is_the_last_unless_the_user_spoke_between() -> None:
     silences, dialogue = idleness()
     options = SessionOptions()
     assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
-    silences.broken()
+    silences.reset()
     assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
     assert silences.elapsed(IdleElapsed(), options) == ([], GOODBYE)
     assert len(dialogue) == 0

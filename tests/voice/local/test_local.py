@@ -48,8 +48,8 @@ class ScriptedSession:
     def played(self, reply_id, played_ms):
         self.told.append(("played", reply_id, played_ms))
 
-    def truncate(self, item_id, played_ms):
-        self.told.append(("truncate", item_id, played_ms))
+    def truncate(self, reply_id, played_ms):
+        self.told.append(("truncate", reply_id, played_ms))
 
 
 class Local:
@@ -128,17 +128,17 @@ async def test_an_interruption_drops_the_sound_and_tells_how_much_was_heard():
     await local.happen(
         STARTED,
         events.UserSpeechStarted(2, "u2", 0),
+        events.AudioStopped(),
         events.ReplyHeard("r1", 7),
         ended(events.ReplyStatus.CANCELLED, "It is a long story."),
     )
-    assert ("truncate", "i1", 120.0) in local.session.told
+    assert ("truncate", "r1", 120.0) in local.session.told
     assert not local.queue.pull(50, 0.2).any()
     assert local.lines == ["agent It is a long story."]
 
 
 async def test_where_interrupting_is_off_the_sound_goes_on():
     local = Local()
-    local.session.options.interrupt_response = False
     local.queue.push("r1", np.full(50, 9, np.int16))
     await local.happen(STARTED, events.UserSpeechStarted(2, "u2", 0))
     assert local.queue.pull(50, 0.0).all()

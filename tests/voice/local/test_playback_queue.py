@@ -49,7 +49,7 @@ def test_the_item_changes_when_the_next_one_sounds(queue: PlaybackQueue):
     queue.push("a", ramp(1, 10))
     queue.push("b", ramp(1, 30))
     queue.pull(20, 10.0)
-    assert queue.heard(10.005).item_id == "a"
+    assert queue.heard(10.005).reply_id == "a"
     assert queue.heard(10.015) == Heard("b", pytest.approx(5))
 
 

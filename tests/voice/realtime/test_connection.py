@@ -22,6 +22,7 @@ from tests.support.serving import receive, receive_until, send, serving
 from voice.access.rate_limits import ClientLimits
 from voice.config import ServerConfig
 from voice.events import (
+    AudioStopped,
     ReplyAudio,
     ReplyEnded,
     ReplyStarted,
@@ -151,32 +152,29 @@ async def test_an_interruption_drops_audio_that_has_not_left() -> None:
         # Nothing is awaited between the emissions: none of it has left when the user speaks.
         talk.session.emit(ReplyStarted("r1", "i2", 1, None), ReplyText("r1", "Well"))
         talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 60)
-        talk.session.emit(UserSpeechStarted(2, "i3", 0), CANCELLED)
+        talk.session.emit(UserSpeechStarted(2, "i3", 0), AudioStopped(), CANCELLED)
         kinds = [event["type"] for event in await receive_until(talk.socket, "response.done")]
         assert kinds.index("input_audio_buffer.speech_started") < kinds.index("response.done")
         assert kinds.count("response.output_audio.delta") < 100
         assert kinds.count("response.output_audio_transcript.delta") == 1
 
 
-async def test_an_interruption_leaves_what_is_out_of_band_the_conversation() -> None:
+async def test_an_interruption_leaves_what_is_out_of_band() -> None:
     async with line() as talk:
         await receive(talk.socket)
-        beside = ReplyStarted("r2", "i4", 0, None, out_of_band=True)
-        talk.session.emit(ReplyStarted("r1", "i2", 1, None), beside)
+        aside = ReplyStarted("r2", "i4", 0, None, out_of_band=True)
+        talk.session.emit(ReplyStarted("r1", "i2", 1, None), aside)
         talk.session.emit(*[ReplyAudio("r1", SECOND, 24_000)] * 30)
         talk.session.emit(ReplyAudio("r2", SECOND, 24_000))
-        talk.session.emit(UserSpeechStarted(2, "i3", 0), CANCELLED)
+        talk.session.emit(UserSpeechStarted(2, "i3", 0), AudioStopped(), CANCELLED)
         events = await receive_until(talk.socket, "response.done")
         audio = [e["response_id"] for e in events if e["type"] == "response.output_audio.delta"]
         assert audio.count("r2") == 6
         assert audio.count("r1") < 100
 
 
-async def test_a_session_that_is_not_to_be_interrupted_keeps_its_audio() -> None:
+async def test_speech_that_is_no_interruption_drops_no_audio() -> None:
     async with line() as talk:
-        audio = {"input": {"turn_detection": {"type": "server_vad", "interrupt_response": False}}}
-        await send(talk.socket, "session.update", session={"audio": audio})
-        await receive_until(talk.socket, "session.updated")
         talk.session.emit(ReplyStarted("r1", "i2", 1, None), ReplyAudio("r1", SECOND, 24_000))
         talk.session.emit(UserSpeechStarted(2, "i3", 0))
         events = await receive_until(talk.socket, "input_audio_buffer.speech_started")

@@ -156,7 +156,7 @@ def test_truncation_leaves_what_was_heard(wire: Wire) -> None:
         "content_index": 0,
         "audio_end_ms": 1240,
     }
-    assert wire.session.calls == [("truncate", "i2", 1240)]
+    assert wire.session.calls == [("truncate", "r1", 1240)]
     wire.session.messages["i2"] = Message(Role.AGENT, "Hello there,")
     (retrieved,) = wire.send("conversation.item.retrieve", item_id="i2")
     assert retrieved["type"] == "conversation.item.retrieved"

@@ -82,12 +82,17 @@ class Rig:
 
         scope, config = SessionScope("s"), loaded.config
         self.output = AudioOutput(
-            loaded.synthesizer, loaded.mouth_threads, self.events.append, feed
+            loaded.synthesizer, loaded.synthesis_threads, self.events.append, feed
         )
         self.drafts = PreemptiveGeneration(
             conversation,
             DraftParts(
-                loaded.model, loaded.toolbox, scope, self.output, config.drafting, loaded.busy
+                loaded.model,
+                loaded.toolbox,
+                scope,
+                self.output,
+                config.drafting,
+                loaded.load_monitor,
             ),
             spawn,
             self.events.append,

@@ -237,7 +237,11 @@ def test_a_busy_machine_makes_no_drafts() -> None:
         model = Model(echo)
         loaded = parts(model)
         async with calling(loaded) as line:
-            with loaded.busy.request(), loaded.busy.request(), loaded.busy.request():
+            with (
+                loaded.load_monitor.request(),
+                loaded.load_monitor.request(),
+                loaded.load_monitor.request(),
+            ):
                 await line.say("what time is it")
                 await line.next(ReplyEnded)
             told = await drafts(line)

@@ -66,7 +66,7 @@ def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None
         loaded.toolbox.store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
         async with calling(loaded) as line:
             rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
-            await line.say("how are you")
+            await line.say("how are you today and what is new")
             await line.next(ReplyText, lambda text: text.delta == "Fine.")
             await line.next(ReplyText, lambda text: text.delta == rung.delta)
 

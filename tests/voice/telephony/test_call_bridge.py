@@ -10,6 +10,7 @@ from tests.support.fakes import FakeSession, refusal
 from tests.voice.telephony.test_asterisk import PLAIN_START
 from voice.errors import ProtocolError
 from voice.events import (
+    AudioStopped,
     FinalTranscript,
     ReplyAudio,
     ReplyEnded,
@@ -126,10 +127,9 @@ def test_an_interruption_clears_the_line_and_keeps_what_was_heard(bench: Bench) 
     bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
     bench.after(0)
     bench.after(0.1)
-    bench.talk.tell(UserSpeechStarted(2, "i2", 0))
+    bench.talk.tell(AudioStopped())
     assert bench.sent() == ["FLUSH_MEDIA"]
-    ((_, item, played_ms),) = bench.calls("truncate")
-    assert (item, played_ms) == ("i1", pytest.approx(100))
+    assert bench.calls("truncate") == [("truncate", "r1", pytest.approx(100))]
     assert bench.after(1) == []
     bench.talk.tell(ReplyEnded("r1", ReplyStatus.CANCELLED, "turn_detected", "Hello", 1, 1))
     assert bench.sent() == []
@@ -144,7 +144,7 @@ def test_a_sound_that_may_be_nothing_only_holds_the_agent(bench: Bench) -> None:
     bench.talk.tell(ReplyReleased("r1"))
     assert bench.after(0)[:2] == [FRAME] * 2
     bench.talk.tell(ReplyHeld("r1"))
-    bench.talk.tell(UserSpeechStarted(2, "i2", 0))
+    bench.talk.tell(AudioStopped())
     assert bench.sent() == ["FLUSH_MEDIA"]
     bench.talk.tell(ReplyStarted("r2", "i3", 2, None))
     bench.talk.tell(ReplyAudio("r2", SECOND, 8000))
@@ -152,7 +152,6 @@ def test_a_sound_that_may_be_nothing_only_holds_the_agent(bench: Bench) -> None:
 
 
 def test_an_agent_that_is_not_to_be_interrupted_speaks_on(bench: Bench) -> None:
-    bench.session.update(interrupt_response=False)
     bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
     bench.talk.tell(UserSpeechStarted(2, "i2", 0))
     assert bench.sent() == []
@@ -160,7 +159,7 @@ def test_an_agent_that_is_not_to_be_interrupted_speaks_on(bench: Bench) -> None:
 
 
 def test_speech_without_an_agents_reply_clears_nothing(bench: Bench) -> None:
-    bench.talk.tell(UserSpeechStarted(2, "i2", 0))
+    bench.talk.tell(AudioStopped())
     assert bench.sent() == []
     assert bench.calls("truncate") == []
 
@@ -169,7 +168,7 @@ def test_an_item_that_never_was_is_no_matter(bench: Bench) -> None:
     bench.talk.tell(STARTED)
     bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
     bench.session.refuse = refusal("item_not_found")
-    bench.talk.tell(UserSpeechStarted(2, "i2", 0))
+    bench.talk.tell(AudioStopped())
     assert bench.sent() == ["FLUSH_MEDIA"]
 
 
@@ -200,21 +199,12 @@ def test_a_pause_ends_an_entry(bench: Bench) -> None:
     assert [call[2].content for call in bench.calls("add_item")] == ["4 5"]
 
 
-def test_the_first_key_silences_the_agent(bench: Bench) -> None:
-    bench.talk.tell(STARTED)
-    bench.talk.tell(ReplyAudio("r1", SECOND, 8000))
-    bench.after(0)
-    bench.press("4")
-    assert bench.sent() == ["FLUSH_MEDIA"]
-    bench.press("5")
-    assert bench.calls("cancel_response") == [("cancel_response", None)]
-
-
-def test_a_key_while_nothing_is_said(bench: Bench) -> None:
-    bench.session.refuse = refusal("response_cancel_not_active")
+def test_the_first_key_interrupts_the_agent(bench: Bench) -> None:
+    bench.press("45")
+    assert bench.calls("interrupt") == [("interrupt",)]
     bench.press("#")
     bench.after(0)
-    assert [call[2].content for call in bench.calls("add_item")] == ["hash"]
+    assert [call[2].content for call in bench.calls("add_item")] == ["4 5"]
 
 
 def test_keys_wait_for_the_end_of_a_spoken_turn(bench: Bench) -> None:
@@ -226,7 +216,7 @@ def test_keys_wait_for_the_end_of_a_spoken_turn(bench: Bench) -> None:
     bench.after(0)
     # The reply to the spoken words alone gives way to one to both.
     assert [call[0] for call in bench.session.calls[-3:]] == [
-        "cancel_response",
+        "interrupt",
         "add_item",
         "create_response",
     ]
