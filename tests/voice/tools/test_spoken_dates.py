@@ -18,6 +18,7 @@ from voice.tools.registry import ToolError, Unreadable
         ("today", "2026-11-21"),
         ("this morning", "2026-11-21"),
         ("tomorrow", "2026-11-22"),
+        ("the day after tomorrow", "2026-11-23"),
         ("yesterday", "2026-11-20"),
         ("the day before yesterday", "2026-11-19"),
         ("this friday", "2026-11-27"),
