@@ -24,10 +24,10 @@ from dlm.network.model import Transformer
 PARTS: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "layers": [(Transformer, ("packed",))],
     "head": [(Transformer, ("logits",))],
-    "tokens of logits": [(decode, ("propose", "accept")), (forwards, ("chosen",))],
+    "tokens of logits": [(decode, ("propose", "accept")), (forwards, ("choose",))],
     "grammar": [(Matcher, ("best", "takes", "advance", "copy", "forced"))],
-    "verification": [(decode_causal, ("verify",)), (decode, ("guided",))],
-    "words of the prompt": [(PromptLookup, ("__init__", "proposed", "judged"))],
+    "verification": [(decode_causal, ("verify",)), (decode, ("draft_under_grammar",))],
+    "words of the prompt": [(PromptLookup, ("__init__", "propose", "learn"))],
 }
 REST = "the rest"
 
