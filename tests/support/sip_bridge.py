@@ -68,7 +68,7 @@ class SipBridge(asyncio.DatagramProtocol):
     """Answers the first INVITE, and says BYE once the WebSocket's side has hung up.
 
     Args:
-        url: Of the server's chan_websocket door.
+        url: Of the server's route for chan_websocket.
 
     Attributes:
         acknowledged: Set by the caller's ACK.

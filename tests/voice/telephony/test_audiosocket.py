@@ -43,6 +43,8 @@ def test_the_first_audio_tells_the_rate(kind: int, rate_hz: int) -> None:
     _, audio = codec.receive(bytes([kind]) + AUDIO[1:])
     assert isinstance(audio, CallAudio)
     assert audio.rate_hz == codec.rate_hz == rate_hz
+    # The call starts once.
+    assert len(codec.receive(bytes([kind]) + AUDIO[1:])) == 1
     (packet,) = codec.audio(np.ones(rate_hz // 50, np.int16))
     assert isinstance(packet, bytes)
     assert packet[0] == kind
