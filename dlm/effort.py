@@ -1,10 +1,10 @@
 """What ``reasoning_effort`` means, in one table.
 
-It is a number of forwards, not randomness: ``instant`` drafts a block once; each level above drafts
-again what the draft was unsure of, and keeps only what it is surer of. Verified, this changes no
-answer; where blocks are committed as they are drafted, more effort is fewer tokens decided at once.
+It is a number of denoising steps: ``instant`` drafts a block in one step; each level above takes
+more steps over the unsure positions, with a higher threshold. With verification this changes no
+answer; where blocks are committed unverified, more effort decides fewer tokens per step.
 
-``medium`` and ``high`` also think in words before they answer, where the checkpoint was taught to
+``medium`` and ``high`` also reason in words before the answer, where the checkpoint was trained to
 (``reasons`` in its config.json). ``instant`` and ``low`` never do; spoken turns run at these.
 """
 
@@ -49,12 +49,12 @@ REFINEMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """How long a thought before an answer is, in tokens.
+    """Length of the reasoning before an answer, in tokens.
 
     Attributes:
-        least: Before so many it does not end.
-        enough: From so many on it ends with its sentence.
-        most: Here it ends in any case; at least 1.
+        least: It does not end before.
+        enough: From here on it ends with its sentence.
+        most: It ends here in any case; at least 1.
     """
 
     least: int

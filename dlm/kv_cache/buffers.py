@@ -1,10 +1,9 @@
-"""Memory for caches in main memory, used again once no cache holds it.
+"""Memory for caches on a CPU, reused once no cache holds it.
 
-Prompts differ in length, so caches of megabytes in ever other sizes come and go between small
-things that stay. That fills a heap with holes into which no later cache fits, and the process grows
-for hours; and memory fresh from the system costs more than copying a dialogue into it, since every
-page is cleared first. So buffers are taken from the system, and kept for the next cache of about
-the same size.
+Prompts differ in length, so caches of megabytes and of always different sizes are allocated and
+freed between small objects that stay. That fragments a heap, and the process grows for hours.
+Fresh memory from the system costs more than copying a dialogue into it, since every page is cleared
+first. So buffers are taken from the system, and kept for the next cache of about the same size.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ import mmap
 SPARE_BYTES = 64 * 2**20
 
 STEPS = 4
-"""Sizes of buffers between a power of two and the next."""
+"""Number of buffer sizes between a power of two and the next."""
 
 
 class Buffers:
-    """Buffers in use and to spare.
+    """A pool of buffers.
 
-    It belongs to one thread; buffers may be given back from any, as garbage collection does.
+    It belongs to one thread; any thread may give buffers back, as garbage collection does.
 
     Args:
-        spare_bytes: Memory kept for caches to come; what was given back first goes first.
+        spare_bytes: Memory kept for later caches; buffers given back first are freed first.
 
     Attributes:
-        made: Buffers taken from the system so far.
+        made: Number of buffers taken from the system.
     """
 
     def __init__(self, spare_bytes: int = SPARE_BYTES) -> None:
@@ -40,10 +39,10 @@ class Buffers:
         return sum(map(len, tuple(self._spare)))
 
     def take(self, size: int) -> mmap.mmap:
-        """A buffer of at least ``size`` bytes, of whatever content.
+        """A buffer of at least ``size`` bytes, of any content.
 
-        One to spare that is a step too large is preferred to a new one, and of those of a size
-        the one that came back last, so that what is not needed stays behind and goes.
+        A spare buffer that is one step too large is preferred to a new one. Of several of a size
+        the one given back last is taken, so that unneeded buffers grow old and are freed.
         """
         wanted = rounded(size)
         newest = reversed(tuple(self._spare))
@@ -59,7 +58,7 @@ class Buffers:
         return taken
 
     def give(self, buffer: mmap.mmap) -> None:
-        """Keep a buffer for the next that takes one, which ends its use here."""
+        """Keep a buffer for the next `take`; the caller may no longer use it."""
         self._spare.append(buffer)
 
 

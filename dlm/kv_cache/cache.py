@@ -1,7 +1,7 @@
 """Keys and values of committed positions, one preallocated buffer per request.
 
-A forward writes its new positions behind the committed ones; until `KVCache.commit` says so they
-are scratch, and the next forward writes over them. A block can thus be denoised any number of
+A forward writes its new positions behind the committed ones; until they are committed
+(`Cache.commit`) the next forward overwrites them. A block can thus be denoised any number of
 times and its keys and values are kept once, from the forward that saw its final tokens.
 """
 
@@ -20,7 +20,7 @@ from dlm.kv_cache.buffers import Buffers
 
 
 class Cache(ABC):
-    """One request's keys and values, wherever a runner of forwards keeps them.
+    """One request's keys and values, as the runner of its forwards stores them.
 
     Attributes:
         capacity: Positions that fit.
@@ -41,20 +41,20 @@ class Cache(ABC):
         """A cache of another capacity with the first ``length`` committed positions.
 
         Raises:
-            ValueError: So many are not committed, or do not fit.
+            ValueError: Fewer positions are committed, or they do not fit.
         """
 
     @abstractmethod
     def cut(self, length: int) -> Cache:
-        """This cache with no more than ``length`` committed positions; its own, or another.
+        """This cache with ``length`` committed positions; itself, or a new cache.
 
         Raises:
-            ValueError: So many are not committed.
-            queue.Full: There is no memory for another now.
+            ValueError: Fewer positions are committed.
+            queue.Full: There is no memory for a new cache now.
         """
 
     def commit(self, positions: int) -> None:
-        """Keep that many of the positions written last.
+        """Keep the first ``positions`` of those written last.
 
         Raises:
             ValueError: They cannot have been written.
@@ -66,7 +66,7 @@ class Cache(ABC):
         self.length += positions
 
     def _end(self, positions: int) -> int:
-        """Where so many positions behind the committed ones end."""
+        """The end of new positions behind the committed ones."""
         end = self.length + positions
         if end > self.capacity:
             raise ValueError(f"cache: got {end} positions, expected at most {self.capacity}")
@@ -80,7 +80,7 @@ class Cache(ABC):
 
 
 class CacheShape(Protocol):
-    """What a cache has to know of a model; its configuration has it."""
+    """Dimensions of a model that a cache needs; `dlm.network.config.ModelConfig` has them."""
 
     @property
     def num_hidden_layers(self) -> int:
@@ -137,7 +137,7 @@ class KVCache(Cache):
             flat = torch.frombuffer(buffer, dtype=dtype, count=math.prod(sizes))
             self._store = flat.view(sizes)
             weakref.finalize(self, buffers.give, buffer)
-        # Up to here there are numbers, whatever they mean, or committed positions.
+        # Every number up to this position was written: committed, overwritten or zero.
         self._filled = 0
 
     @property
@@ -154,17 +154,17 @@ class KVCache(Cache):
     def write(
         self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
     ) -> tuple[Tensor, Tensor]:
-        """Put new keys and values behind the committed ones and return all of them.
+        """Write new keys and values behind the committed ones and return all of them.
 
         Args:
             layer: Index of the layer.
             keys: (1, K, T, N).
             values: (1, K, T, N).
-            wanted: Positions to return, at least; behind those written come whatever numbers.
+            wanted: Positions to return, at least; those behind the new ones hold any finite number.
 
         Returns:
             Keys and values, each (1, K, S, N), S being length + T or ``wanted``; views of the
-            buffer where it has so many.
+            buffer where it is long enough.
 
         Raises:
             ValueError: They do not fit.
@@ -180,9 +180,9 @@ class KVCache(Cache):
         return both[0:1], both[1:2]
 
     def _fill(self, end: int) -> None:
-        """Put zeros where nothing was written yet: what is masked is multiplied by 0 all the same.
+        """Write zeros where nothing was written: masked values are still multiplied by 0.
 
-        A forward's first layer does it for all of them.
+        A forward's first layer does it for all layers.
         """
         if end > self._filled:
             self._store[:, :, :, max(self._filled, self.length) : end] = 0
@@ -192,7 +192,7 @@ class KVCache(Cache):
         """A cache of another capacity with the first ``length`` committed positions.
 
         Raises:
-            ValueError: So many are not committed, or do not fit.
+            ValueError: Fewer positions are committed, or they do not fit.
         """
         self._check_copy(length, capacity)
         other = KVCache(self._shape, capacity, self._store.dtype, self._store.device, self._buffers)

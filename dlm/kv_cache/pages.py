@@ -1,8 +1,8 @@
 """Keys and values of all requests in one store of pages, so that one kernel launch serves many.
 
-Pages are shared: a copy of a cache keeps the whole pages of the original and copies the one that it
-goes on in. Nobody writes to committed positions, so nobody notices. A page is free again once no
-cache holds it. It knows nothing of what the numbers mean, and belongs to the engine's thread.
+A copy of a cache shares the full pages of the original and copies the last, partly filled one.
+Committed positions are never written, so sharing is safe. A page is free again once no cache holds
+it. The store belongs to the engine's thread.
 
 Shapes: P positions of a page.
 """
@@ -21,7 +21,7 @@ from dlm.kv_cache.cache import Cache
 
 
 class PageStore:
-    """Which pages of a store are held, and by how many caches.
+    """Counts how many caches hold each page of a store.
 
     Args:
         tensor: (layers, 2, pages, P, key/value heads, numbers of a head).
@@ -44,14 +44,14 @@ class PageStore:
 
     @property
     def free(self) -> int:
-        """Pages that nobody holds."""
+        """Number of pages that no cache holds."""
         return len(self._free)
 
     def take(self, count: int) -> list[int]:
-        """Hold so many pages that nobody else does.
+        """Hold free pages.
 
         Raises:
-            queue.Full: There are fewer.
+            queue.Full: Fewer are free.
         """
         if count > len(self._free):
             size = self.page_size
@@ -61,12 +61,12 @@ class PageStore:
         return taken
 
     def hold(self, pages: Iterable[int]) -> None:
-        """Hold pages that are held already."""
+        """Hold pages that another cache holds as well."""
         for page in pages:
             self._holders[page] += 1
 
     def release(self, pages: Iterable[int]) -> None:
-        """Hold them no longer."""
+        """Give pages up; a page that no cache holds is free."""
         for page in pages:
             self._holders[page] -= 1
             if not self._holders[page]:
@@ -76,7 +76,7 @@ class PageStore:
 class PagedCache(Cache):
     """One request's keys and values, in pages of a store.
 
-    Its pages are given back when it is no longer referred to, as a tensor's memory is.
+    Its pages are released when it is garbage-collected, as a tensor's memory is.
 
     Args:
         store: Where the pages are.
@@ -101,11 +101,11 @@ class PagedCache(Cache):
 
     @property
     def nbytes(self) -> int:
-        """Memory of its pages, those that it shares included."""
+        """Memory of its pages, shared ones included."""
         return len(self.pages) * self._store.page_bytes
 
     def reserve(self, positions: int) -> NDArray[np.int64]:
-        """Places in the store of so many positions behind the committed ones, (positions,).
+        """Slots of the store for new positions behind the committed ones, (positions,).
 
         Raises:
             ValueError: They do not fit.
@@ -132,5 +132,5 @@ class PagedCache(Cache):
         return other
 
     def cut(self, length: int) -> PagedCache:
-        """Another, because others may hold the pages that would be written anew."""
+        """A copy, because other caches may hold the pages that will be overwritten."""
         return self.copy(length, self.capacity)

@@ -1,4 +1,4 @@
-"""Prompts whose keys and values are kept: a dialogue's next turn pays for its new words alone."""
+"""Keeps keys and values of prompts, so that a dialogue's next turn forwards only its new words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dlm.kv_cache.cache import Cache
 
 Ids = Sequence[int] | NDArray[np.int64]
-"""Tokens. As an array they need no conversion, which takes milliseconds where they are many."""
+"""Tokens. An array saves the conversion, which takes milliseconds for long prompts."""
 
 DEFAULT_BYTES = 256 * 2**20
 
 GROWTH = 4
-"""The cache of a dialogue that goes on gets one part in so many more than the turn needs."""
+"""A cache that grows with its dialogue gets this fraction (one in `GROWTH`) of extra room."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,11 +32,11 @@ class PrefixPool:
     Args:
         make: Builds an empty cache of a capacity.
         limit_bytes: See `limit_bytes`.
-        unit: Prefixes are shared in multiples of so many positions: 1, or the block within which
+        unit: Prefixes are shared in multiples of this many positions: 1, or the block within which
             positions see each other.
 
     Attributes:
-        limit_bytes: Memory of the caches kept; the one unused for longest goes first.
+        limit_bytes: Memory of the kept caches; the least recently used is dropped first.
     """
 
     def __init__(
@@ -55,40 +55,42 @@ class PrefixPool:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the caches kept; any thread may ask."""
+        """Memory of the kept caches; any thread may read it."""
         return sum(entry.cache.nbytes for entry in tuple(self._entries))
 
     def take(
         self,
         ids: Sequence[int],
         capacity: int,
-        live: Iterable[tuple[Ids, Cache]] = (),
+        running: Iterable[tuple[Ids, Cache]] = (),
     ) -> Cache:
         """A cache with room for ``capacity`` that holds the longest known prefix of ``ids``.
 
-        At least the last id is left to forward, since its logits are wanted. A kept cache that this
-        prompt continues is handed over; one that it only shares a beginning with is copied, as its
-        own dialogue may go on.
+        At least the last id is left to forward, since its logits are needed. A kept cache that this
+        prompt continues is handed over; a cache that only shares a beginning with it is copied,
+        because its own dialogue may go on.
 
         Args:
             ids: Of the prompt.
             capacity: Positions wanted.
-            live: Ids and caches of requests that are under way, which are copied from as well.
+            running: Ids and caches of unfinished requests, which may be copied from as well.
 
         Raises:
-            queue.Full: There is no memory for it, with nothing kept any more.
+            queue.Full: There is no memory for it, even after dropping all kept caches.
         """
-        under_way = tuple(live)
+        unfinished = tuple(running)
         while True:
             try:
-                return self._taken(ids, capacity, under_way)
+                return self._take(ids, capacity, unfinished)
             except queue.Full:
-                # What is kept for later gives way to what is wanted now.
+                # Kept caches give way to the one that is needed now.
                 if not self._entries:
                     raise
                 self._entries.pop(0)
 
-    def _taken(self, ids: Sequence[int], capacity: int, live: Iterable[tuple[Ids, Cache]]) -> Cache:
+    def _take(
+        self, ids: Sequence[int], capacity: int, running: Iterable[tuple[Ids, Cache]]
+    ) -> Cache:
         wanted = np.asarray(ids[:-1], dtype=np.int64)
         best, shared = None, 0
         for entry in self._entries:
@@ -96,7 +98,7 @@ class PrefixPool:
             if length > shared:
                 best, shared = entry, length
         lender = None
-        for others, cache in live:
+        for others, cache in running:
             length = self._shared(np.asarray(others[: cache.length], dtype=np.int64), wanted)
             if length > shared:
                 lender, shared = cache, length
@@ -108,7 +110,7 @@ class PrefixPool:
         if whole and best.cache.capacity >= capacity:
             cache = best.cache
         elif whole:
-            # Else every turn would copy all that was said before it.
+            # With extra room, or every turn would copy the whole dialogue again.
             cache = best.cache.copy(shared, capacity + capacity // GROWTH)
         else:
             cache = best.cache.copy(shared, capacity)
@@ -120,8 +122,8 @@ class PrefixPool:
     def give(self, ids: Ids, cache: Cache) -> None:
         """Keep a cache that holds exactly the keys and values of ``ids``.
 
-        Of two that begin alike throughout, the longer serves for both. Unused room is kept for a
-        dialogue's next turn as long as there is memory.
+        Where one cache is a prefix of another, only the longer is kept. Unused room is kept for a
+        dialogue's next turn as long as the limit allows.
 
         Raises:
             ValueError: The lengths do not fit.
@@ -158,7 +160,7 @@ class PrefixPool:
 
 
 def common_prefix(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
-    """How many ids two sequences begin with alike."""
+    """Length of the longest common prefix of two sequences."""
     size = min(len(left), len(right))
     different = np.flatnonzero(left[:size] != right[:size])
     return int(different[0]) if len(different) else size

@@ -1,7 +1,7 @@
-"""Names of tools and parameters as words, as prompts show them and answers say them.
+"""Names of tools and parameters as words, as prompts and answers write them.
 
-``getWeatherReport`` and ``get_weather_report`` both read "get weather report": whoever asks for the
-weather report then uses the very tokens of the tool's name, which a small model matches far more
+``getWeatherReport`` and ``get_weather_report`` both read "get weather report": a request for the
+weather report then has the same tokens as the tool's name, which a small model matches far more
 readily than it learns how every word looks inside an identifier.
 """
 
@@ -23,7 +23,7 @@ KEPT_NAMES = 4096
 def words(name: str) -> str:
     """The words of an identifier in small letters; empty where it has none.
 
-    Remembered, as every turn of a dialogue asks for those of all its tools again.
+    Cached, because every turn of a dialogue needs those of all its tools again.
     """
     return " ".join(_WORD.findall(_HUMP.sub(" ", name).lower()))
 

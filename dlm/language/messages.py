@@ -1,4 +1,4 @@
-"""What goes into a prompt and what comes out of an answer: messages, tools, calls."""
+"""Messages, tools, calls and answers: the content of a dialogue."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Tool:
 
     @property
     def required(self) -> frozenset[str]:
-        """Parameters that must be given, of those there are and that may not be null."""
+        """Parameters that must be given: required, declared and not nullable."""
         return self._named - self.nulled
 
     @property
     def nulled(self) -> frozenset[str]:
-        """Parameters that are null where an answer does not give them."""
+        """Required parameters that are null where an answer leaves them out."""
         return self._named & self.nullable
 
     @property
@@ -63,8 +63,8 @@ class Turn:
     """One message: role is system, user, assistant or tool.
 
     Attributes:
-        reasoning: What the assistant thinks before it; of training data alone, for no dialogue that
-            goes on shows what was thought.
+        reasoning: The assistant's reasoning before it; in training data only, because later prompts
+            leave it out.
     """
 
     role: str
@@ -75,7 +75,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an assistant message says and calls, and what was thought before it."""
+    """An assistant's message: its text, its calls, and the reasoning before it."""
 
     content: str
     calls: tuple[Call, ...]

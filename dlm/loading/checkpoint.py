@@ -1,4 +1,4 @@
-"""A checkpoint, loaded: its model and the language it speaks."""
+"""Loads a checkpoint: its model and its dialect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dlm.network.model import Transformer
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a checkpoint holds.
+    """A loaded checkpoint.
 
     Attributes:
         name: Of its directory or hub repository.
@@ -45,8 +45,8 @@ def load_checkpoint(
     Args:
         checkpoint: A directory in the Hugging Face layout, or ``owner/name`` on the hub.
         dtype: Of the parameters; int8 rounds the matrices (`dlm.network.int8`) and leaves the rest
-            in float32. None takes what is fast there (`dlm.loading.placement`).
-        device: Where they go; None takes CUDA where there is a device of it.
+            in float32. None takes the fastest (`dlm.loading.placement`).
+        device: Where they go; None takes CUDA where there is such a device.
 
     Raises:
         FileNotFoundError: A file is missing, or a repository cannot be had.

@@ -1,4 +1,4 @@
-"""Where and how a model runs fastest, where nobody says: device, number format, kernels or not."""
+"""Defaults for running a model: the fastest device, number format, kernels and threads."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dlm.network.int8 import Int8Linear
 SMALL = 100_000_000
 """Matrix entries up to which a model never takes bfloat16 on a CPU.
 
-Its step is made of many small operations, which half as many bytes do not speed up; and in float32
-or int8 a request's tokens do not depend on its company.
+Its step consists of many small operations, which half as many bytes do not speed up; and in float32
+or int8 a request's tokens do not depend on the rest of a batch.
 """
 
 SHORT = 10_000_000
@@ -29,7 +29,7 @@ _ROWS, _INNER, _OUTER, _TRIES = 16, 1024, 2048, 6
 
 
 def best_device() -> torch.device:
-    """CUDA where there is a device of it."""
+    """CUDA where there is such a device."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -41,7 +41,7 @@ def usable_device(name: torch.device | str) -> torch.device:
     """
     try:
         device = torch.device(name)
-        # Bringing the number back needs a device that computes.
+        # Copying the number back fails on a device that cannot compute.
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
@@ -51,7 +51,7 @@ def usable_device(name: torch.device | str) -> torch.device:
 
 
 def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
-    """What is fast: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
+    """The fastest: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
 
     A mixture's experts are not rounded, so int8 is for dense models.
     """
@@ -72,10 +72,10 @@ class Kernels(StrEnum):
 
 
 def uses_kernels(config: ModelConfig, device: torch.device, wanted: Kernels) -> bool:
-    """Whether the project's kernels run a model: on CUDA, if they can, unless somebody says no.
+    """Whether the project's kernels run a model: by default on CUDA, if they support it.
 
     Raises:
-        ValueError: They are asked for, and cannot; the text says why.
+        ValueError: They are required and cannot run it; the text says why.
     """
     if wanted is Kernels.EAGER or (wanted is Kernels.AUTO and device.type != "cuda"):
         return False

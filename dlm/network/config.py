@@ -39,8 +39,8 @@ class ModelConfig:
         commit: How positions that are final were forwarded: ``causal``, each seeing what stands
             before it; ``block``, each seeing all of its block; ``full``, each seeing everything, so
             that no cache is exact.
-        reasons: Whether it was taught to think before it answers, in the marks of its dialect.
-        reads: Whether it was taught to read a request behind a single tool
+        reasons: Whether it was trained to reason before it answers, in the marks of its dialect.
+        reads: Whether it was trained to read a request behind a single tool
             (`dlm.decoding.tool_likelihood`).
         experts: The mixture that layers have in the place of an MLP; None for none.
     """
@@ -104,7 +104,7 @@ class ModelConfig:
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> ModelConfig:
-        """The shape that a config.json of this project's own family tells.
+        """The shape in a config.json of this project's own family.
 
         Raises:
             ValueError: A dimension is missing or impossible.

@@ -1,6 +1,6 @@
 """A Transformer of the Qwen kind: causal model and block denoiser with the same weights.
 
-Which positions see which is the caller's matter. There are two ways through it:
+The caller decides which positions see which. There are two ways to run it:
 `Transformer.packed` serves the new positions of any number of requests, each over its own cache;
 `Transformer.forward` takes equally long rows and an attention mask, as training does. It knows
 nothing of masked tokens, sampling or training.

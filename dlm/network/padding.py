@@ -1,13 +1,13 @@
-"""Rows and keys in numbers that a CPU adds up alike.
+"""Pads rows and keys to sizes for which a CPU adds up in one order.
 
 A matrix product of few rows adds in another order: with MKL a row among one to seven gets other
 bits than the same row among 16, while from 16 rows on neither their number, nor a row's place among
 them, nor the number of threads matters (inner sizes 32 to 8,960, one to four threads). So rows that
-must not depend on their company are padded to a multiple of 16. A block of 16 needs none.
+must not depend on the rest of a batch are padded to a multiple of 16. A block of 16 needs none.
 
-Attention adds over the keys as well, and in another order for some numbers of them. A query that
-must not depend on how far the keys go on behind it sees a number that is known to do no harm; what
-is too much is masked.
+Attention adds over the keys as well, and in another order for some numbers of keys. A query whose
+bits must not depend on the number of keys behind it attends to a number that was tested; the
+surplus is masked.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def padded(rows: Tensor) -> Tensor:
 
 
 def whole_keys(end: int, head_dim: int) -> int:
-    """How many keys a query sees that gets the same bits however far the keys go on behind it.
+    """A number of keys for which a query gets the same bits as with any further keys.
 
     Args:
-        end: Keys that there are.
+        end: Number of keys.
         head_dim: Of the queries, in float32 on a CPU.
 
     Returns:
-        At least ``end``; those beyond are to be finite and masked.
+        At least ``end``; further keys must be finite and masked.
     """
     full, rest = divmod(end, STRETCH)
     more = next(count for count in _harmless(head_dim) if count >= rest)

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from collections.abc import Sequence
 
 import pytest
+import torch
 
-from dlm.engine.scheduler import PATIENCE, Waiting, choose
+from dlm.decoding.decoder import Decoder
+from dlm.decoding.forwards import Eager, Forward, SideForwards, Steps
+from dlm.engine.scheduler import PATIENCE, Scheduler, Waiting, choose
+from tests.dlm.tiny import decoder, model
 
 
 def test_all_are_served_when_the_budget_holds_them() -> None:
@@ -55,3 +61,221 @@ def test_nobody_starves(priority: int, size: int) -> None:
     assert waited <= (priority + 1) * PATIENCE
     # Until then it does not disturb.
     assert waited > 0
+
+
+NET = model(1)
+
+
+class Count:
+    """A job that takes some forwards of some tokens each."""
+
+    def __init__(self, forwards: int, tokens: int = 8, priority: int = 0) -> None:
+        self.cancelled = threading.Event()
+        self.forwards = forwards
+        self.tokens = tokens
+        self.priority = priority
+        self.done = 0
+        self.finished = False
+        self.closed = False
+        self.error: Exception | None = None
+        self.enough = forwards
+
+    def start(self) -> tuple[Decoder, Steps[None]]:
+        made = decoder(NET, [20, 21, 22])
+        return made, self.steps()
+
+    def steps(self) -> Steps[None]:
+        try:
+            for _ in range(self.forwards):
+                yield Forward([20] * self.tokens, self.tokens, self.tokens - 1)
+        finally:
+            self.closed = True
+
+    def update(self, decoder: Decoder) -> bool:
+        self.done += 1
+        return self.done >= self.enough
+
+    def finish(self, decoder: Decoder) -> None:
+        self.finished = True
+
+    def fail(self, error: Exception) -> None:
+        self.error = error
+
+
+class Aside(Count):
+    """A job whose forwards go behind other caches than its own."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__(1)
+        self.parts = parts
+        self.rows: list[torch.Tensor] = []
+
+    def steps(self) -> Steps[None]:
+        ids = [20, 21, 22, 23]
+        parts = [(Eager(NET).cache(8), Forward(ids[: n + 1], n + 1)) for n in range(self.parts)]
+        self.rows = yield SideForwards(tuple(parts))
+        self.closed = True
+
+
+class Broken(Count):
+    """A job whose forward cannot be served."""
+
+    def steps(self) -> Steps[None]:
+        yield Forward([20] * 4000, 4000)
+
+
+def rounds(*jobs: Count, budget: int = 64) -> tuple[Scheduler, list[Decoder | None]]:
+    left: list[Decoder | None] = []
+    made = Scheduler(Eager(NET), budget, left.append)
+    for job in jobs:
+        made.join(job, job.start)
+    return made, left
+
+
+def turn(made: Scheduler, count: int = 1) -> None:
+    with torch.inference_mode():
+        for _ in range(count):
+            made.round()
+
+
+def test_a_round_takes_every_job_one_forward_further() -> None:
+    jobs = [Count(n) for n in (1, 2, 3)]
+    made, left = rounds(*jobs)
+    for number in range(1, 4):
+        turn(made)
+        assert [job.done for job in jobs] == [min(number, job.forwards) for job in jobs]
+        assert [job.finished for job in jobs] == [number >= job.forwards for job in jobs]
+        assert len(made) == 3 - number
+    assert len(left) == 3
+    assert all(job.closed for job in jobs)
+
+
+@pytest.mark.parametrize("company", [0, 2])
+def test_forwards_behind_other_caches_are_answered_together(company: int) -> None:
+    job = Aside(3)
+    others = [Count(1) for _ in range(company)]
+    made, _ = rounds(*others[:1], job, *others[1:])
+    turn(made)
+    assert job.finished and all(other.finished for other in others)
+    assert [len(rows) for rows in job.rows] == [1, 2, 3]
+    assert torch.equal(job.rows[2][:1], job.rows[0])
+
+
+def test_a_job_joins_between_two_rounds() -> None:
+    first, second = Count(3), Count(1)
+    made, _ = rounds(first)
+    turn(made)
+    made.join(second, second.start)
+    turn(made)
+    assert (first.done, second.done, second.finished) == (2, 1, True)
+
+
+def test_a_cancelled_job_is_gone_before_the_next_forward() -> None:
+    jobs = [Count(9), Count(9)]
+    made, left = rounds(*jobs)
+    turn(made)
+    jobs[0].cancelled.set()
+    turn(made)
+    assert [job.done for job in jobs] == [1, 2]
+    assert (jobs[0].closed, jobs[0].finished, jobs[0].error) == (True, False, None)
+    assert len(made) == len(left) == 1
+
+
+def test_a_job_that_is_cancelled_before_it_begins_leaves_as_well() -> None:
+    job = Count(9)
+    made, left = rounds(job)
+    job.cancelled.set()
+    turn(made)
+    assert (len(made), left) == (0, [None])
+
+
+def test_a_job_may_have_enough() -> None:
+    job = Count(9)
+    job.enough = 2
+    made, left = rounds(job)
+    turn(made, 5)
+    assert (job.done, job.finished, job.closed) == (2, True, True)
+    assert len(left) == 1
+
+
+def test_a_round_keeps_to_its_budget() -> None:
+    jobs = [Count(4) for _ in range(4)]
+    made, _ = rounds(*jobs, budget=16)
+    turn(made)
+    assert [job.done for job in jobs] == [1, 1, 0, 0]
+    turn(made)
+    # Those that have waited come first.
+    assert [job.done for job in jobs] == [1, 1, 1, 1]
+
+
+def test_what_one_job_cannot_have_the_others_do() -> None:
+    good, bad, other = Count(2), Broken(1), Count(2)
+    made, left = rounds(good, bad, other, budget=10_000)
+    turn(made)
+    assert isinstance(bad.error, ValueError)
+    assert (good.done, other.done) == (1, 1)
+    turn(made)
+    assert good.finished
+    assert other.finished
+    assert len(left) == 3
+
+
+@pytest.mark.parametrize("where", ["start", "update", "finish", "steps"])
+def test_an_error_stays_with_its_job(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad = Count(2), Count(2)
+
+    def broken(*args: object) -> None:
+        raise KeyError("no")
+
+    def broken_steps() -> Steps[None]:
+        yield Forward([20], 1)
+        raise KeyError("no")
+
+    monkeypatch.setattr(bad, where, broken_steps if where == "steps" else broken)
+    made, left = rounds(good, bad)
+    turn(made, 2)
+    assert isinstance(bad.error, KeyError)
+    assert good.finished
+    assert len(made) == 0
+    assert len(left) == 2
+
+
+def test_all_can_be_failed() -> None:
+    jobs = [Count(9), Count(9)]
+    made, left = rounds(*jobs)
+    turn(made)
+    made.fail_all(RuntimeError("over"))
+    assert len(made) == 0
+    assert [str(job.error) for job in jobs] == ["over", "over"]
+    assert len(left) == 2
+
+
+def test_decoders_are_those_of_jobs_that_have_begun() -> None:
+    made, left = rounds(Count(1), Count(3))
+    assert list(made.decoders) == []
+    turn(made)
+    decoders: Sequence[Decoder] = list(made.decoders)
+    assert len(decoders) == 1
+    assert decoders[0] not in left
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_request_that_cannot_be_put_away_harms_no_other(
+    cancelled: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(decoder: Decoder | None) -> None:
+        if not seen:
+            seen.append(decoder)
+            raise OSError("no memory for it")
+
+    seen: list[Decoder | None] = []
+    bad, good = Broken(1), Count(2)
+    made = Scheduler(Eager(NET), 64, leave)
+    for job in (bad, good):
+        made.join(job, job.start)
+    if cancelled:
+        bad.cancelled.set()
+    turn(made, 3)
+    assert good.finished and len(made) == 0
+    assert (bad.error is None) == cancelled
+    assert caplog.messages == ["a request's cache could not be kept: OSError"]

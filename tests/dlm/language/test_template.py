@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
-from dlm.language.template import LONGEST_KEPT, Template, split, tools_of, turn_of
+from dlm.language.template import LONGEST_KEPT, Template, tools_of, turn_of
 from dlm.language.tokenizer import Mark
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, call_ids, template, tokenizer, tool
 
@@ -227,10 +227,6 @@ def test_a_tool_that_is_not_offered_cannot_be_called() -> None:
     assert template().answer(TIMER_CALL, (TIMER,)).calls
     with pytest.raises(AnswerError, match=r"expected one of \['get weather'\]"):
         template().answer(TIMER_CALL, (WEATHER,))
-
-
-def test_split_keeps_empty_pieces() -> None:
-    assert split([8, 20, 8, 8], Mark.CALL) == [[], [20], [], []]
 
 
 @pytest.mark.parametrize(

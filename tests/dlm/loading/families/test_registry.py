@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from dlm.loading.families.family import QWEN, Part, demand, first, needed
+from dlm.loading.families.llada2 import LLADA2
+from dlm.loading.families.quicksilver import QUICKSILVER
 from dlm.loading.families.registry import FAMILIES, recognise
+from dlm.network.moe import Experts
+from dlm.network.rope import RopeScaling
 from tests.dlm.tiny import config
 
 
@@ -62,3 +67,48 @@ def test_our_own_config_is_found(tmp_path: Path) -> None:
     config().save(tmp_path)
     family, read = recognise(tmp_path)
     assert (family.model_type, read) == ("quicksilver", config())
+
+
+def test_fused_matrices_are_parts_in_rows() -> None:
+    shape = config()
+    assert QWEN.parts(shape, "layers.1.self_attn.qkv_proj.weight", (64, 32)) == [
+        Part("model.layers.1.self_attn.q_proj.weight", (32, 32)),
+        Part("model.layers.1.self_attn.k_proj.weight", (16, 32)),
+        Part("model.layers.1.self_attn.v_proj.weight", (16, 32)),
+    ]
+    assert QWEN.parts(shape, "layers.0.self_attn.qkv_proj.bias", (64,))[1] == Part(
+        "model.layers.0.self_attn.k_proj.bias", (16,)
+    )
+    assert QWEN.parts(shape, "norm.weight", (32,)) == [Part("model.norm.weight", (32,))]
+
+
+def test_experts_are_parts_one_after_the_other() -> None:
+    shape = config(experts=Experts(2, 1, 5))
+    parts = LLADA2.names.parts(shape, "layers.2.mlp.gate_up_proj", (2, 10, 32))
+    assert [part.name.removeprefix("model.layers.2.mlp.experts.") for part in parts] == [
+        "0.gate_proj.weight",
+        "0.up_proj.weight",
+        "1.gate_proj.weight",
+        "1.up_proj.weight",
+    ]
+    assert {part.shape for part in parts} == {(5, 32)}
+
+
+def test_demands_pass_over_what_is_not_said() -> None:
+    demand({"a": 1, "b": None}, {"a": 1, "b": 2, "c": 3})
+    with pytest.raises(ValueError, match="a: got 1, expected 2"):
+        demand({"a": 1}, {"a": 2})
+
+
+def test_numbers_must_be_numbers() -> None:
+    assert (needed({"n": 3}, "n"), first([4, 5]), first(6)) == (3, 4, 6)
+    for wrong in ("3", 0, None, True):
+        with pytest.raises(ValueError, match="n: got"):
+            needed({"n": wrong}, "n")
+
+
+def test_a_stretched_context_is_written_and_read() -> None:
+    scaling = RopeScaling("yarn", factor=4.0, original=1024)
+    made = config(rope_scaling=scaling, max_position_embeddings=4096)
+    raw = {name: getattr(made, name) for name in made.__slots__}
+    assert QUICKSILVER.read(raw | {"rope_scaling": scaling.written()}) == made
