@@ -58,7 +58,20 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reference:
+    say: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
+    reference: dict[str, _Reference]
+    no_reference: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    needs: tuple[str, ...]
+    no_verbs: tuple[str, ...]
+    spoken_verbs: dict[str, str]
+    plurals: tuple[str, ...]
     things: dict[str, tuple[str, ...]]
     action: tuple[Action, ...]
     kinds: dict[str, Kind]
@@ -90,49 +103,14 @@ _SEEN_GROUPS = [group for group in THINGS if group != "offer"]
 _SHORT = 0.3
 """Share of compounds that are called by their last word as well."""
 _OTHER = 0.4
-"""Share of things that have another's name besides, as synonyms are for who does not know them."""
+"""Share of things with the name of another thing as a second name: a synonym to be read."""
 
 ANY = "any"
 """The group of plain actions, which are done with things of all kinds."""
-_REFS = {
-    "code": ("the NOUN number {ref}", "NOUN {ref}", "NOUN number {ref}"),
-    "title": ("the NOUN called {ref}", "the {ref} NOUN", "my {ref} NOUN", "NOUN {ref}"),
-    "person": ("the NOUN of {ref}", "the NOUN for {ref}", "the NOUN from {ref}"),
-}
-_REF_NAMES = {
-    "code": ("number", "id", "reference", "code", "{noun}_number", "{noun}_id"),
-    "title": ("title", "name", "label", "which", "{noun}", "{noun}_name"),
-    "person": ("person", "name", "owner", "who", "contact"),
-}
-_NO_REF = ("the NOUN", "my NOUN", "this NOUN")
-_DESCRIPTIONS = (
-    "{Verb} a {noun}.", "{Verb} {noun}s.", "{Verb} the {noun}.", "To {verb} a {noun}.",
-    "Use this to {verb} a {noun}.", "{Verb} one of the user's {noun}s.", "{Noun}: {verb}.",
-    "{Verb} a {noun} for the user.", "Lets the user {verb} a {noun}.", "{Verb} {noun}",
-    "When the user wants to {verb} a {noun}.", "{Noun}s: {verb} one.", "Can {verb} {noun}s.",
-    "Call this to {verb} the {noun}.", "For {noun}s; {verb} here.", "A way to {verb} any {noun}.",
-    "{verb} {noun}", "The user asks to {verb} a {noun}.", "Helps to {verb} {noun}s.",
-    "{Verb} the {noun} that the user names.",
-)  # fmt: skip
-_NEEDS = (
-    " Needs {keys}.", " Takes {keys}.", " Arguments: {keys}.", " Give {keys}.", " With {keys}.",
-)  # fmt: skip
 _PLAIN_ACTIONS = 0.3
 """Share of plain actions among fresh tools, in training."""
 _TIMES = {"when", "day"}
 """Kinds of which a request has one: "tomorrow at five" and "on monday" contradict each other."""
-_NO_VERBS = frozenset((
-    "about", "all", "availability", "cost", "details", "find_free", "get_status", "info", "is_on",
-    "mark_done", "new", "next", "openings", "order_status", "pick_a", "price", "quote", "random",
-    "report_fault", "slots", "state", "status", "tell",
-))  # fmt: skip
-_SPOKEN = {
-    "listen": "listen to", "search": "search for", "subscribe": "subscribe to", "alert": "follow",
-    "notify": "follow", "add_to_cart": "order", "jump": "skip",
-    "check_price": "check the price of", "get_price": "check the price of",
-    "show_info": "describe", "mail": "send", "favorite": "save", "like": "save",
-}  # fmt: skip
-"""Verbs of names as a sentence has them."""
 _BY_GROUP = {g: tuple(a for a in ACTIONS if a.group == g) for g in THINGS}
 
 
@@ -177,7 +155,7 @@ def compose(
     """
     action, thing, said = _kin(rng, like, split) if like else _fresh(rng, split)
     shown = rng.choice(thing)
-    ref = rng.choice(list(_REFS)) if any("REF" in s for s in action.say) else ""
+    ref = rng.choice(list(_TABLE.reference)) if any("REF" in s for s in action.say) else ""
     kinds = _parameters(rng, action, ref, shown)
     several = action.name == "list" and rng.random() < 0.7
     words = _name(rng, action, plural(shown) if several else shown, split)
@@ -192,8 +170,8 @@ def compose(
 
 def _able(rng: Random, action: Action) -> str:
     """A verb of the action that follows "I can't"."""
-    verb = rng.choice([v for v in action.verbs if v not in _NO_VERBS] or ["do that with"])
-    return _SPOKEN.get(verb, verb)
+    verb = rng.choice([v for v in action.verbs if v not in _TABLE.no_verbs] or ["do that with"])
+    return _TABLE.spoken_verbs.get(verb, verb)
 
 
 def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
@@ -244,7 +222,7 @@ def _parameters(rng: Random, action: Action, ref: str, noun: str) -> dict[str, s
     kinds = [slot.rstrip("*") for slot in sorted(said)]
     found: dict[str, str] = {}
     if ref:
-        name = rng.choice(_REF_NAMES[ref]).format(noun=noun.split("_")[-1])
+        name = rng.choice(_TABLE.reference[ref].names).format(noun=noun.split("_")[-1])
         found[name] = "ref"
     extra = [k for k in action.kinds if k not in kinds]
     size = rng.choice((0, 1, 1, 2, 2, 3, 4)) if extra else 0
@@ -273,7 +251,7 @@ def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
 
 def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
     verb, noun = verb.replace("_", " "), noun.replace("_", " ")
-    form, many = rng.choice(_DESCRIPTIONS), plural(noun)
+    form, many = rng.choice(_TABLE.descriptions), plural(noun)
     if noun[0] in "aeio":
         form = form.replace(" a {noun}", " an {noun}")
     for mark, several in (("{noun}s", many), ("{Noun}s", capital(many))):
@@ -282,7 +260,7 @@ def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
     if not keys or rng.random() > 0.1:
         return told
     named = " and ".join(key.replace("_", " ") for key in keys[:3])
-    return told.rstrip(".") + "." + rng.choice(_NEEDS).format(keys=named)
+    return told.rstrip(".") + "." + rng.choice(_TABLE.needs).format(keys=named)
 
 
 def request(tool: ComposedTool, rng: Random, values: Values, digits: bool) -> list[Piece]:
@@ -298,7 +276,8 @@ def request(tool: ComposedTool, rng: Random, values: Values, digits: bool) -> li
     by_kind = {kind: name for name, kind in tool.kinds.items()}
     if tool.ref:
         known = "ref" in by_kind and rng.random() < 0.8
-        source = source.replace("REF", rng.choice(_REFS[tool.ref] if known else _NO_REF))
+        forms = _TABLE.reference[tool.ref].say if known else _TABLE.no_reference
+        source = source.replace("REF", rng.choice(forms))
     source = _named(source, tool)
     pieces = [Piece(p.text, p.slot.rstrip("*")) for p in template(source.lstrip("!")).expand(rng)]
     if source.startswith("!"):
@@ -445,17 +424,11 @@ def related_thing(rng: Random, name: str) -> tuple[str, ...]:
     return (found,)
 
 
-_PLURAL = (
-    "blinds", "curtains", "shutters", "glasses", "scissors", "stairs", "headphones", "lights",
-)  # fmt: skip
-"""Ends of nouns that are plurals already."""
-
-
 def plural(noun: str) -> str:
     """A noun in the plural, as the rules have it."""
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
-    if noun.endswith(_PLURAL):
+    if noun.endswith(_TABLE.plurals):
         return noun
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh", "tz")) else f"{noun}s"
 

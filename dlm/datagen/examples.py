@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 MOST_FAULTS = 10
-"""Lines whose faults are told at once."""
+"""Faulty lines that an error reports, at most."""
 
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _KNOWN = {
@@ -49,7 +49,7 @@ def read(file: Path) -> list[Row]:
 
     Raises:
         OSError: There is no such file, or it cannot be read.
-        ExampleError: Lines are wrong, or there is none; of the wrong ones the first are told.
+        ExampleError: Lines are wrong, or there is none; of the wrong ones the first are reported.
     """
     rows, faults = [], []
     # JSON may hold characters that splitlines takes for the end of a line.
@@ -373,17 +373,17 @@ def _kind(value: Any) -> str:
 FEW_REQUESTS = 40
 """Fewer different requests are learned word for word before what they have in common is."""
 MOST_TOOLS = 20
-"""Tools whose calls are told one by one."""
+"""Tools whose calls are counted one by one."""
 _SHOWN = 3
 
 
 def survey(
     file: Path, rows: Sequence[Row], length: Callable[[Row], int], max_length: int
 ) -> list[str]:
-    """Tell of a file what it holds, and what in it will not be learned, or not serve.
+    """Report what a file holds, and what in it will not be learned or not help.
 
     Args:
-        file: Its name is told.
+        file: Named in the report.
         rows: From `dlm.datagen.examples.read`.
         length: Of a dialogue, in tokens.
         max_length: Longer dialogues are left out of training, tokens.

@@ -1,4 +1,4 @@
-"""What invented tools answer, and what the agent says of it.
+"""What invented tools answer, and how the agent reports it.
 
 Results are sentences made from the arguments and random fields, sometimes given as JSON, as other
 people's tools do.

@@ -20,6 +20,8 @@ class Piece(NamedTuple):
     slot: str = ""
 
 
+_SECOND = "'"
+"""Ends the slots of the second of two orders."""
 _Sequence = list["str | Piece | list[_Sequence]"]
 
 
@@ -139,10 +141,24 @@ def _expand(sequence: _Sequence, rng: Random, pieces: list[Piece]) -> None:
 
 
 def polite(rng: Random, pieces: list[Piece]) -> list[Piece]:
-    """An order, half of the time with words before or behind it."""
+    """An order, half of the time with words before or after it."""
     roll = rng.random()
     if roll < 0.35:
         return [Piece(f"{rng.choice(WORDING.before_orders)} "), *pieces]
     if roll < 0.5:
         return [*pieces, Piece(f" {rng.choice(WORDING.after_orders)}")]
     return pieces
+
+
+def joined(rng: Random, first: list[Piece], second: list[Piece]) -> list[Piece]:
+    """Two orders in one breath; the slots of the second are marked for `parted`."""
+    marked = [Piece(p.text, p.slot and f"{p.slot}{_SECOND}") for p in second]
+    joint = rng.choice((" and ", " and then ", " and also ", " then "))
+    return [*first, Piece(joint), *marked]
+
+
+def parted(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of the slots of two orders that were `joined`."""
+    first = {slot: v for slot, v in values.items() if not slot.endswith(_SECOND)}
+    second = {slot: v for slot, v in values.items() if slot.endswith(_SECOND)}
+    return first, {slot.removesuffix(_SECOND): v for slot, v in second.items()}

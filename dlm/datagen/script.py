@@ -159,7 +159,7 @@ class Script:
         return self.world.call(tool, arguments)
 
     def answer(self, calls: list[Call]) -> None:
-        """Call tools and tell what they answered."""
+        """Call tools and report their results."""
         results = self.call(calls)
         if len(results) == 1:
             self.say(self.reply(calls[0][0], results[0]))

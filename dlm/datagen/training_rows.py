@@ -1,7 +1,7 @@
 """What training reads: dialogues, some of them interrupted, readings among them, and examples.
 
-A reading is a single request behind the one tool that serves it, where the user's words are learned
-too. From readings the model learns how likely words are under a tool's declaration, by which
+A reading is a single request, with the one tool that serves it declared, where the user's words are
+learned too. From readings the model learns how likely words are under a tool's declaration, by which
 `dlm.decoding.tool_likelihood` chooses between tools. A reading has no system message and nothing
 before the request. Its words weigh less than an answer's (`TrainConfig.reading_weight`): they are
 hard to foretell, and learned in full they were half of the loss.
@@ -83,7 +83,7 @@ def _reading_row(spec: Row, messages: list[Row]) -> Row:
 
 
 MOST_OTHERS = 5
-"""Other tools that are declared beside a dialogue's own, at most."""
+"""Other tools that are added to the declared ones, at most."""
 
 
 def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
@@ -135,7 +135,7 @@ def beside(row: Row, others: Sequence[Row], rng: Random) -> Row:
 
 
 def reading_in(row: Row) -> Row | None:
-    """The reading in a dialogue: its first request behind the one tool that it calls.
+    """The reading in a dialogue: its first request, with the one tool that it calls.
 
     None where the first message of the user is not answered by calls, or by calls of several tools.
     """
@@ -187,7 +187,7 @@ def _can_be_cut(messages: Sequence[Mapping[str, Any]], at: int) -> bool:
     said = one.get("content") or ""
     if len(said.split()) < 2:
         return False
-    # What is to be repeated can be told from a result, else from nothing.
+    # A repeated reply can be written from the result before it, else from nothing.
     again = any(later.get("content") == said for later in messages[at + 1 :])
     return _after_result(messages, at) or not again
 

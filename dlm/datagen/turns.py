@@ -11,7 +11,7 @@ from dlm.datagen.catalog import INVENTED
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
-from dlm.datagen.phrases import Piece, fill, is_order, parameter_of
+from dlm.datagen.phrases import Piece, fill, is_order, joined, parameter_of, parted
 from dlm.datagen.script import Call, Script, calls_of, ordered
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
@@ -30,8 +30,6 @@ _KEPT: dict[str, tuple[str, ...]] = {
     "get_weather": ("place", "day"),
 }
 """Arguments that a follow-up takes over from the call before."""
-
-_SECOND = "'"
 
 _QUESTION_WORDS = frozenset([
     "what", "what's", "whats", "how", "how's", "who", "when", "where", "why", "which", "is", "are",
@@ -72,13 +70,7 @@ def compound(script: Script, first: str, second: str) -> bool:
         return False
     sources = [pick(script.rng, options, script.split) for options in wordings]
     one, two = (script.worded(t, s) for t, s in zip((first, second), sources, strict=True))
-    marked = [Piece(p.text, p.slot and f"{p.slot}{_SECOND}") for p in two]
-    joint = script.rng.choice((" and ", " and then ", " and also ", " then "))
-    values = script.speak([*one, Piece(joint), *marked])
-    halves = (
-        {k: v for k, v in values.items() if not k.endswith(_SECOND)},
-        {k.removesuffix(_SECOND): v for k, v in values.items() if k.endswith(_SECOND)},
-    )
+    halves = parted(script.speak(joined(script.rng, one, two)))
     calls: list[Call] = []
     for tool, half in zip((first, second), halves, strict=True):
         calls += calls_of(tool, half, catalog.PARAMETERS[tool])
@@ -273,7 +265,7 @@ def abilities(script: Script, tools: tuple[str, ...]) -> bool:
     if len(known) < 3:
         return False
     _talk_turn(script, "able", TALK.abilities.say)
-    # In the order of the tools: at random, what comes next could not be told from what was said.
+    # In the order of the tools: a random order could not be predicted from the prompt.
     chosen = sorted(script.rng.sample(known, 3), key=known.index)
     fields = {n: catalog.CAN[t] for n, t in zip(("first", "second", "third"), chosen, strict=True)}
     script.used.update(chosen)

@@ -7,6 +7,7 @@ to which of its parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -16,8 +17,9 @@ from dlm.datagen.composed_tools import KINDS, ComposedTool
 from dlm.datagen.intent_tools import IntentTool, Purpose
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.noise import Style, draw_style, utter
-from dlm.datagen.phrases import Piece, fill
+from dlm.datagen.phrases import Piece, fill, joined, parted
 from dlm.datagen.spoken_values import number
+from dlm.datagen.tables import read
 from dlm.datagen.values import Values
 from dlm.datagen.wording import WORDING
 from dlm.datagen.world import Arguments, capital
@@ -31,33 +33,22 @@ _INTENTS = {"train": 0.5, "heldout": 0.4}
 """Share of them that are made of the corpora's intents."""
 _MARKED = 0.5
 """Share of those, in training, whose sentences have arguments: of the intents few have."""
-_ASK = (
-    "What is the {key}?", "Which {key}?", "Sure, what {key}?", "What {key} should it be?",
-    "Okay, and the {key}?", "Tell me the {key}, please.", "I need the {key}.",
-)  # fmt: skip
-_ASK_PLAINLY = {
-    "when": ("For when?", "When should it be?", "Okay, when?", "What time should it be?"),
-    "to_person": ("To whom?", "Who should get it?", "Who is it for?", "Sure, to whom?"),
-    "percent": ("At what level?", "How far?", "How high should it be?", "To how many percent?"),
-}
-"""Questions where the parameter's name is no noun that one could ask for."""
-_NO_NOUNS = frozenset(
-    ("when", "at", "due", "to", "send_to", "target", "date_time", "person", "percent")
-)
-_FIX = ("{no} ", "{no} i meant ", "{no} i said ", "sorry ", "actually ", "make that ", "wait ")
-_REFINE = (
-    ("and", ""), ("and", "instead"), ("do the same", ""), ("okay but", ""), ("the same", "please"),
-    ("actually", ""), ("please make it", ""), ("again but", ""), ("and now", ""),
-)  # fmt: skip
-_REFINE_CHOICE = (
-    ("what about one", ""), ("how about one", "instead"), ("do you have one", ""), ("any", ""),
-    ("i'd rather have one", ""), ("can you look for one", ""), ("is there anything", ""),
-    ("try", ""),
-)  # fmt: skip
-"""Said on top of those where one of many things is chosen, and not one thing acted upon."""
-_CHOOSING = frozenset(("find", "list", "any", "free", "price", "book", "buy"))
 _TRIES = 6
-_GIVE = ("", "", "it's ", "just ", "let's say ", "make it ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    choosing: tuple[str, ...]
+    no_nouns: tuple[str, ...]
+    ask: tuple[str, ...]
+    ask_plainly: dict[str, tuple[str, ...]]
+    give: tuple[str, ...]
+    fix: tuple[str, ...]
+    refine: tuple[str, ...]
+    refine_choice: tuple[str, ...]
+
+
+_TABLE = read("unfamiliar_tools", _Table)
 
 
 class Scene:
@@ -137,7 +128,7 @@ class Scene:
             self.absent.append(self.tools.pop())
 
     def request(self, tool: Tool) -> bool:
-        """The user asks for a tool, the agent calls it and tells what came of it."""
+        """The user asks for a tool, the agent calls it and reports the result."""
         pieces = self._pieces(tool)
         if pieces:
             self._call([(tool, self._speak(pieces))])
@@ -194,7 +185,7 @@ class Scene:
         return result.text, composed_tools.reply(tool, result, self.rng)
 
     def bare(self, tool: ComposedTool) -> bool:
-        """The user leaves out what the tool needs; the agent asks, the user tells."""
+        """The user leaves out what the tool needs; the agent asks, the user answers."""
         needed = tool.spec["parameters"]["required"]
         if len(needed) != 1 or tool.kinds[needed[0]] in ("rating", "value"):
             return False
@@ -210,34 +201,40 @@ class Scene:
         pieces = [*whole[: at - 1], Piece(head[0]), *whole[at + 1 :]]
         known = self._speak(pieces)
         words = key.replace("_", " ") if self.rng.random() < 0.6 else kind.split("_")[-1]
-        forms = _ASK_PLAINLY.get(kind, ()) if words.replace(" ", "_") in _NO_NOUNS else _ASK
+        plainly = words.replace(" ", "_") in _TABLE.no_nouns
+        forms = _TABLE.ask_plainly.get(kind, ()) if plainly else _TABLE.ask
         text = self.rng.choice(forms or ("What should it be?",)).format(key=words)
         self.messages.append({"role": "assistant", "content": text, "kind": "ask"})
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
-        told = self._speak([Piece(self.rng.choice(_GIVE)), *value])
+        told = self._speak([Piece(self.rng.choice(_TABLE.give)), *value])
         self._call([(tool, known | told)])
         return True
 
-    def correct(self, tool: ComposedTool) -> bool:
-        """The user corrects one argument of the last call, which is made again."""
+    def _last_call(self, tool: ComposedTool) -> dict[str, Any] | None:
+        """The arguments of the last call; None unless it was one of this tool alone."""
         last = next((m for m in reversed(self.messages) if m.get("tool_calls")), None)
         if last is None or [c["name"] for c in last["tool_calls"]] != [tool.name]:
-            return False
-        before = last["tool_calls"][0]["arguments"]
+            return None
+        arguments: dict[str, Any] = last["tool_calls"][0]["arguments"]
+        return arguments
+
+    def correct(self, tool: ComposedTool) -> bool:
+        """The user corrects one argument of the last call, which is made again."""
+        before = self._last_call(tool)
         if not before:
             return False
         key = self.rng.choice(list(before))
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
         if _said_already(before, key, value):
             return False
-        lead = self.rng.choice(_FIX).replace("{no}", self.rng.choice(WORDING.refusals))
+        lead = self.rng.choice(_TABLE.fix).replace("{no}", self.rng.choice(WORDING.refusals))
         self._call([(tool, before | self._speak([Piece(lead), *value]))])
         return True
 
     def refine(self, tool: ComposedTool) -> bool:
         """The user asks for the same with one thing different or more."""
-        last = next((m for m in reversed(self.messages) if m.get("tool_calls")), None)
-        if last is None or [c["name"] for c in last["tool_calls"]] != [tool.name]:
+        known = self._last_call(tool)
+        if known is None:
             return False
         keys = [k for k, kind in tool.kinds.items() if kind not in ("ref", "value", "title")]
         if not keys:
@@ -246,11 +243,10 @@ class Scene:
         phrase = self.rng.choice(KINDS[tool.kinds[key]].said)
         before, _, after = phrase.partition("{}")
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
-        known = last["tool_calls"][0]["arguments"]
         if _said_already(known, key, value):
             return False
-        choice = _REFINE_CHOICE if tool.action.name in _CHOOSING else ()
-        lead, tail = self.rng.choice((*_REFINE, *choice))
+        choice = _TABLE.refine_choice if tool.action.name in _TABLE.choosing else ()
+        lead, _, tail = self.rng.choice(_TABLE.refine + choice).partition(" ... ")
         told = self._speak([Piece(f"{lead} {before}"), *value, Piece(f"{after} {tail}")])
         self._call([(tool, known | told)])
         return True
@@ -282,11 +278,7 @@ class Scene:
         one, two = self._pieces(first), self._pieces(second)
         if not one or not two or not _plain_order(one) or not _plain_order(two):
             return False
-        marked = [Piece(p.text, p.slot and f"{p.slot}'") for p in two]
-        joint = self.rng.choice((" and ", " and then ", " and also ", " then "))
-        heard = self._speak([*one, Piece(joint), *marked])
-        given = {k: v for k, v in heard.items() if not k.endswith("'")}
-        other = {k[:-1]: v for k, v in heard.items() if k.endswith("'")}
+        given, other = parted(self._speak(joined(self.rng, one, two)))
         self._call([(first, given), (second, other)])
         return True
 

@@ -16,38 +16,14 @@ from pathlib import Path
 from random import Random
 
 from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
-from dlm.datagen.words import CURRENCIES, UNITS, WORDS
-
-_CORPUS_LISTS = {
-    "place": (
-        "city", "country", "snips:city", "snips:country", "nlu:place_name", "slurp:place_name",
-    ),
-    "company": ("company",), "name": ("r8k:first_name", "nlu:person", "slurp:person"),
-    "surname": ("r8k:last_name",),
-    "item": ("shopping_or_todo_item", "nlu:food_type", "slurp:food_type", "snips:served_dish"),
-    "task": ("todo_item",),
-    "title": ("media_title", "snips:object_name", "snips:movie_name", "nlu:game_name"),
-    "song": ("snips:track", "snips:entity_name", "snips:album", "nlu:song_name"),
-    "artist": ("snips:artist", "nlu:artist_name", "slurp:artist_name"),
-    "restaurant": ("snips:restaurant_name",), "cuisine": ("snips:cuisine",),
-    "event": ("nlu:event_name", "slurp:event_name"), "genre": ("snips:genre", "nlu:music_genre"),
-    "device_name": ("device",),
-}  # fmt: skip
-_SHARE_ALIKE_LISTS = {
-    "title": ("sgd:movie_name", "sgd:title"),
-    "song": ("sgd:song_name",),
-    "artist": ("sgd:artist",),
-    "restaurant": ("sgd:restaurant_name",),
-    "event": ("sgd:event_name",),
-    "hotel": ("sgd:hotel_name",),
-    "address": ("sgd:address", "sgd:street_address"),
-}
-_INVENTED: dict[str, float] = {
-    "item": 0.15, "task": 0.15, "title": 0.15, "song": 0.15, "artist": 0.15, "restaurant": 0.15,
-    "event": 0.15, "hotel": 0.15, "topic": 0.15, "list": 0.15, "timer_name": 0.12, "name": 0.06,
-    "company": 0.06, "place": 0.04, "light": 0.05, "switch": 0.06, "room": 0.06, "extras": 0.05,
-}  # fmt: skip
-"""How often a value is a random word combination in place of one of the list."""
+from dlm.datagen.words import (
+    CORPUS_LISTS,
+    CURRENCIES,
+    INVENTED_SHARES,
+    SHARE_ALIKE_LISTS,
+    UNITS,
+    WORDS,
+)
 
 
 class Values:
@@ -67,7 +43,7 @@ class Values:
 
     def _load(self, path: Path, share_alike: bool) -> None:
         wanted: dict[str, list[str]] = {}
-        tables = (_CORPUS_LISTS, _SHARE_ALIKE_LISTS) if share_alike else (_CORPUS_LISTS,)
+        tables = (CORPUS_LISTS, SHARE_ALIKE_LISTS) if share_alike else (CORPUS_LISTS,)
         for table in tables:
             for kind, lists in table.items():
                 for source in lists:
@@ -84,7 +60,7 @@ class Values:
             self._lists[kind] = [*self._lists.get(kind, []), *values]
 
     def known(self, kind: str) -> list[str]:
-        """The list behind a kind; empty for kinds that are composed."""
+        """The list of a kind; empty for kinds that are composed."""
         return self._lists.get(kind, [])
 
     def draw(self, kind: str, rng: Random, digits: bool = False) -> str:
@@ -106,7 +82,7 @@ class Values:
         if kind not in self._lists:
             raise ValueError(f"kind must be a list or composed kind, got {kind!r}")
         values = self._lists[kind]
-        if not values or rng.random() < _INVENTED.get(kind, 0.0):
+        if not values or rng.random() < INVENTED_SHARES.get(kind, 0.0):
             return salad(rng)
         return rng.choice(values)
 

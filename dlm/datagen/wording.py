@@ -30,7 +30,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class OwnName:
-    """Users ask for their name, told before or not."""
+    """Users ask for their name, which the agent may know or not."""
 
     say: tuple[str, ...]
     known: tuple[str, ...]

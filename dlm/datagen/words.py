@@ -20,6 +20,9 @@ class _Words:
     lists: dict[str, tuple[str, ...]]
     units: dict[str, Unit]
     currencies: dict[str, float]
+    corpus_lists: dict[str, tuple[str, ...]]
+    share_alike_lists: dict[str, tuple[str, ...]]
+    invented_shares: dict[str, float]
 
 
 _TABLE = read("words", _Words)
@@ -27,3 +30,7 @@ WORDS = _TABLE.lists
 UNITS = _TABLE.units
 CURRENCIES = _TABLE.currencies
 """What one of a currency is worth in US dollars."""
+CORPUS_LISTS = _TABLE.corpus_lists
+SHARE_ALIKE_LISTS = _TABLE.share_alike_lists
+INVENTED_SHARES = _TABLE.invented_shares
+"""How often a value of a kind is a random word combination in place of one of the list."""

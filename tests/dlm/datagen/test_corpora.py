@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.catalog import PARAMETERS
 from dlm.datagen.corpora import (
     _DIALOGUES,
     _INTENTS_ALONE,
@@ -16,20 +15,16 @@ from dlm.datagen.corpora import (
     as_heard,
     beginning,
     dialogue,
-    load,
 )
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.intent_tools import (
-    LONGEST,
-    TOPICS,
-    UNFIT,
     answered,
     asked,
     collect,
     offer,
     telling_phrases,
 )
-from dlm.datagen.labelled_rows import READERS, request
+from dlm.datagen.labelled_rows import request
 from dlm.datagen.orders import FILES, drink_order, drink_orders
 from dlm.datagen.phrases import Piece
 from dlm.datagen.spans import (
@@ -46,7 +41,6 @@ from dlm.datagen.spans import (
     pieces,
     tokens,
 )
-from dlm.datagen.wording import TALK
 
 ATTRIBUTED = {
     "clinc_oos": "Larson et al., EMNLP 2019",
@@ -131,27 +125,6 @@ def test_what_is_heard_changes_text_and_values_alike() -> None:
     bare = [h for h in heard if h["messages"][0]["content"] == "porch light to fifty percent"]
     assert bare
     assert bare[0]["messages"][1]["tool_calls"][0]["arguments"]["device"] == "porch light"
-
-
-def test_the_corpora_serve_most_tools_and_splits_share_no_row(corpora: Path) -> None:
-    train, rest = load(corpora, "train"), load(corpora, "heldout")
-    assert len(train.requests) >= 14
-    assert sum(map(len, train.requests.values())) > 5000
-    for tool, rows in train.requests.items():
-        assert all({p.slot for p in row if p.slot} <= set(PARAMETERS[tool]) for row in rows)
-    assert set(train.talk) <= {*TALK.topics, "repeat", "bye"}
-    assert not set(train.unfit) & set(rest.unfit)
-    assert len(train.chat) > 5000 and len(train.dialogues) > 3000
-
-
-def test_share_alike_dialogues_need_the_option(corpora: Path, tmp_path: Path) -> None:
-    for file in corpora.glob("*.jsonl.xz"):
-        if not file.name.startswith("sgd_"):
-            (tmp_path / file.name).symlink_to(file)
-    # Without the option nothing of them is read; with it their file must be there.
-    assert load(tmp_path, "heldout").dialogues
-    with pytest.raises(FileNotFoundError, match="sgd_train"):
-        load(tmp_path, "heldout", share_alike=True)
 
 
 def test_whatever_is_read_is_attributed(repo_root: Path) -> None:
@@ -277,11 +250,6 @@ def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
 @pytest.mark.parametrize("text", ["in boston it will rain", "BOSTON, rain"])
 def test_case_and_points_change_nothing(text: str) -> None:
     assert judged(labels("get_weather", text)) == [False]
-
-
-def test_a_value_of_small_words_is_none() -> None:
-    broken = labels("remove_from_list", "remove off ", ("rice", "item"), " ", ("from", "list"))
-    assert judged(broken) == [False]
 
 
 def test_a_state_may_be_a_small_word() -> None:
@@ -485,20 +453,3 @@ def test_small_words_and_words_of_every_intent_name_nothing() -> None:
     told = telling_phrases({name: [f"{s} now thing" for s in s] for name, s in SENTENCES.items()})
     assert "hello" not in told
     assert not any("thing" in p or "the" in p.split("_") for found in told.values() for p in found)
-
-
-def test_a_phrase_is_short_and_said_by_one_sentence() -> None:
-    long = {"long": ["violet bishop hammers seven crooked nails"] * 3, "other": ["stop"]}
-    (phrase,) = telling_phrases(long)["long"]
-    assert len(phrase.split("_")) == LONGEST
-    assert set(phrase.split("_")) <= set(long["long"][0].split())
-
-
-def test_an_intent_has_one_use() -> None:
-    assert not set(READERS) & set(TOPICS)
-    assert not set(READERS) & UNFIT
-    assert not set(TOPICS) & UNFIT
-
-
-def test_topics_are_known_to_the_talk() -> None:
-    assert set(TOPICS.values()) <= {*TALK.topics, "repeat", "bye"}

@@ -188,11 +188,6 @@ def test_where_no_tool_helps_there_may_be_none() -> None:
     assert all(with_trace(able, Random(seed))["tools"] for seed in range(40))
 
 
-def test_a_dialogue_of_a_greeting_alone_has_nothing_to_think_about() -> None:
-    only = row(told("Hello."))
-    assert with_trace(only, Random(0)) is only
-
-
 def test_a_trace_is_encoded_between_its_marks() -> None:
     made = with_trace(row(said("ten minutes"), called(length="ten minutes")), Random(1))
     encoded = encode_row(template(), made)

@@ -16,7 +16,6 @@ from dlm.datagen.catalog import TOOLS
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.datagen.reasons import reasoned, with_trace
 from dlm.datagen.training_rows import (
-    SHARE,
     Row,
     beside,
     interrupted,
@@ -142,17 +141,6 @@ def test_our_own_dialogues_have_their_share(replay: float) -> None:
         assert taught / len(ours) == pytest.approx(0.5, abs=0.06)
 
 
-def test_examples_are_read_as_often_as_our_own_dialogues() -> None:
-    examples = [example(i) for i in range(10)]
-    rows = list(itertools.islice(mixed(examples, own(readings=0.4), 0.5, 1), 2000))
-    for some in ([r for r in rows if is_mine(r)], [r for r in rows if not is_mine(r)]):
-        read = [row for row in some if row.get("reading")]
-        assert len(read) / len(some) == pytest.approx(0.4, abs=0.05)
-        assert all(len(row["tools"]) == 1 for row in read)
-    mine = [row for row in rows if is_mine(row) and row.get("reading")]
-    assert len({row["messages"][0]["content"] for row in mine[:10]}) == 10
-
-
 def test_examples_that_call_nothing_are_no_readings() -> None:
     talk = {"role": "assistant", "content": "Hello.", "tool_calls": []}
     examples = [{"system": "", "tools": [], "messages": [asked("mine"), talk]}]
@@ -268,13 +256,6 @@ def test_a_repeated_reply_is_interrupted_where_a_result_tells_it() -> None:
     assert all(made is not row for made in _all(row))
 
 
-def test_a_share_of_the_dialogues_is_interrupted() -> None:
-    row = _row("hello", "How can I help?", "bye", "Good bye, then.")
-    rng = Random(1)
-    count = sum(interrupted(row, rng, 0.25) is not row for _ in range(4000))
-    assert count / 4000 == pytest.approx(0.25, abs=0.03)
-
-
 def test_what_was_heard_of_a_reply_is_neither_learned_nor_thought_about_nor_asked_for() -> None:
     template = Template(tokenizer())
     rng = Random(2)
@@ -296,9 +277,3 @@ def test_what_was_heard_of_a_reply_is_neither_learned_nor_thought_about_nor_aske
         for case in cases([made]):
             assert case.wanted.content in [m.get("content") or "" for m in whole]
     assert seen > 50
-
-
-def test_the_share_of_training_is_one_that_can_be_learned_from() -> None:
-    rows = list(islice(taught(Source.load(None, "train"), 0.0, seed=3), 600))
-    cut = sum(any(m.get("cut") for m in row["messages"]) for row in rows) / len(rows)
-    assert SHARE / 3 < cut < SHARE

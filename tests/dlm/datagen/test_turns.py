@@ -14,25 +14,13 @@ from dlm.datagen.script import Drawing, Script, calls_of, fill_slots, ordered, p
 from dlm.datagen.simulated_tools import SIMULATED
 from dlm.datagen.values import Values
 from dlm.datagen.words import UNITS
-from dlm.datagen.world import Result, World
+from dlm.datagen.world import World
 
 VALUES = Values()
 
 
 def script(seed: int = 1, corpora: Corpora | None = None) -> Script:
     return Script(Random(seed), VALUES, "train", corpora)
-
-
-@pytest.mark.parametrize("tool", sorted(catalog.SAY))
-def test_every_tool_can_be_asked_for(tool: str) -> None:
-    for seed in range(15):
-        talk = script(seed)
-        assert turns.request(talk, tool)
-        assert tool in talk.used
-        for message in talk.messages:
-            for call in message.get("tool_calls", ()):
-                required = catalog.SPECS[call["name"]]["parameters"]["required"]
-                assert set(required) <= set(call["arguments"])
 
 
 @pytest.mark.parametrize("tool", sorted(catalog.LACKING))
@@ -65,14 +53,6 @@ def test_a_correction_undoes_what_was_done() -> None:
     names = [c["name"] for c in talk.messages[-4]["tool_calls"]]
     assert names == ["cancel_timer", "set_timer"]
     assert len(talk.world.timers) == 1
-
-
-def test_nothing_follows_on_nothing() -> None:
-    assert not turns.follow_up(script())
-    assert not turns.correction(script())
-    assert not turns.repeat(script())
-    assert not turns.chat(script())
-    assert not turns.unfit(script())
 
 
 def test_a_repeat_says_the_same_again() -> None:
@@ -115,46 +95,6 @@ def test_names_and_abilities_are_told_as_they_are() -> None:
         assert turns.acquaintance(talk)
 
 
-def test_corpus_rows_word_requests_and_talk() -> None:
-    rows = Corpora(
-        requests={"get_time": [[Piece("which time in"), Piece("Bonn", "place")]]},
-        talk={"thanks": ["ta"]},
-        unfit=["juggle for me"],
-        chat=[("sing?", "I hum.")],
-    )
-    heard = {self_said(script(seed, rows)) for seed in range(40)}
-    assert any("bonn" in text.lower() for text in heard)
-    talk = script(1, rows)
-    assert turns.chat(talk) and talk.messages[-1]["content"] == "I hum."
-    assert turns.unfit(talk) and "juggle" in talk.messages[-2]["content"].lower()
-
-
-def self_said(talk: Script) -> str:
-    turns.request(talk, "get_time")
-    return str(talk.messages[0]["content"])
-
-
-def test_goodbye_ends_the_dialogue() -> None:
-    talk = script()
-    assert turns.goodbye(talk)
-    assert talk.ended and talk.used == {"end_conversation"}
-
-
-def test_what_a_tool_does_may_be_named_without_being_asked_for() -> None:
-    found: dict[str, str | None] = {}
-    for seed in range(300):
-        talk = script(seed)
-        if turns.mention(talk, "set_timer"):
-            assert "set_timer" in talk.used
-            found[talk.messages[0]["content"].lower()] = talk.messages[1]["content"]
-            assert talk.last is None or talk.messages[1]["content"] is None
-    refused = [said for said, answer in found.items() if "don't" in said and answer]
-    assert len(refused) > 10
-    called = [said for said, answer in found.items() if answer is None]
-    assert len(called) > 10 and any("you" in said for said in called)
-    assert not turns.mention(script(), "end_conversation")
-
-
 LATTE = {"drink": "latte", "milk": "oat milk", "sweetener": "a bit of honey"}
 
 
@@ -180,19 +120,6 @@ def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
     assert turns.leave_out(talk)
     after = talk.messages[-4]["tool_calls"][1]["arguments"]
     assert after["drink"] == "latte" and len(after) == 2
-
-
-def test_the_same_again() -> None:
-    talk = ordering(7)
-    assert turns.same_drink(talk)
-    after = talk.messages[-3]["tool_calls"][0]["arguments"]
-    assert LATTE.items() <= after.items()
-
-
-def test_the_whole_order_can_be_taken_back() -> None:
-    talk = ordering()
-    assert turns.clear_order(talk)
-    assert talk.world.order == [] and talk.last is None
 
 
 def test_without_an_order_nothing_of_this_happens() -> None:
@@ -231,20 +158,6 @@ def test_a_turn_is_written_down_as_user_call_result_and_reply() -> None:
     assert talk.used == {"calculate"}
 
 
-def test_errors_are_told() -> None:
-    error = Result("Error: The order is empty.", "error", {"error": "The order is empty."})
-    replies = {script(seed).reply("read_order", error) for seed in range(30)}
-    assert len(replies) > 1
-    assert all("order is empty." in reply for reply in replies)
-
-
-def test_replies_quote_the_result() -> None:
-    done = Result("Timer set for 10 minutes.", "done", {"duration": "10 minutes"})
-    replies = [script(seed).reply("set_timer", done) for seed in range(30)]
-    assert all("10 minutes" in r and r[0] == r[0].upper() for r in replies)
-    assert len(set(replies)) > 4
-
-
 def drawing(seed: int) -> Drawing:
     rng = Random(seed)
     return Drawing(Values(), rng, World(rng, SIMULATED), digits=False)
@@ -267,22 +180,6 @@ def test_units_fit_each_other_and_the_call_before() -> None:
         assert UNITS[more["to_unit"]].measures == "length"
 
 
-def test_what_is_switched_is_on_or_off() -> None:
-    states = {filled("set_device", "turn {state} the {device}", s)["state"] for s in range(60)}
-    assert states == {"on", "off"}
-
-
-def test_words_of_their_own_fill_the_parameter_they_stand_for() -> None:
-    slots = filled("set_device", "{act} the {device}", 3)
-    assert set(slots) == {"state", "device"}
-    assert filled("cancel_timer", "cancel {every} timers", 1)["name"] in ("all", "both", "every")
-
-
-def test_a_flavor_by_the_shot_is_an_extra_and_no_shot() -> None:
-    slots = filled("order_drink", "{drink} with {flavor}", 1)
-    assert set(slots) == {"drink", "extras"} and " of " in slots["extras"]
-
-
 def test_several_drinks_are_plural_and_articles_fit() -> None:
     assert plural("mocha") == "mochas" and plural("mochas") == "mochas"
     for seed in range(40):
@@ -292,15 +189,6 @@ def test_several_drinks_are_plural_and_articles_fit() -> None:
         pieces = fill_slots("order_drink", [Piece("a "), Piece("", "drink")], draw)
         vowel = pieces[1].text[0].lower() in "aeio"
         assert pieces[0].text == ("an " if vowel else "a ")
-
-
-def test_what_is_taken_away_was_mostly_there() -> None:
-    there = 0
-    for seed in range(100):
-        draw = drawing(seed)
-        draw.seed("remove_from_list", {"item": "milk"})
-        there += not draw.world.call("remove_from_list", {"item": "milk"}).error
-    assert 60 < there < 95
 
 
 def test_no_preposition_stands_before_in() -> None:
@@ -323,31 +211,6 @@ def test_orders_belong_to_their_split_and_name_a_drink(split: str) -> None:
     assert all(held_out(o) == (split == "heldout") for o in found)
     assert all("drink" in template(o).slots for o in found)
     assert len(set(found)) > 150
-
-
-def test_parts_are_not_repeated() -> None:
-    rng = Random(2)
-    for _ in range(300):
-        source = orders.compose_order(rng, "train")
-        assert all(source.count(f"{{{slot}}}") == 1 for slot in template(source).slots)
-
-
-def test_half_of_the_orders_to_learn_from_are_long() -> None:
-    rng = Random(3)
-
-    def parts(split: str) -> float:
-        return sum(len(template(orders.compose_order(rng, split)).slots) for _ in range(400)) / 400
-
-    assert parts("train") > parts("heldout") + 0.3
-
-
-def test_numbers_of_drinks_and_shots_of_flavors_are_for_training() -> None:
-    rng = Random(4)
-    found = {
-        s: " ".join(orders.compose_order(rng, s) for _ in range(400)) for s in ("train", "heldout")
-    }
-    assert "{many}" in found["train"] and "{flavor}" in found["train"]
-    assert "{many}" not in found["heldout"] and "{flavor}" not in found["heldout"]
 
 
 def test_a_split_that_is_never_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
