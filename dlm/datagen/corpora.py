@@ -176,7 +176,7 @@ def _chat(corpora: Corpora, question: str, answer: str) -> None:
 def dialogue(row: dict[str, Any]) -> dict[str, Any] | None:
     """A corpus dialogue in the project's format; None where an argument is not the user's words.
 
-    Parameter descriptions go, arguments take the user's own casing, text in a message with calls goes.
+    Parameter descriptions go, and text in messages with calls; arguments take the user's casing.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     if (

@@ -1,10 +1,10 @@
 """What training reads: dialogues, some of them interrupted, readings among them, and examples.
 
-A reading is a single request, with the one tool that serves it declared, where the user's words are
-learned too. From readings the model learns how likely words are under a tool's declaration, by which
-`dlm.decoding.tool_likelihood` chooses between tools. A reading has no system message and nothing
-before the request. Its words weigh less than an answer's (`TrainConfig.reading_weight`): they are
-hard to foretell, and learned in full they were half of the loss.
+A reading is a single request, with the one tool that serves it declared, where the user's words
+are learned too. From readings the model learns how likely words are under a tool's declaration, by
+which `dlm.decoding.tool_likelihood` chooses between tools. A reading has no system message and
+nothing before the request. Its words weigh less than an answer's (`TrainConfig.reading_weight`):
+they are hard to foretell, and learned in full they were half of the loss.
 
 Of an agent that is interrupted, the dialogue keeps what was heard. That is how
 `voice.dialogue.history` shows a conversation to the model, so the model must know it: a reply that
