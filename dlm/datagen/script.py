@@ -54,19 +54,10 @@ _SIMPLE_STATES = {
     "light": ("on", "off", "half", "full"),
     "switch": ("on", "off"),
 }
-_PAIRED = frozenset(
-    (
-        "device",
-        "state",
-        "act",
-        "single_unit",
-        "from_unit",
-        "to_unit",
-        "from_currency",
-        "to_currency",
-        "noise",
-    )
-)
+_PAIRED = frozenset((
+    "device", "state", "act", "single_unit", "from_unit", "to_unit", "from_currency",
+    "to_currency", "noise",
+))  # fmt: skip
 
 
 class Script:
@@ -116,13 +107,21 @@ class Script:
         """The user says something, as it stands."""
         self.messages.append({"role": "user", "content": text})
 
-    def ask(self, tool: str, options: tuple[str, ...], known: Arguments | None = None) -> Arguments:
+    def ask(
+        self, tool: str, options: tuple[str, ...], known: Arguments | None = None, split: str = ""
+    ) -> Arguments:
         """The user says one of ``options``; returns the slots' values as they stand in the text.
+
+        Args:
+            tool: Whose parameters the slots are.
+            options: Phrasings.
+            known: Arguments of the call before, with which new ones must fit.
+            split: Of the phrasing, where that is not the script's.
 
         Raises:
             NothingHeldOutError: no option is in the split.
         """
-        source = pick(self.rng, options, self.split)
+        source = pick(self.rng, options, split or self.split)
         pieces = self.worded(tool, source, known)
         if is_order(source):
             pieces = polite(self.rng, pieces)

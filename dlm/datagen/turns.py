@@ -116,13 +116,11 @@ def correction(script: Script) -> bool:
     if script.last is None or script.last[0] not in catalog.FIX or script.last[2].error:
         return False
     tool, before, _ = script.last
-    options = tuple(
-        o.replace("{no}", script.rng.choice(WORDING.refusals))
-        for o in (pick(script.rng, catalog.FIX[tool], script.split),)
-    )
+    source = pick(script.rng, catalog.FIX[tool], script.split)
+    source = source.replace("{no}", script.rng.choice(WORDING.refusals))
     if "shots" in before:
-        options = tuple(o.replace("add {shots} to that", "make it {shots}") for o in options)
-    given = _asked(script, tool, options, before)
+        source = source.replace("add {shots} to that", "make it {shots}")
+    given = script.ask(tool, (source,), before, "train")
     after = ordered(before | given, catalog.PARAMETERS[tool])
     if tool == "get_device" and "device" in given and "room" not in given:
         after.pop("room", None)
@@ -135,14 +133,6 @@ def correction(script: Script) -> bool:
     else:
         script.say(script.reply(tool, results[-1]))
     return True
-
-
-def _asked(script: Script, tool: str, options: tuple[str, ...], before: Arguments) -> Arguments:
-    split, script.split = script.split, "train"
-    try:
-        return script.ask(tool, options, before)
-    finally:
-        script.split = split
 
 
 def _undo(script: Script, tool: str, before: Arguments) -> Call | None:
