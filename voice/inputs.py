@@ -91,7 +91,7 @@ class RecognitionFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class OpinionFailed:
+class EndOfMessageFailed:
     """Nobody could say whether the turn's words are all of it; the pause decides alone."""
 
     turn_id: int
@@ -99,7 +99,7 @@ class OpinionFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemHeard:
+class ItemTranscribed:
     """The words of an item that came as audio, ``seconds`` of it; ``confidence`` in [0, 1]."""
 
     item_id: str
@@ -109,7 +109,7 @@ class ItemHeard:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemUnheard:
+class ItemTranscriptionFailed:
     """The recogniser raised over an item that came as audio."""
 
     item_id: str
@@ -244,11 +244,11 @@ Input = (
     EndpointEvent
     | Transcript
     | RecognitionFailed
-    | OpinionFailed
+    | EndOfMessageFailed
     | ToolFinished
     | OptionsChanged
-    | ItemHeard
-    | ItemUnheard
+    | ItemTranscribed
+    | ItemTranscriptionFailed
     | Announce
     | EndRequested
     | IdleElapsed

@@ -127,8 +127,8 @@ class Transcript:
         end_sample: How far into the session's audio the decoder has heard.
         guess: Words too doubtful to be `text`, which is empty then: they tell "right" from "stop",
             and are no request.
-        go_on: Log odds, by its sound alone, that a short turn asks the speaker to go on; None where
-            nobody can tell.
+        sound_odds: Log odds, by its sound alone, that a short turn is a backchannel; None
+            where unknown.
         ending_confidence: The confidence of its last words alone, where the recogniser can tell:
             whether a turn ends behind them hangs on them, and not on a word misheard long before.
     """
@@ -139,7 +139,7 @@ class Transcript:
     confidence: float
     end_sample: int
     guess: str = ""
-    go_on: float | None = None
+    sound_odds: float | None = None
     ending_confidence: float | None = None
 
     @property

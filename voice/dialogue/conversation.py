@@ -33,12 +33,12 @@ from voice.events import (
 )
 from voice.inputs import (
     Announce,
+    EndOfMessageFailed,
     EndRequested,
     IdleElapsed,
     Input,
-    ItemHeard,
-    ItemUnheard,
-    OpinionFailed,
+    ItemTranscribed,
+    ItemTranscriptionFailed,
     OptionsChanged,
     RecognitionFailed,
     ReplyInput,
@@ -157,9 +157,11 @@ class Conversation:
                 out = self._recognition_failed(event)
             case OptionsChanged(options):
                 self._options, out = options, []
-            case ItemHeard() | ItemUnheard():
+            case ItemTranscribed() | ItemTranscriptionFailed():
                 out = self._item_transcribed(event)
-            case ToolFinished() | Announce() | EndRequested() | OpinionFailed() | IdleElapsed():
+            case (
+                ToolFinished() | Announce() | EndRequested() | EndOfMessageFailed() | IdleElapsed()
+            ):
                 out = self._noted(event)
             case _:
                 out = self._reply_input(event)
@@ -219,7 +221,7 @@ class Conversation:
         return released + self._answer()
 
     def await_item(self, item_id: str) -> None:
-        """Ask the model nothing before `ItemHeard` or `ItemUnheard` has come for this item."""
+        """Ask the model nothing until this item has been transcribed, or that has failed."""
         self._untranscribed.add(item_id)
 
     def prompt_for(self, words: str) -> Prompt:
@@ -285,7 +287,7 @@ class Conversation:
         return say(announcement.text, self._last_turn, self._options)
 
     def _noted(
-        self, event: ToolFinished | Announce | EndRequested | OpinionFailed | IdleElapsed
+        self, event: ToolFinished | Announce | EndRequested | EndOfMessageFailed | IdleElapsed
     ) -> list[Command]:
         match event:
             case ToolFinished(result):
@@ -295,7 +297,7 @@ class Conversation:
                 self._announcements.append(event)
             case EndRequested(reason):
                 return self._agent.end(reason)
-            case OpinionFailed(turn_id, message):
+            case EndOfMessageFailed(turn_id, message):
                 return [Emit(Failure(turn_id, "llm", message))]
             case IdleElapsed():
                 return self._idle_elapsed(event)
@@ -463,9 +465,9 @@ class Conversation:
         ]
         return out + self._answer(NOT_HEARD)
 
-    def _item_transcribed(self, event: ItemHeard | ItemUnheard) -> list[Command]:
+    def _item_transcribed(self, event: ItemTranscribed | ItemTranscriptionFailed) -> list[Command]:
         self._untranscribed.discard(event.item_id)
-        if isinstance(event, ItemUnheard):
+        if isinstance(event, ItemTranscriptionFailed):
             failed = TranscriptFailed(0, event.item_id, event.message)
             return [Emit(failed), Emit(Failure(0, "asr", event.message))]
         typed = {entry.item_id: entry.message.content for entry in self.dialogue}

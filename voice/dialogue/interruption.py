@@ -136,7 +136,7 @@ class Interruption:
     def is_meant(self, heard: Transcript, end_sample: int) -> bool:
         """Whether what was heard up to a sample means to interrupt."""
         seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
-        return interrupts(heard.text, seconds, self.answering, heard.guess, heard.go_on)
+        return interrupts(heard.text, seconds, self.answering, heard.guess, heard.sound_odds)
 
     def was_none(self, heard: Transcript, end_sample: int) -> bool:
         """Whether the agent was stopped at once, for what the words of the turn show to be nothing.

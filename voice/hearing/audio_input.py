@@ -27,7 +27,7 @@ from voice.hearing.backchannel import BEFORE_MS, LONGEST_MS, sound_log_odds
 from voice.hearing.end_of_turn import Cues, Profile
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import Vad
-from voice.inputs import OpinionFailed, RecognitionFailed, SessionOptions
+from voice.inputs import EndOfMessageFailed, RecognitionFailed, SessionOptions
 from voice.types import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
@@ -54,7 +54,7 @@ BUFFERED_S = 120
 
 _log = logging.getLogger(__name__)
 
-HearingEvent = EndpointEvent | Transcript | RecognitionFailed | OpinionFailed
+HearingEvent = EndpointEvent | Transcript | RecognitionFailed | EndOfMessageFailed
 
 EndOfMessage = Callable[[str], Awaitable[float | None]]
 """The words of a turn → the probability that the message ends there, or None where unknown."""
@@ -92,7 +92,7 @@ class _Turn:
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: The newest one's result.
         sound: The audio at the pause, until it has been judged.
-        go_on: See `Transcript`.
+        sound_odds: See `Transcript`.
         emitted: The newest text that was emitted.
         failure: Why the recogniser failed; None while it does not.
     """
@@ -106,7 +106,7 @@ class _Turn:
     decoded: int = 0
     final: Transcript | None = None
     sound: _Sound | None = None
-    go_on: float | None = None
+    sound_odds: float | None = None
     emitted: str = ""
     failure: str | None = None
     stream: RecognizerStream | None = None
@@ -319,7 +319,7 @@ class AudioInput:
         turn = self._turn
         if turn is not None:
             turn.phase = _Phase.SPEAKING
-            turn.final = turn.go_on = None
+            turn.final = turn.sound_odds = None
             turn.queued.extend(turn.held)
             turn.held.clear()
             self._request(turn)
@@ -372,8 +372,8 @@ class AudioInput:
             turn.decoded = turn.decodes
             if turn.sound is not None:
                 sound, turn.sound = turn.sound, None
-                turn.go_on = sound_log_odds(sound.samples, sound.speech, sound.silence)
-            transcripts.append(replace(turn.stream.finish(), go_on=turn.go_on))
+                turn.sound_odds = sound_log_odds(sound.samples, sound.speech, sound.silence)
+            transcripts.append(replace(turn.stream.finish(), sound_odds=turn.sound_odds))
         return transcripts
 
     def _accept(self, turn: _Turn, transcript: Transcript) -> None:
@@ -405,7 +405,7 @@ class AudioInput:
             # A model that fails must not cost the conversation; the pause decides without it.
             _log.error("no probability for a pause: %s", type(error).__name__)
             message = str(error) if isinstance(error, ModelError) else "the model failed"
-            self._emit(OpinionFailed(turn.turn_id, message))
+            self._emit(EndOfMessageFailed(turn.turn_id, message))
             return
         if self._turn is turn and turn.final is final:
             self._cues = replace(self._cues, end_of_message=probability)

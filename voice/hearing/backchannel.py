@@ -74,7 +74,7 @@ def interrupts(
     seconds: float,
     answering: bool = False,
     guess: str = "",
-    go_on: float | None = None,
+    sound_odds: float | None = None,
 ) -> bool:
     """Whether a sound made while the agent speaks is meant to stop it.
 
@@ -84,12 +84,12 @@ def interrupts(
         answering: See `is_backchannel`.
         guess: What it may have been, where nothing was recognised. A "right" with noise around it
             is guessed to be "not right", so one backchannel among the words is enough there.
-        go_on: Log odds, by its sound, that it is a backchannel; None where unknown. Ignored where
-            the agent has asked something: an answer sounds the same.
+        sound_odds: Log odds, by its sound, that it is a backchannel; None where unknown. Ignored
+            where the agent has asked something: an answer sounds the same.
     """
     words, guessed = _words(text), _words(guess)
-    if go_on is not None and not answering and (words or guessed):
-        return go_on + _by_words(words, guessed) < 0
+    if sound_odds is not None and not answering and (words or guessed):
+        return sound_odds + _by_words(words, guessed) < 0
     if words:
         return not is_backchannel(text, answering)
     if seconds >= INTERRUPTS_FROM_S:

@@ -12,7 +12,7 @@ import numpy as np
 
 from voice.audio import Framer, StreamResampler
 from voice.errors import ModelError
-from voice.inputs import ItemHeard, ItemUnheard
+from voice.inputs import ItemTranscribed, ItemTranscriptionFailed
 from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, Samples, Transcript
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ class ItemTranscription:
     Args:
         recognizer: Opens a stream for each item.
         executor: Runs it.
-        tell: Called on the event loop with what was heard.
+        emit: Called on the event loop with the result.
     """
 
     def __init__(
         self,
         recognizer: Recognizer,
         executor: Executor,
-        tell: Callable[[ItemHeard | ItemUnheard], None],
+        emit: Callable[[ItemTranscribed | ItemTranscriptionFailed], None],
     ) -> None:
         self._recognizer = recognizer
         self._executor = executor
-        self._tell = tell
+        self._emit = emit
 
-    async def take(self, item_id: str, samples: Samples, rate_hz: int) -> None:
-        """Recognise an item's audio, and tell its words or that there are none to be had.
+    async def transcribe(self, item_id: str, samples: Samples, rate_hz: int) -> None:
+        """Recognise an item's audio and emit its words, or why there are none.
 
         Args:
             item_id: Of the item.
@@ -51,14 +51,16 @@ class ItemTranscription:
         loop = asyncio.get_running_loop()
         seconds = len(samples) / rate_hz
         try:
-            heard = await loop.run_in_executor(self._executor, self._recognise, samples, rate_hz)
+            transcript = await loop.run_in_executor(
+                self._executor, self._recognise, samples, rate_hz
+            )
         except Exception as error:
             # A recogniser that raises must cost this item only.
             _log.error("recognition of an item failed: %s", type(error).__name__)
             message = str(error) if isinstance(error, ModelError) else "recognition failed"
-            self._tell(ItemUnheard(item_id, message))
+            self._emit(ItemTranscriptionFailed(item_id, message))
         else:
-            self._tell(ItemHeard(item_id, heard.text, heard.confidence, seconds))
+            self._emit(ItemTranscribed(item_id, transcript.text, transcript.confidence, seconds))
 
     def _recognise(self, samples: Samples, rate_hz: int) -> Transcript:
         if rate_hz != SAMPLE_RATE_HZ:

@@ -207,7 +207,7 @@ class Session:
         if self._closed.is_set():
             return
         self._conversation.await_item(item_id)
-        self._spawn(self._items.take(item_id, samples, rate_hz))
+        self._spawn(self._items.transcribe(item_id, samples, rate_hz))
 
     def delete_item(self, item_id: str) -> None:
         """Take a message out of the dialogue.

@@ -20,8 +20,8 @@ from voice.events import (
     TranscriptFailed,
 )
 from voice.inputs import (
-    ItemHeard,
-    ItemUnheard,
+    ItemTranscribed,
+    ItemTranscriptionFailed,
     ModelAnswered,
     ModelFailed,
     ModelSaid,
@@ -139,7 +139,7 @@ def test_an_item_of_audio_is_waited_for() -> None:
     script.conversation.await_item("i1")
     script.request()
     assert asked(script) == []
-    script.feed(ItemHeard("i1", "good day", 0.9, 1.5))
+    script.feed(ItemTranscribed("i1", "good day", 0.9, 1.5))
     assert asked(script) == [["Translate: good day"]]
     (told,) = script.events(FinalTranscript)
     assert (told.item_id, told.text, told.seconds) == ("i1", "good day", 1.5)
@@ -151,7 +151,7 @@ def test_an_item_of_audio_that_cannot_be_heard_is_told_of() -> None:
     add(script, "i2", "")
     script.conversation.await_item("i2")
     script.request(context=["i1", "i2"])
-    script.feed(ItemUnheard("i2", "gone"))
+    script.feed(ItemTranscriptionFailed("i2", "gone"))
     assert script.events(TranscriptFailed)[0].item_id == "i2"
     assert script.events(Failure)[0].stage == "asr"
     assert asked(script) == [["hello"]]
@@ -164,7 +164,7 @@ def test_an_item_that_was_deleted_in_the_meantime_stays_away() -> None:
     script.conversation.await_item("i2")
     script.request(context=["i1", "i2"], out_of_band=True)
     script.conversation.dialogue.delete("i2")
-    script.feed(ItemHeard("i2", "good day", 0.9, 1.5))
+    script.feed(ItemTranscribed("i2", "good day", 0.9, 1.5))
     assert asked(script) == [["hello"]]
     assert "i2" not in [entry.item_id for entry in script.conversation.dialogue]
 

@@ -31,10 +31,10 @@ from voice.events import (
 )
 from voice.inputs import (
     Announce,
+    EndOfMessageFailed,
     EndRequested,
     IdleElapsed,
     ModelSaid,
-    OpinionFailed,
     RecognitionFailed,
 )
 from voice.types import EndReason, Pause, SpeechResumed, SpeechStarted, Transcript, TurnEnded
@@ -305,7 +305,7 @@ def test_silence_that_is_not_to_end_the_conversation_is_asked_about_every_time()
 
 def test_an_opinion_that_fails_is_an_error_and_no_more() -> None:
     script = Script()
-    script.feed(SpeechStarted(1, 0), OpinionFailed(1, "the model failed"))
+    script.feed(SpeechStarted(1, 0), EndOfMessageFailed(1, "the model failed"))
     assert script.events(Failure) == [Failure(1, "llm", "the model failed")]
     script.feed(
         TurnEnded(1, 16_000, 20_000),

@@ -107,7 +107,7 @@ def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> 
 
 def test_how_it_sounded_counts() -> None:
     assert begun().is_meant(heard("wait"), START + 6400)
-    assert not begun().is_meant(replace(heard("wait"), go_on=5.0), START + 6400)
+    assert not begun().is_meant(replace(heard("wait"), sound_odds=5.0), START + 6400)
 
 
 def test_the_words_show_that_the_agent_was_stopped_for_nothing() -> None:

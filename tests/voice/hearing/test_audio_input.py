@@ -12,7 +12,7 @@ from tests.support.hearing import OPTIONS, LevelVad, hearing, loud, silent
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError
 from voice.hearing.backchannel import sound_log_odds
-from voice.inputs import OpinionFailed, RecognitionFailed, with_changes
+from voice.inputs import EndOfMessageFailed, RecognitionFailed, with_changes
 from voice.types import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
@@ -43,15 +43,15 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
         rig.hear(audio, silent(2.0))
         final = await rig.final()
         assert rig.kinds() == [SpeechStarted, Pause, SpeechResumed, Pause, TurnEnded]
-        assert final.go_on is not None
+        assert final.sound_odds is not None
         until = np.concatenate([audio, silent(0.06)])
-        assert final.go_on == sound_log_odds(until, samples_of_ms(640), samples_of_ms(60))
+        assert final.sound_odds == sound_log_odds(until, samples_of_ms(640), samples_of_ms(60))
 
 
 async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
     async with hearing() as rig:
         rig.hear(silent(1.0), loud(1.2), silent(2.0))
-        assert (await rig.final()).go_on is None
+        assert (await rig.final()).sound_odds is None
 
 
 @pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])
@@ -246,8 +246,11 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
             await rig.settle()
             ended = [event for event in rig.heard if isinstance(event, TurnEnded)]
             assert [event.turn_id for event in ended] == [*range(1, turn_id + 1)]
-        failed = [event for event in rig.heard if isinstance(event, OpinionFailed)]
-        assert failed == [OpinionFailed(1, "out of memory"), OpinionFailed(2, "the model failed")]
+        failed = [event for event in rig.heard if isinstance(event, EndOfMessageFailed)]
+        assert failed == [
+            EndOfMessageFailed(1, "out of memory"),
+            EndOfMessageFailed(2, "the model failed"),
+        ]
 
 
 @pytest.mark.parametrize(("profile", "ends"), [("eager", True), ("patient", False)])
@@ -296,7 +299,7 @@ async def test_words_from_before_a_pause_are_told_with_how_they_sounded() -> Non
         busy.set()
         await rig.settle()
         told = [event for event in rig.heard if isinstance(event, Transcript)]
-        assert [(event.text, event.go_on is None) for event in told] == [("word", False)]
+        assert [(event.text, event.sound_odds is None) for event in told] == [("word", False)]
 
 
 async def test_words_from_before_a_pause_do_not_end_it_before_its_own_decode_has_come() -> None:

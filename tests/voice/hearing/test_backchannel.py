@@ -59,27 +59,27 @@ def test_a_guess_counts_where_nothing_was_understood() -> None:
 
 @pytest.mark.parametrize(("text", "guess"), [("wait", ""), ("you add", ""), ("", "white")])
 def test_what_sounds_like_going_on_outweighs_a_word_misheard(text: str, guess: str) -> None:
-    assert interrupts(text, 0.4, guess=guess, go_on=-2.0)
-    assert not interrupts(text, 0.4, guess=guess, go_on=6.0)
+    assert interrupts(text, 0.4, guess=guess, sound_odds=-2.0)
+    assert not interrupts(text, 0.4, guess=guess, sound_odds=6.0)
 
 
 def test_words_only_guessed_stop_the_agent_where_the_sound_agrees() -> None:
-    assert not interrupts("", 0.4, guess="bye", go_on=0.0)
-    assert interrupts("bye", 0.4, go_on=0.0)
+    assert not interrupts("", 0.4, guess="bye", sound_odds=0.0)
+    assert interrupts("bye", 0.4, sound_odds=0.0)
 
 
 @pytest.mark.parametrize(("text", "guess"), [("right", ""), ("", "and yes")])
 def test_a_word_that_asks_to_go_on_is_believed_unless_it_sounds_like_no_such(
     text: str, guess: str
 ) -> None:
-    assert not interrupts(text, 0.4, guess=guess, go_on=-2.0)
-    assert interrupts(text, 0.4, guess=guess, go_on=-12.0)
+    assert not interrupts(text, 0.4, guess=guess, sound_odds=-2.0)
+    assert interrupts(text, 0.4, guess=guess, sound_odds=-12.0)
 
 
 def test_the_sound_says_nothing_of_answers_and_coughs() -> None:
-    assert interrupts("yes", 0.3, answering=True, go_on=9.0)
-    assert not interrupts("", 0.3, go_on=-9.0)
-    assert interrupts("", 0.95, go_on=9.0)
+    assert interrupts("yes", 0.3, answering=True, sound_odds=9.0)
+    assert not interrupts("", 0.3, sound_odds=-9.0)
+    assert interrupts("", 0.95, sound_odds=9.0)
 
 
 @pytest.mark.parametrize("text", ["bye", "Bye bye!", "okay thanks, bye", "good night", "yes"])

@@ -9,20 +9,20 @@ import soxr
 from voice.demo import recordings
 from voice.errors import ModelError
 from voice.hearing.item_transcription import ItemTranscription
-from voice.inputs import ItemHeard, ItemUnheard
+from voice.inputs import ItemTranscribed, ItemTranscriptionFailed
 from voice.session.resources import Resources
 
 
 async def test_a_recording_is_recognised_at_any_rate(embedded_parts: Resources) -> None:
-    told: list[ItemHeard | ItemUnheard] = []
+    emitted: list[ItemTranscribed | ItemTranscriptionFailed] = []
     with ThreadPoolExecutor(1) as pool:
-        dictation = ItemTranscription(embedded_parts.recognizer, pool, told.append)
+        items = ItemTranscription(embedded_parts.recognizer, pool, emitted.append)
         speech = recordings.load("assistant-6-time")
-        await dictation.take("i1", speech, 16_000)
-        await dictation.take("i2", soxr.resample(speech, 16_000, 24_000), 24_000)
-    first, second = told
-    assert isinstance(first, ItemHeard)
-    assert isinstance(second, ItemHeard)
+        await items.transcribe("i1", speech, 16_000)
+        await items.transcribe("i2", soxr.resample(speech, 16_000, 24_000), 24_000)
+    first, second = emitted
+    assert isinstance(first, ItemTranscribed)
+    assert isinstance(second, ItemTranscribed)
     assert (first.item_id, first.text) == ("i1", "what time is it")
     assert (second.item_id, second.text) == ("i2", "what time is it")
     assert first.seconds == pytest.approx(len(speech) / 16_000)
@@ -39,10 +39,10 @@ async def test_a_recogniser_that_fails_costs_the_item(error: Exception, message:
         def open(self, turn_id: int) -> object:
             raise error
 
-    told: list[ItemHeard | ItemUnheard] = []
+    emitted: list[ItemTranscribed | ItemTranscriptionFailed] = []
     with ThreadPoolExecutor(1) as pool:
-        dictation = ItemTranscription(Broken(), pool, told.append)  # type: ignore[arg-type]
-        await dictation.take("i1", np.zeros(320, np.int16), 16_000)
-    (unheard,) = told
-    assert isinstance(unheard, ItemUnheard)
+        items = ItemTranscription(Broken(), pool, emitted.append)  # type: ignore[arg-type]
+        await items.transcribe("i1", np.zeros(320, np.int16), 16_000)
+    (unheard,) = emitted
+    assert isinstance(unheard, ItemTranscriptionFailed)
     assert message in unheard.message
