@@ -21,7 +21,7 @@ from dlm.engine.engine import SHIPPED, Engine, Finished, Request
 from dlm.evaluate.cases import Case
 from dlm.evaluate.run import ask_engine
 from dlm.evaluate.scores import score
-from dlm.evaluate.sets import Stock, chosen
+from dlm.evaluate.sets import Material, chosen
 from dlm.language.messages import Answer
 from dlm.train.export import SHARD_MIB, export
 
@@ -91,8 +91,8 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
     options = parser.parse_args()
     began = machine()
-    stock = Stock.load(options.corpora)
-    asked = [case for name in SETS for case in chosen(name, stock, options.scale)]
+    material = Material.load(options.corpora)
+    asked = [case for name in SETS for case in chosen(name, material, options.scale)]
     told = {"sets": SETS, "cases": len(asked), "ways": measure(options.checkpoint, asked)}
     told["checkpoint"] = shipped_checkpoint()
     print(write("number_formats", "benchmarks.dlm.number_formats", told, began))

@@ -13,7 +13,7 @@ from pathlib import Path
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
 from dlm.evaluate.report import plot, table
-from dlm.evaluate.run import Plan, Told, ask_engine, evaluate
+from dlm.evaluate.run import Plan, Results, ask_engine, evaluate
 from dlm.evaluate.sets import SEED, SETS
 
 
@@ -44,25 +44,25 @@ def _run(arguments: argparse.Namespace) -> None:
         arguments.seed,
         arguments.data,
     )
-    told = Told()
+    results = Results()
     try:
-        _measure(arguments, plan, told)
+        _measure(arguments, plan, results)
     except OSError as error:
         # Hours of answers may have come before the one that failed.
-        if told.figures.get("sets"):
-            told.figures["incomplete"] = str(error)
-            _write(arguments, told)
+        if results.figures.get("sets"):
+            results.figures["incomplete"] = str(error)
+            _write(arguments, results)
         raise
-    _write(arguments, told)
+    _write(arguments, results)
 
 
-def _write(arguments: argparse.Namespace, told: Told) -> None:
-    figures = {"checkpoint": arguments.model or arguments.checkpoint.name, **told.figures}
+def _write(arguments: argparse.Namespace, results: Results) -> None:
+    figures = {"checkpoint": arguments.model or arguments.checkpoint.name, **results.figures}
     print(table(figures))
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     if arguments.failures:
-        lines = [json.dumps(failure, ensure_ascii=False) for failure in told.failures]
+        lines = [json.dumps(failure, ensure_ascii=False) for failure in results.failures]
         arguments.failures.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
@@ -104,16 +104,16 @@ def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
     return () if arguments.data else tuple(SETS)
 
 
-def _measure(arguments: argparse.Namespace, plan: Plan, told: Told) -> None:
-    def say(text: str) -> None:
+def _measure(arguments: argparse.Namespace, plan: Plan, results: Results) -> None:
+    def report(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     if arguments.endpoint:
-        evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, say, told)
+        evaluate(plan, Endpoint(arguments.endpoint, arguments.model), None, report, results)
         return
     engine = Engine.load(arguments.checkpoint, threads=arguments.threads)
     try:
-        evaluate(plan, ask_engine(engine), engine, say, told)
+        evaluate(plan, ask_engine(engine), engine, report, results)
     finally:
         engine.close()
 

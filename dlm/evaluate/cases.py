@@ -1,7 +1,7 @@
-"""What a checkpoint is asked: one case for each assistant message of a dialogue.
+"""Cases: one for each assistant message of a scripted dialogue.
 
-The model sees what comes before the message, true to the script; what it should answer is the
-message. Knows nothing of how answers are scored.
+The model sees the messages before it, true to the script, and should answer with the message.
+Knows nothing of scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dlm.language.template import tools_of, turn_of
 
 
 class Kind(StrEnum):
-    """What an answer should be."""
+    """The kind of answer that is wanted."""
 
     REQUEST = "request"
     PARALLEL = "parallel"
@@ -31,20 +31,20 @@ class Kind(StrEnum):
 
 
 CALLS = frozenset((Kind.REQUEST, Kind.PARALLEL, Kind.FOLLOW_UP, Kind.ANSWERED))
-"""Kinds whose answer is a call: asked outright, several at once, going on from an earlier call, and
-after the agent has asked for what was missing."""
+"""Kinds whose answer is a call: asked directly, several at once, following an earlier call, and
+after the agent asked for a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to answer.
+    """A dialogue to answer.
 
     Attributes:
         turns: The dialogue so far, system message included.
         tools: What is offered.
         wanted: The scripted answer.
-        kind: What that is.
-        fitting: Replies that fit as well as the scripted one; none where nobody can tell.
+        kind: Of the scripted answer.
+        fitting: Replies that fit as well as the scripted one; empty where they are unknown.
     """
 
     turns: tuple[Turn, ...]
@@ -54,7 +54,7 @@ class Case:
     fitting: frozenset[str] = frozenset()
 
     def request(self, spans: bool = True) -> Request:
-        """What the engine is asked; ``spans`` binds string arguments to what was said."""
+        """The engine's request; ``spans`` binds string arguments to words of the dialogue."""
         return Request(self.turns, self.tools, copy_sources=sources(self.turns) if spans else None)
 
 
@@ -74,7 +74,7 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
             turns.append(turn)
 
 
-def _kind(turns: list[Turn], wanted: Turn, told: str, asked: bool) -> Kind:
+def _kind(turns: list[Turn], wanted: Turn, named: str, asked: bool) -> Kind:
     if len(wanted.calls) > 1:
         return Kind.PARALLEL
     if wanted.calls:
@@ -83,4 +83,4 @@ def _kind(turns: list[Turn], wanted: Turn, told: str, asked: bool) -> Kind:
         return Kind.FOLLOW_UP if any(t.calls for t in turns) else Kind.REQUEST
     if turns[-1].role == "tool":
         return Kind.REPLY
-    return Kind(told) if told else Kind.TALK
+    return Kind(named) if named else Kind.TALK

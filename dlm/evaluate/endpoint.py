@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint in the engine's place, for the same table of others' models."""
+"""An OpenAI-compatible endpoint in the engine's place, for the same table of other models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dlm.language.template import turn_of
 TIMEOUT_S = 60.0
 KEY = "OPENAI_API_KEY"
 _SHOWN = 300
-"""Characters of what an endpoint says of an error."""
+"""Longest part of an endpoint's error message that is shown, characters."""
 
 
 class Endpoint:
@@ -55,8 +55,8 @@ class Endpoint:
             with urllib.request.urlopen(asked, timeout=self.timeout_s) as reply:
                 text = reply.read()
         except urllib.error.HTTPError as error:
-            said = f"{self._url}: status {error.code}: {_reason(error)}"
-            raise ConnectionError(said.rstrip(": ")) from error
+            message = f"{self._url}: status {error.code}: {_reason(error)}"
+            raise ConnectionError(message.rstrip(": ")) from error
         except TimeoutError as error:
             raise ConnectionError(f"{self._url}: silent for {self.timeout_s:g} s") from error
         except (OSError, http.client.HTTPException) as error:
@@ -66,13 +66,13 @@ class Endpoint:
 
     def _finished(self, text: bytes) -> Finished | None:
         try:
-            told = json.loads(text)
+            reply = json.loads(text)
         except ValueError:
             return None
-        # Some gateways answer with status 200 that the model behind them refuses.
-        if isinstance(told, dict) and told.get("error"):
-            raise ConnectionError(f"{self._url}: {_said(told['error'])}")
-        return _finished(told)
+        # Some gateways answer with status 200 when the model refuses.
+        if isinstance(reply, dict) and reply.get("error"):
+            raise ConnectionError(f"{self._url}: {_message(reply['error'])}")
+        return _finished(reply)
 
 
 def _body(request: Request, model: str) -> dict[str, Any]:
@@ -87,24 +87,24 @@ def _body(request: Request, model: str) -> dict[str, Any]:
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """What a refusal says of itself; nothing where it cannot be read."""
+    """The message of an error reply; empty where it cannot be read."""
     try:
-        told = json.loads(error.read())
+        reply = json.loads(error.read())
     except (OSError, ValueError, http.client.HTTPException):
         return ""
-    return _said(told.get("error", told)) if isinstance(told, dict) else ""
+    return _message(reply.get("error", reply)) if isinstance(reply, dict) else ""
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     message = error.get("message", error) if isinstance(error, dict) else error
     return " ".join(str(message).split())[:_SHOWN]
 
 
-def _finished(told: Any) -> Finished | None:
+def _finished(reply: Any) -> Finished | None:
     try:
-        turn = turn_of(told["choices"][0]["message"])
+        turn = turn_of(reply["choices"][0]["message"])
     except (KeyError, IndexError, ValueError, TypeError, AttributeError):
         return None
-    used = told.get("usage") or {}
+    used = reply.get("usage") or {}
     usage = Usage(used.get("prompt_tokens") or 0, 0, used.get("completion_tokens") or 0, 0)
     return Finished(Answer(turn.content, turn.calls), "stop", usage)

@@ -38,16 +38,16 @@ def plot(files: Sequence[Path], out: Path) -> None:
         raise ValueError("files: got none, expected at least 1")
     from matplotlib.figure import Figure
 
-    told = [_figures(file) for file in files]
+    runs = [_figures(file) for file in files]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    names = dict.fromkeys(name for one in told for name in one["sets"])
+    names = dict.fromkeys(name for one in runs for name in one["sets"])
     for name in names:
-        shares = [one["sets"].get(name, {}).get("call") for one in told]
+        shares = [one["sets"].get(name, {}).get("call") for one in runs]
         known = [(i, 100 * share) for i, share in enumerate(shares) if share is not None]
         if known:
             axes.plot(*zip(*known, strict=True), marker="o", label=name)
-    labels = [str(one.get("checkpoint", file.stem)) for one, file in zip(told, files, strict=True)]
+    labels = [str(one.get("checkpoint", file.stem)) for one, file in zip(runs, files, strict=True)]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylim(0, 100)
     axes.set_ylabel("tool and arguments exact, %")
@@ -57,12 +57,12 @@ def plot(files: Sequence[Path], out: Path) -> None:
 
 def _figures(file: Path) -> dict[str, Any]:
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        figures = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{file}: not JSON: {error}") from error
-    if not isinstance(told, dict) or not isinstance(told.get("sets"), dict):
-        raise ValueError(f"{file}: got no sets, expected what --json wrote")
-    return told
+    if not isinstance(figures, dict) or not isinstance(figures.get("sets"), dict):
+        raise ValueError(f"{file}: got no sets, expected a file that --json wrote")
+    return figures
 
 
 def _percent(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Everything that is measured of a checkpoint or an endpoint, as one dictionary of figures."""
+"""All measurements of a checkpoint or an endpoint, as one dictionary of figures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from dlm.datagen import examples
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.evaluate import talk
 from dlm.evaluate.cases import CALLS, Case, cases
-from dlm.evaluate.efforts import efforts
+from dlm.evaluate.efforts import accuracy, speed
 from dlm.evaluate.scores import Ask, Scores, score
-from dlm.evaluate.sets import SEED, SETS, Stock, chosen
-from dlm.evaluate.speed import speed
+from dlm.evaluate.sets import SEED, SETS, Material, chosen
 
 OPENERS = 500
 CHAT_PAIRS = 120
@@ -23,7 +22,7 @@ SPEED_CASES = 60
 FREE_CASES = 150
 
 _WHOLE = ("own", "others", "data")
-"""Sets that cost and spans are measured on."""
+"""Sets whose cases also measure speed, spans and efforts."""
 _IN_SCOPE = ("own", "others", "noise")
 
 
@@ -32,13 +31,13 @@ class Plan:
     """What to measure.
 
     Attributes:
-        corpora: Directory of the text corpora; sets made of them fall away without.
+        corpora: Directory of the text corpora; without it, sets made of them are left out.
         names: Sets.
         scale: How many cases, as a multiple of the usual.
         spans: Whether string arguments must be spans of what the user said.
         extras: Whether talk, speed and the comparison without spans are measured too.
         seed: Of the cases.
-        data: Dialogues of one's own, in the chat format of fine-tuning; they become the set "data".
+        data: A file of dialogues in the chat format of fine-tuning; they become the set "data".
     """
 
     corpora: Path | None = None
@@ -51,8 +50,8 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Told:
-    """Figures, and what went wrong by set."""
+class Results:
+    """Figures, and the wrong answers by set."""
 
     figures: dict[str, Any] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
@@ -74,22 +73,22 @@ def evaluate(
     plan: Plan,
     ask: Ask,
     engine: Engine | None,
-    say: Callable[[str], None],
-    told: Told | None = None,
-) -> Told:
+    report: Callable[[str], None],
+    results: Results | None = None,
+) -> Results:
     """Measure what a plan asks for.
 
     Args:
         plan: What to measure.
         ask: Answers a request.
         engine: For perplexity and for speed at each effort; None for an endpoint.
-        say: Told of each set when it is done.
-        told: Takes the figures; where an answer fails, those of all that was answered before it.
+        report: Called with a line for each finished set.
+        results: Filled in; when an answer fails, with the figures of those before it.
     """
     began = time.monotonic()
-    stock = Stock.load(plan.corpora, plan.seed)
-    told = told or Told()
-    asked = {name: chosen(name, stock, plan.scale) for name in plan.names}
+    material = Material.load(plan.corpora, plan.seed)
+    results = results or Results()
+    asked = {name: chosen(name, material, plan.scale) for name in plan.names}
     if plan.data is not None:
         asked["data"] = list(cases(examples.read(plan.data)))
     scored: dict[str, Scores] = {}
@@ -97,33 +96,33 @@ def evaluate(
         for name in [name for name, some in asked.items() if some]:
             scored[name] = Scores()
             score(asked[name], ask, plan.spans, scored[name])
-            say(f"{name}: {len(asked[name])} cases")
+            report(f"{name}: {len(asked[name])} cases")
     finally:
-        _sum_up(scored, told)
+        _sum_up(scored, results)
     if plan.extras:
-        _extras(plan, stock, ask, engine, asked, told.figures)
-    told.figures["seconds"] = round(time.monotonic() - began, 1)
-    return told
+        _extras(plan, material, ask, engine, asked, results.figures)
+    results.figures["seconds"] = round(time.monotonic() - began, 1)
+    return results
 
 
-def _sum_up(scored: dict[str, Scores], told: Told) -> None:
+def _sum_up(scored: dict[str, Scores], results: Results) -> None:
     """The figures of the sets, as far as their cases were answered."""
     sets = {name: scores.figures() for name, scores in scored.items() if scores.counts}
     whole = Scores()
     for name, scores in scored.items():
         if name in _WHOLE:
             whole.spend(scores.forwards)
-        told.failures += [{"set": name, **failure} for failure in scores.failures]
-    told.figures["sets"] = sets
-    told.figures["replies"] = _replies(sets.values())
-    told.figures["tokens_per_forward"] = whole.paces()
+        results.failures += [{"set": name, **failure} for failure in scores.failures]
+    results.figures["sets"] = sets
+    results.figures["replies"] = _replies(sets.values())
+    results.figures["tokens_per_forward"] = whole.paces()
     if "out_of_scope" in sets:
-        told.figures["out_of_scope"] = _scope(sets)
+        results.figures["out_of_scope"] = _scope(sets)
 
 
 def _extras(
     plan: Plan,
-    stock: Stock,
+    material: Material,
     ask: Ask,
     engine: Engine | None,
     asked: dict[str, list[Case]],
@@ -137,9 +136,9 @@ def _extras(
         bound = score(some, ask, spans=True)
         shares = {"call": bound.share("call"), "call_free": free.share("call")}
         figures["spans"] = {"cases": len(some)} | {k: round(v, 4) for k, v in shares.items()}
-    if stock.heldout is not None and plan.corpora is not None:
+    if material.heldout is not None and plan.corpora is not None:
         count = max(1, round(OPENERS * plan.scale))
-        pairs = talk.openers(stock.heldout, plan.corpora, count, plan.seed)
+        pairs = talk.openers(material.heldout, plan.corpora, count, plan.seed)
         figures["talk"] = talk.small_talk(pairs, ask)
         if engine is not None:
             chat = pairs[: max(1, round(CHAT_PAIRS * plan.scale))]
@@ -148,11 +147,11 @@ def _extras(
         mixed = asking[: max(2, round(SPEED_CASES * plan.scale))]
         figures["speed"] = speed(mixed, ask)
         if some and engine.model.config.reasons:
-            figures["efforts"] = efforts(some, ask)
+            figures["efforts"] = accuracy(some, ask)
 
 
 def _replies(sets: Iterable[dict[str, Any]]) -> dict[str, float | int]:
-    """What is said after a result, over all sets that have it."""
+    """Replies after a tool's result, over all sets that have them."""
     having = [s for s in sets if "reply" in s]
     cases = sum(s["reply_cases"] for s in having)
 
@@ -168,7 +167,7 @@ def _replies(sets: Iterable[dict[str, Any]]) -> dict[str, float | int]:
 
 
 def _scope(sets: dict[str, Any]) -> dict[str, float]:
-    """Recall and precision of declining, and how often a request that can be served is not."""
+    """Recall and precision of declining, and how often a servable request is declined."""
     outside = sets["out_of_scope"]
     recall, count = outside["decision"], outside["decision_cases"]
     refused = served = 0.0

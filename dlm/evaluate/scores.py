@@ -1,7 +1,7 @@
-"""Answers compared with what they should have been.
+"""Scores of answers against the scripted ones.
 
-Arguments are exact when they are the same words. What the tools ignore does not count: case,
-punctuation, an article before a value, and whether a device's room is part of its name.
+Arguments are exact when they are the same words. Differences that the tools ignore do not count:
+case, punctuation, an article before a value, and whether a device's room is part of its name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _COUNT = re.compile(r"\b\d+ (?:items?|reminders?|timers?)(?=:)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b(?!')")
 _LOOP = 3
-"""As often as three words in a row may not come back."""
+"""Occurrences of the same three words in a row that make a loop."""
 _ARTICLES = ("a ", "an ", "the ", "my ", "some ")
 
 Ask = Callable[[Request], Finished | None]
@@ -33,9 +33,9 @@ class Scores:
 
     Attributes:
         counts: Name of a score → (hits, cases).
-        forwards: Model forwards that brought tokens, and how many, for replies and for calls;
-            those that only read the prompt are left out.
-        failures: What went wrong, in words, if it is wanted.
+        forwards: Kind of answer (replies, calls) → (forwards, tokens); forwards of the prompt
+            alone are left out.
+        failures: The wrong answers, as JSON objects.
     """
 
     counts: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -48,18 +48,18 @@ class Scores:
         self.counts[name] = (hits + hit, cases + 1)
 
     def spent(self, kind: str, finished: Finished) -> None:
-        """What an answer cost."""
+        """Add the cost of an answer."""
         used = finished.usage
         self.spend({kind: (used.forwards - used.prefills, used.answer_tokens)})
 
     def spend(self, more: Mapping[str, tuple[int, int]]) -> None:
-        """What more answers cost, as `forwards`."""
+        """Add costs in the form of `forwards`."""
         for kind, (forwards, tokens) in more.items():
             before = self.forwards.get(kind, (0, 0))
             self.forwards[kind] = (before[0] + forwards, before[1] + tokens)
 
     def paces(self) -> dict[str, float]:
-        """Tokens per forward, by kind; an endpoint tells of no forwards, and has none."""
+        """Tokens per forward, by kind; none for an endpoint, which reports no forwards."""
         spent = sorted(self.forwards.items())
         return {kind: round(tokens / forwards, 2) for kind, (forwards, tokens) in spent if forwards}
 
@@ -87,14 +87,14 @@ def score(
         asked: The cases.
         ask: Answers a request.
         spans: Whether string arguments must be spans of what the user said.
-        into: Scores to go on with.
+        into: Scores to add to.
 
     Returns:
         ``decision`` (call or talk), ``tool`` (names), ``call`` (names and arguments), that again by
         kind (``call_parallel``), ``slots`` (share of arguments that are right), ``ask`` and
-        ``decline`` (no call, and a question for the former), ``reply`` (the result's numbers said,
-        every number and name from the dialogue), ``reply_words`` and ``reply_loops`` (words per
-        reply, share that goes round in circles), ``fits`` (one of the replies that fit),
+        ``decline`` (no call, and a question for the former), ``reply`` (has the result's numbers,
+        and every number and name is from the dialogue), ``reply_words`` and ``reply_loops`` (words
+        per reply, share that repeats itself), ``fits`` (one of the replies that fit),
         ``well_formed``.
     """
     scores = into if into is not None else Scores()
@@ -102,12 +102,12 @@ def score(
         finished = ask(case.request(spans))
         if not compare(scores, case, finished):
             answer = finished.answer if finished else None
-            scores.failures.append(_told(case, answer))
+            scores.failures.append(_failure(case, answer))
     return scores
 
 
 def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
-    """Count one answer; whether it is right in every respect that its kind asks for."""
+    """Count one answer; returns whether it is right in every respect of its kind."""
     scores.add("well_formed", finished is not None)
     answer = finished.answer if finished else Answer("", ())
     decided = finished is not None and bool(answer.calls) == (case.kind in CALLS)
@@ -140,21 +140,21 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
 
 
 def grounded(case: Case, content: str) -> bool:
-    """Whether a reply tells what was asked, and no number or name that nobody said.
+    """Whether a reply has the result's numbers, and no number or name from outside the dialogue.
 
-    It tells what was asked if it has one of the results' numbers, where the scripted reply has one.
-    Numbers and names must stand somewhere in the dialogue.
+    One of the result's numbers is enough, and none is needed where the scripted reply has none.
     """
     known = " ".join(t.content for t in case.turns)
-    said = set(_NUMBER.findall(" ".join(t.content for t in case.turns if t.role == "user")))
-    told = " ".join(t.content for t in case.turns if t.role == "tool")
+    spoken = set(_NUMBER.findall(" ".join(t.content for t in case.turns if t.role == "user")))
+    results_text = " ".join(t.content for t in case.turns if t.role == "tool")
     asked = next((t.content for t in reversed(case.turns) if t.role == "user"), "")
     if "how many" not in asked.lower():
-        # What is named one by one need not be counted.
-        told = _COUNT.sub("", told)
-    results = set(_NUMBER.findall(told))
+        # A reply that lists the items need not count them.
+        results_text = _COUNT.sub("", results_text)
+    results = set(_NUMBER.findall(results_text))
     numbers = set(_NUMBER.findall(content))
-    fresh = results - said if set(_NUMBER.findall(case.wanted.content)) - said else set()
+    scripted = set(_NUMBER.findall(case.wanted.content))
+    fresh = results - spoken if scripted - spoken else set()
     names = {name.lower() for name in _NAME.findall(content)}
     allowed = known.lower() + case.wanted.content.lower()
     return (
@@ -166,14 +166,14 @@ def grounded(case: Case, content: str) -> bool:
 
 
 def loops(text: str) -> bool:
-    """Whether a reply goes round in circles."""
+    """Whether a reply repeats itself."""
     words = re.findall(r"[\w']+", text.lower())
     runs = Counter(zip(words, words[1:], words[2:], strict=False))
     return max(runs.values(), default=0) >= _LOOP
 
 
 def plain(value: object) -> str:
-    """An argument without what the tools ignore."""
+    """An argument without the differences that tools ignore."""
     text = re.sub(r"[.,!?]+(?=\s|$)", "", str(value).lower()).strip()
     for article in _ARTICLES:
         text = text.removeprefix(article)
@@ -189,7 +189,7 @@ def _plain(calls: tuple[Call, ...]) -> list[tuple[str, dict[str, str]]]:
 
 
 def _joined(arguments: dict[str, str]) -> dict[str, str]:
-    """A device under its room's name as well: "kitchen light", however it was cut."""
+    """Device and room as one argument, "kitchen light", however the two were split."""
     if "device" not in arguments or "room" not in arguments:
         return arguments
     room, device = arguments["room"], arguments["device"]
@@ -209,15 +209,15 @@ def _slots(got: tuple[Call, ...], wanted: tuple[Call, ...]) -> float:
     return len(given & right) / len(given | right) if given | right else 1.0
 
 
-def _told(case: Case, answer: Answer | None) -> dict[str, Any]:
+def _failure(case: Case, answer: Answer | None) -> dict[str, Any]:
     wanted = [[c.name, dict(c.arguments)] for c in case.wanted.calls] or case.wanted.content
     got: Any = None
     if answer is not None:
         got = [[c.name, dict(c.arguments)] for c in answer.calls] or answer.content
-    said = [turn for turn in case.turns if turn.role != "system" and turn.content]
+    spoken = [turn for turn in case.turns if turn.role != "system" and turn.content]
     return {
         "kind": str(case.kind),
-        "said": [f"{turn.role}: {turn.content}" for turn in said[-4:]],
+        "said": [f"{turn.role}: {turn.content}" for turn in spoken[-4:]],
         "wanted": wanted,
         "got": got,
         "tools": [f"{t.name}({', '.join(t.properties)})" for t in case.tools],

@@ -1,4 +1,4 @@
-"""The sets that a checkpoint is tried on; all of them fixed by a seed, none shown in training.
+"""The sets of cases; all are fixed by a seed, none is shown in training.
 
 Sizes are numbers of dialogues or sentences at scale 1.
 """
@@ -35,8 +35,8 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """What sets are made of: slot values, the corpora's held-out rows, and chance.
+class Material:
+    """What sets are made of: slot values, the corpora's held-out rows, random draws.
 
     Attributes:
         services: Schema-guided dialogues of services that are in no training data.
@@ -49,7 +49,7 @@ class Stock:
     rng: Random
 
     @classmethod
-    def load(cls, corpora: Path | None, seed: int = SEED) -> Stock:
+    def load(cls, corpora: Path | None, seed: int = SEED) -> Material:
         """Read the corpora, if there are any."""
         if corpora is None:
             return cls(Values(), None, [], seed, Random(seed))
@@ -58,56 +58,58 @@ class Stock:
         return cls(Values(corpora), heldout, found, seed, Random(seed))
 
 
-def _streamed(stock: Stock, shares: dict[str, float], style: Style | None = None) -> Iterator[Case]:
-    source = Source(stock.values, stock.heldout, "heldout", style)
-    return cases(stream(stock.rng, source, shares))
+def _streamed(
+    material: Material, shares: dict[str, float], style: Style | None = None
+) -> Iterator[Case]:
+    source = Source(material.values, material.heldout, "heldout", style)
+    return cases(stream(material.rng, source, shares))
 
 
-def own(stock: Stock) -> Iterator[Case]:
+def own(material: Material) -> Iterator[Case]:
     """Held-out phrasings of the agents' own tools under their own names."""
-    return _streamed(stock, {"assistant": 0.7, "coffee": 0.3})
+    return _streamed(material, {"assistant": 0.7, "coffee": 0.3})
 
 
-def renamed(stock: Stock) -> Iterator[Case]:
+def renamed(material: Material) -> Iterator[Case]:
     """The same tools under names that training never shows, and tools written for other tasks."""
-    return _streamed(stock, {"assistant_renamed": 0.6, "coffee_renamed": 0.25, "invented": 0.15})
+    return _streamed(material, {"assistant_renamed": 0.6, "coffee_renamed": 0.25, "invented": 0.15})
 
 
-def unseen(stock: Stock) -> Iterator[Case]:
+def unseen(material: Material) -> Iterator[Case]:
     """Tools for things and purposes that training never shows."""
-    return _streamed(stock, {"stranger": 1.0})
+    return _streamed(material, {"stranger": 1.0})
 
 
-def noisy(stock: Stock) -> Iterator[Case]:
+def noisy(material: Material) -> Iterator[Case]:
     """Held-out phrasings through a bad recogniser."""
-    found = _streamed(stock, {"assistant": 0.7, "coffee": 0.3}, NOISY)
+    found = _streamed(material, {"assistant": 0.7, "coffee": 0.3}, NOISY)
     return (case for case in found if case.kind in CALLS)
 
 
-def others(stock: Stock) -> Iterator[Case]:
+def others(material: Material) -> Iterator[Case]:
     """Sentences of other authors, as many for each tool; coffee orders left out."""
-    return _labelled(stock, lambda tool: tool != "order_drink")
+    return _labelled(material, lambda tool: tool != "order_drink")
 
 
-def coffee(stock: Stock) -> Iterator[Case]:
+def coffee(material: Material) -> Iterator[Case]:
     """Orders that customers wrote in other people's dialogues."""
-    return _labelled(stock, lambda tool: tool == "order_drink")
+    return _labelled(material, lambda tool: tool == "order_drink")
 
 
-def _labelled(stock: Stock, wanted: Callable[[str], bool]) -> Iterator[Case]:
-    if stock.heldout is None:
+def _labelled(material: Material, wanted: Callable[[str], bool]) -> Iterator[Case]:
+    if material.heldout is None:
         return
-    requests = {t: list(r) for t, r in sorted(stock.heldout.requests.items()) if wanted(t)}
+    requests = {t: list(r) for t, r in sorted(material.heldout.requests.items()) if wanted(t)}
     for rows in requests.values():
-        stock.rng.shuffle(rows)
+        material.rng.shuffle(rows)
     while any(requests.values()):
         for tool, rows in requests.items():
             if rows:
-                yield from cases([_asked(stock, tool, rows.pop())])
+                yield from cases([_asked(material, tool, rows.pop())])
 
 
-def _asked(stock: Stock, tool: str, row: list[Any]) -> Row:
-    script = Script(stock.rng, stock.values, "heldout")
+def _asked(material: Material, tool: str, row: list[Any]) -> Row:
+    script = Script(material.rng, material.values, "heldout")
     script.restyle(CLEAN)
     given = script.speak(row)
     calls = calls_of(tool, given, catalog.PARAMETERS[tool])
@@ -121,10 +123,10 @@ def _offered(script: Script, agent: str) -> Row:
     return {"system": INSTRUCTIONS[agent], "tools": tools, "messages": script.messages}
 
 
-def _written(stock: Stock, write: Callable[[Script], object], split: str) -> Iterator[Row]:
+def _written(material: Material, write: Callable[[Script], object], split: str) -> Iterator[Row]:
     while True:
-        corpora = stock.heldout if split == "heldout" else None
-        script = Script(stock.rng, stock.values, split, corpora)
+        corpora = material.heldout if split == "heldout" else None
+        script = Script(material.rng, material.values, split, corpora)
         try:
             write(script)
         except NothingHeldOutError:
@@ -133,87 +135,89 @@ def _written(stock: Stock, write: Callable[[Script], object], split: str) -> Ite
             yield _offered(script, "assistant")
 
 
-def unknown_services(stock: Stock) -> Iterator[Case]:
+def unknown_services(material: Material) -> Iterator[Case]:
     """Calls of other people's services, in dialogues that those people wrote."""
-    rows = stock.rng.sample(stock.services, len(stock.services))
+    rows = material.rng.sample(material.services, len(material.services))
     return (case for case in cases(rows) if case.kind in CALLS)
 
 
-def parallel(stock: Stock) -> Iterator[Case]:
-    """Two requests in one breath."""
+def parallel(material: Material) -> Iterator[Case]:
+    """Two requests in one message."""
 
     def write(script: Script) -> None:
         first, second = script.rng.sample(AGENT_TOOLS["assistant"], 2)
         turns.compound(script, first, second)
 
-    return (c for c in cases(_written(stock, write, "train")) if c.kind is Kind.PARALLEL)
+    return (c for c in cases(_written(material, write, "train")) if c.kind is Kind.PARALLEL)
 
 
-def going_on(stock: Stock) -> Iterator[Case]:
+def going_on(material: Material) -> Iterator[Case]:
     """Follow-ups and corrections: wordings of training, with other values."""
-    return _second_calls(_two_requests(stock))
+    return _second_calls(_two_requests(material))
 
 
-def interrupting(stock: Stock) -> Iterator[Case]:
+def interrupting(material: Material) -> Iterator[Case]:
     """The same while the agent still tells what came of the first request."""
-    return _second_calls(interrupted(row, stock.rng, 1.0) for row in _two_requests(stock))
+    return _second_calls(interrupted(row, material.rng, 1.0) for row in _two_requests(material))
 
 
-def _two_requests(stock: Stock) -> Iterator[Row]:
+def _two_requests(material: Material) -> Iterator[Row]:
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.MORE and t in catalog.FIX]
 
     def write(script: Script) -> None:
         turns.request(script, script.rng.choice(tools))
         script.rng.choice((turns.follow_up, turns.correction))(script)
 
-    return _written(stock, write, "train")
+    return _written(material, write, "train")
 
 
 def _second_calls(rows: Iterable[Row]) -> Iterator[Case]:
     return (c for c in cases(rows) if c.kind in CALLS and any(t.calls for t in c.turns))
 
 
-def asking(stock: Stock) -> Iterator[Case]:
+def asking(material: Material) -> Iterator[Case]:
     """Requests that lack what the tool needs, and the answer to the question."""
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.LACKING]
 
     def write(script: Script) -> None:
         turns.bare_request(script, script.rng.choice(tools))
 
-    found = cases(_written(stock, write, "train"))
+    found = cases(_written(material, write, "train"))
     return (c for c in found if c.kind in (Kind.ASK, Kind.ANSWERED))
 
 
-def out_of_scope(stock: Stock) -> Iterator[Case]:
+def out_of_scope(material: Material) -> Iterator[Case]:
     """Requests that no tool serves: sentences of other authors."""
-    for row in _written(stock, turns.unfit, "heldout") if stock.heldout else ():
+    for row in _written(material, turns.unfit, "heldout") if material.heldout else ():
         yield from cases([row])
 
 
-def talking(stock: Stock) -> Iterator[Case]:
-    """Small talk whose replies can be told to fit or not."""
-    fitting = alike(stock.heldout)
-    for case in _streamed(stock, {"talk": 1.0}):
+def talking(material: Material) -> Iterator[Case]:
+    """Small talk for which the fitting replies are known."""
+    fitting = alike(material.heldout)
+    for case in _streamed(material, {"talk": 1.0}):
         if case.kind is Kind.TALK and case.wanted.content in fitting:
             yield replace(case, fitting=fitting[case.wanted.content])
 
 
-def unasked(stock: Stock) -> Iterator[Case]:
-    """Deeds of the agents' own tools, named without being asked for or only seemingly so."""
+def unasked(material: Material) -> Iterator[Case]:
+    """Actions of the agents' own tools that are mentioned, or only seem to be asked for."""
 
     def write(script: Script) -> None:
         turns.mention(script, script.rng.choice(AGENT_TOOLS["assistant"]))
 
-    return _decided(_written(stock, write, "heldout"))
+    return _decided(_written(material, write, "heldout"))
 
 
-def unasked_unseen(stock: Stock) -> Iterator[Case]:
-    """The same of tools that training never shows."""
-    purposes = stock.heldout.purposes if stock.heldout else {}
+def unasked_unseen(material: Material) -> Iterator[Case]:
+    """The same with tools that training never shows."""
+    purposes = material.heldout.purposes if material.heldout else {}
 
     def rows() -> Iterator[Row]:
         while True:
-            written = unfamiliar_tools.mention(Scene(stock.rng, stock.values, "heldout", purposes))
+            written = unfamiliar_tools.mention(
+                Scene(material.rng, material.values, "heldout", purposes)
+            )
             if written is not None:
                 tools, messages = written
                 system = INSTRUCTIONS["assistant"]
@@ -226,7 +230,7 @@ def _decided(rows: Iterable[Row]) -> Iterator[Case]:
     return (c for c in cases(rows) if c.kind in CALLS or c.kind is Kind.TALK)
 
 
-SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
+SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "own": (own, 420),
     "renamed": (renamed, 260),
     "others": (others, 240),
@@ -243,15 +247,15 @@ SETS: dict[str, tuple[Callable[[Stock], Iterator[Case]], int]] = {
     "unasked_unseen": (unasked_unseen, 160),
     "talk": (talking, 200),
 }
-"""Sets by name, and how many cases of each are tried."""
+"""Sets by name, with their number of cases at scale 1."""
 
 
-def chosen(name: str, stock: Stock, scale: float) -> list[Case]:
+def chosen(name: str, material: Material, scale: float) -> list[Case]:
     """The cases of a set.
 
     Args:
         name: One of `SETS`.
-        stock: What it is made of.
+        material: What it is made of.
         scale: How many cases, as a multiple of the usual.
 
     Raises:
@@ -260,5 +264,5 @@ def chosen(name: str, stock: Stock, scale: float) -> list[Case]:
     if name not in SETS:
         raise ValueError(f"set must be one of {', '.join(SETS)}, got {name!r}")
     made, size = SETS[name]
-    own_chance = replace(stock, rng=Random(f"{stock.seed} {name}"))
-    return list(islice(made(own_chance), max(1, round(size * scale))))
+    own_draws = replace(material, rng=Random(f"{material.seed} {name}"))
+    return list(islice(made(own_draws), max(1, round(size * scale))))

@@ -1,4 +1,4 @@
-"""How a checkpoint chats: replies to openers that it never saw, and how likely it finds people's.
+"""Small talk: replies to unseen openers, and the perplexity of people's answers.
 
 Openers and answers are held-out rows of the small-talk corpus, and beginnings of people's dialogues
 that training never reads.
@@ -31,7 +31,7 @@ def openers(corpora: Corpora, directory: Path, count: int, seed: int) -> list[tu
 
     Args:
         corpora: The held-out part; its small talk comes first.
-        directory: Of the corpora; people's dialogues give what small talk is too short of.
+        directory: Of the corpora; people's dialogues fill up where small talk is too short.
         count: So many, if there are.
         seed: Of the choice.
     """
@@ -45,9 +45,9 @@ def openers(corpora: Corpora, directory: Path, count: int, seed: int) -> list[tu
 
 
 def _beginnings(path: Path) -> dict[str, str]:
-    """First sentences of people's dialogues, with what was said next."""
+    """First sentences of people's dialogues, with the answers."""
     messages = (row["messages"] for row in islice(rows(path), PEOPLE_READ))
-    pairs = ([m["content"] for m in said[:2]] for said in messages if len(said) > 1)
+    pairs = ([m["content"] for m in some[:2]] for some in messages if len(some) > 1)
     return {first: second for first, second in pairs if len(first.split()) in OPENER_WORDS}
 
 
@@ -55,7 +55,7 @@ def alike(corpora: Corpora | None) -> dict[str, frozenset[str]]:
     """Replies of small talk, each with those that answer the same things.
 
     Args:
-        corpora: Whose small talk to take too: what answers one question there.
+        corpora: Its answers to one question count as alike too.
     """
     topics = (*TALK.topics.values(), *SMALL_TALK.values())
     groups = [set(topic.answers) for topic in topics]
@@ -70,10 +70,10 @@ def alike(corpora: Corpora | None) -> dict[str, frozenset[str]]:
 
 
 def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]:
-    """Answer openers with the assistant's tools at hand.
+    """Answer openers with the assistant's tools declared.
 
     Returns:
-        Shares of answers that are empty, go round in circles, or call a tool. Of those that call
+        Shares of answers that are empty, repeat themselves, or call a tool. Of those that call
         none: words, median and 95th percentile; the share of the most frequent one.
     """
     answers = [ask(_opening(opener)) for opener, _ in pairs]

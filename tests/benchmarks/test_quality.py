@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.dlm import quality
 from dlm.engine.engine import Engine
-from dlm.evaluate.run import Plan, Told
+from dlm.evaluate.run import Plan, Results
 from dlm.language.tokenizer import Tokenizer
 from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
@@ -42,10 +42,10 @@ def test_one_failure_of_each_set_is_kept_and_none_of_share_alike_text() -> None:
 def test_other_draws_are_other_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = []
 
-    def evaluated(plan: Plan, ask: object, engine: object, say: object) -> Told:
+    def evaluated(plan: Plan, ask: object, engine: object, say: object) -> Results:
         seeds.append(plan.seed)
         assert not plan.extras
-        return Told({"sets": {"own": {"call": plan.seed / 10}, "unseen": {}}})
+        return Results({"sets": {"own": {"call": plan.seed / 10}, "unseen": {}}})
 
     monkeypatch.setattr(quality, "evaluate", evaluated)
     plan = Plan(names=("own", "unseen", "noise"))

@@ -94,8 +94,3 @@ def test_an_endpoint_that_breaks_off_or_is_silent_is_an_error(api: Api) -> None:
             endpoint(request)
     finally:
         api.silent.set()
-
-
-def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="got 'localhost'"):
-        Endpoint("localhost", "any")

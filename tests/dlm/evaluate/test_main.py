@@ -95,6 +95,7 @@ def test_an_endpoint_that_fails_midway_leaves_what_was_measured(
         (["--data", "mine.jsonl"], "mine.jsonl:1: messages: "),
         (["--data", "missing.jsonl"], "missing.jsonl"),
         (["--sets", "own,mine"], "got 'mine'"),
+        (["--endpoint", "http://127.0.0.1:1/v1"], "--endpoint and --model go together"),
         (["--plot", "x.png"], "files: got none"),
         (["--plot", "x.png", "mine.jsonl"], "mine.jsonl: got no sets"),
         (["--json", "nowhere/figures.json"], "there is no directory nowhere"),
@@ -114,9 +115,3 @@ def test_a_mistake_is_told_without_a_traceback(
         main()
     assert stopped.value.code == 2
     assert told in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_an_endpoint_needs_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--endpoint", "http://127.0.0.1:1/v1"])
-    with pytest.raises(SystemExit):
-        main()

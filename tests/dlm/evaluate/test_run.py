@@ -1,11 +1,19 @@
+"""All measurements of a checkpoint, and the table of them."""
+
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
 import pytest
 
 from dlm.effort import Effort
-from dlm.engine.engine import Engine
+from dlm.engine.engine import Engine, Finished, Request
+from dlm.evaluate.cases import CALLS, cases
+from dlm.evaluate.efforts import accuracy, speed
+from dlm.evaluate.report import table
 from dlm.evaluate.run import Plan, ask_engine, evaluate
+from tests.dlm.evaluate.rows import RIGHT, ROW, finished
 from tests.dlm.tiny import model, tokenizer
 
 
@@ -61,3 +69,56 @@ def test_an_answer_that_cannot_be_had_is_none(engine: Engine) -> None:
     from dlm.engine.request import Request
 
     assert ask_engine(engine)(Request((), tool_choice="no_such_tool")) is None
+
+
+def test_calls_are_scored_at_every_effort() -> None:
+    asked = [case for case in cases([ROW]) if case.kind in CALLS]
+    seen: list[Effort] = []
+
+    def ask(request: Request) -> Finished | None:
+        seen.append(request.effort)
+        return None if request.effort is Effort.LOW else finished(RIGHT)
+
+    told = accuracy(asked, ask)
+    assert list(told) == ["instant", "low", "medium", "high"]
+    assert seen == [effort for effort in Effort for _ in asked]
+    assert told["high"]["tool"] == 1.0
+    assert told["low"] == {"call": 0.0, "tool": 0.0, "tokens": 0.0}
+    assert told["high"]["tokens"] == finished(RIGHT).usage.answer_tokens
+
+
+def test_speed_is_measured_after_a_cached_prompt_of_unknown_answer() -> None:
+    asked: list[Request] = []
+
+    def ask(request: Request) -> Finished:
+        asked.append(request)
+        return finished(RIGHT)
+
+    figures = speed(list(cases([ROW])), ask)
+    before, measured = asked[::2], asked[1::2]
+    assert [request.turns for request in before] == [request.turns for request in measured]
+    assert all(request.prefix and request.max_tokens == 1 for request in before)
+    assert not any(request.prefix for request in measured)
+    assert [request.effort for request in measured] == [e for e in Effort for _ in range(2)]
+    assert figures["instant"]["tokens_per_forward_calls"] == 2.0
+    assert {"ms_replies", "ms_24_tokens_replies"} <= set(figures["high"])
+
+
+def test_malformed_answers_have_no_speed() -> None:
+    assert speed(list(cases([ROW])), lambda _: None)["low"] == {}
+
+
+FIGURES = {
+    "checkpoint": "small",
+    "sets": {"own": {"call": 0.5, "tool": 1.0, "decision_cases": 4}, "talk": {"talk": 0.25}},
+    "speed": {"instant": {"ms_calls": 12.0}},
+    "seconds": 3.0,
+}
+
+
+def test_a_table_has_a_row_for_each_set_and_the_rest_below() -> None:
+    lines = table(FIGURES).splitlines()
+    assert lines[0].split()[:3] == ["set", "cases", "call"]
+    assert lines[1].split() == ["own", "4", "50.0%", "100.0%"]
+    assert "speed: instant (ms_calls 12.0)" in lines
+    assert "seconds: 3.0" in lines

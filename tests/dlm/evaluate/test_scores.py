@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from dlm.engine.engine import Finished, Request
 from dlm.evaluate.cases import cases
 from dlm.evaluate.scores import Scores, compare, plain, score
 from dlm.language.messages import Answer, Call
@@ -55,18 +54,6 @@ def test_a_malformed_answer_counts_against_all() -> None:
     for name in ("well_formed", "call", "reply", "decision"):
         assert scores.share(name) == 0.0
     assert scores.failures[0]["got"] is None
-
-
-def test_the_request_is_bound_to_spans_unless_told_otherwise() -> None:
-    asked: list[Request] = []
-
-    def ask(request: Request) -> Finished:
-        asked.append(request)
-        return finished(RIGHT)
-
-    score(cases([ROW]), ask)
-    score(cases([ROW]), ask, spans=False)
-    assert [request.copy_sources is None for request in asked] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
