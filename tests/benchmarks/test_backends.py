@@ -65,10 +65,3 @@ def test_every_runtime_that_is_there_is_timed_and_the_others_are_named(
     show(title, found)
     lines = capsys.readouterr().out.splitlines()
     assert all(any(name in line for line in lines) for name in found["step_ms"])
-
-
-def test_too_few_dialogues_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"tools": [], "messages": [{"role": "user", "content": "hello"}]}
-    monkeypatch.setattr(backends, "generate", lambda **given: iter([row]))
-    with pytest.raises(ValueError, match="got 0 dialogues of 264 tokens, expected 1"):
-        dialogues(template(), CONTEXT + ROWS, 1)

@@ -10,9 +10,7 @@ import pytest
 from benchmarks.voice.bystander import (
     MOMENTS,
     SPOKEN,
-    AtOnce,
     Bystander,
-    Outcome,
     Sound,
     picked_up,
 )
@@ -22,7 +20,7 @@ from tests.support.virtual_parts import Model, VirtualParts, Voice, parts
 from voice.config import SphinxConfig, load_agent
 from voice.demo.client import RATE_HZ
 from voice.demo.recordings import load
-from voice.demo.virtual_audio import PACKET_MS, room_tone, speech_span
+from voice.demo.virtual_audio import PACKET_MS, speech_span
 from voice.events import UserSpeechStarted
 from voice.hearing.asr.sphinx import SphinxRecognizer, SphinxStream
 from voice.hearing.vad.silero import SileroVad
@@ -55,29 +53,6 @@ def test_a_word_that_asks_to_go_on_only_holds_it(bystander: Bystander) -> None:
     assert outcome.held_after_ms is not None
     assert outcome.stopped_after_ms is None
     assert 0 < outcome.silent_ms < 1000
-
-
-def test_a_quiet_room_does_nothing(bystander: Bystander) -> None:
-    assert bystander.hear(Sound("none", room_tone(1.0, 16_000), 0)) == Outcome(None, None, 0.0)
-
-
-def test_a_click_does_not_stop_the_agent(bystander: Bystander) -> None:
-    click = np.zeros(4000, np.int16)
-    click[:200] = 12_000
-    assert bystander.hear(Sound("click", click, 0)).stopped_after_ms is None
-
-
-def test_a_moment_later_the_same_packets_come_later() -> None:
-    sound = said("stop").samples
-    first, second = (np.concatenate([*picked_up(sound, lead)]) for lead in (4800, 5280))
-    faint = 4 * np.abs(room_tone(1.0, RATE_HZ)).max()
-    np.testing.assert_allclose(first[:-480], second[480 : len(first)], atol=faint)
-
-
-def test_work_is_done_at_once_and_its_failure_is_kept() -> None:
-    with AtOnce() as executor:
-        assert executor.submit(max, 1, 2).result(0) == 2
-        assert isinstance(executor.submit(int, "x").exception(0), ValueError)
 
 
 class SlowStream(SphinxStream):
@@ -133,7 +108,7 @@ async def stops_a_session(loaded: HearingParts, packets: Iterator[Samples]) -> b
     return any(isinstance(event, UserSpeechStarted) for event in told)
 
 
-@pytest.mark.parametrize("phrase", ["right", "uh huh", "stop", "what time is it"])
+@pytest.mark.parametrize("phrase", ["right", "stop"])
 def test_a_session_decides_as_the_bystander_does(
     phrase: str, bystander: Bystander, hearing_parts: HearingParts
 ) -> None:

@@ -71,17 +71,3 @@ def test_products_run_on_tensor_cores(made: list[dict[str, Any]]) -> None:
     products = [one for one in made if one["name"] in ("_attention_kernel", "_tiles_kernel")]
     assert len(products) >= 3
     assert all(one["tensor_cores"] for one in products), products
-
-
-def test_where_kernels_are_interpreted_there_is_nothing_to_compile() -> None:
-    from kernels.interpreter import INTERPRETED
-
-    if INTERPRETED:
-        with (
-            pytest.raises(RuntimeError, match="expected TRITON_INTERPRET not to be set"),
-            compiling.compiling(),
-        ):
-            pass
-    else:
-        with compiling.compiling() as made:
-            assert made == []

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.voice.conversing import converse, each, some_at_once
+from benchmarks.voice.conversing import converse, each
 from benchmarks.voice.corpus import demo_lines
 from tests.support.fake_realtime import FakeRealtime
 from voice.demo.virtual_audio import room_tone
@@ -44,24 +43,3 @@ async def test_conversations_of_one_utterance_are_held_side_by_side() -> None:
     assert [one.utterance.name for one in said] == ["first", "second"]
     assert len(server.headers) == 2
     assert all(one.turn.status == "completed" for one in said)
-
-
-async def test_so_many_things_are_done_at_once_and_told_in_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("benchmarks.voice.conversing.APART_S", 0.0)
-    under_way, most = 0, 0
-    begun: list[int] = []
-
-    async def do(thing: int) -> int:
-        nonlocal under_way, most
-        begun.append(thing)
-        under_way += 1
-        most = max(most, under_way)
-        for _ in range(10 - thing):
-            await asyncio.sleep(0)
-        under_way -= 1
-        return thing**2
-
-    assert await some_at_once(do, range(6), 2) == [0, 1, 4, 9, 16, 25]
-    assert (most, begun) == (2, [*range(6)])

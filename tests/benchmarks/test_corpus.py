@@ -1,31 +1,16 @@
-import argparse
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     demo_lines,
-    needed,
     orders,
     people,
     speech_end,
     with_pause,
     with_pauses,
-    word_ends,
 )
 from voice.demo.virtual_audio import speech_span
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
-
-
-def test_every_word_has_its_end():
-    line = demo_lines("assistant")[0]
-    ends = word_ends(line.samples, line.text)
-    assert len(ends) == len(line.text.split())
-    assert ends == sorted(ends)
-    assert ends[0] > 0
-    assert ends[-1] <= len(line.samples)
 
 
 def test_a_click_after_the_last_word_is_not_speech():
@@ -35,11 +20,6 @@ def test_a_click_after_the_last_word_is_not_speech():
     clicked[-800:] = line.samples[4000:4800]
     assert abs(speech_end(clicked, line.text) - line.end) < samples_of_ms(120)
     assert speech_end(clicked, None) > line.end + 7000
-
-
-def test_words_that_cannot_be_aligned_have_no_ends():
-    line = demo_lines("assistant")[0]
-    assert word_ends(line.samples, "xyzzy plugh") == []
 
 
 def test_a_pause_is_quiet_and_of_the_length_asked_for():
@@ -71,14 +51,3 @@ def test_recordings_of_people_say_what_they_are(shared_audio):
     assert found["python-docs-samples-19-today"].tool is None
     assert {order.tool for order in orders()} == {"order_drink"}
     assert all(order.slots["coffeeDrink"] for order in orders())
-
-
-def test_recordings_that_are_missing_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    parser = argparse.ArgumentParser(prog="measuring")
-    needed(parser, tmp_path)
-    with pytest.raises(SystemExit, match="2"):
-        needed(parser, tmp_path, tmp_path / "audio")
-    told = f"measuring: needs recordings of people in {tmp_path / 'audio'}, which is missing\n"
-    assert capsys.readouterr().err == told

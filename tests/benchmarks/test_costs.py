@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.dlm import costs
-from benchmarks.dlm.costs import Heard, Prompts, built, draw, forward_ms, measure
+from benchmarks.dlm.costs import Heard, draw, forward_ms, measure
 from dlm.engine.engine import Failed, Finished, Snapshot, TextDelta, Usage
 from dlm.language.messages import Answer
 from tests.dlm.tiny import config, template
@@ -42,19 +42,6 @@ def test_every_cost_is_measured_and_drawn(tmp_path: Path) -> None:
     draw(told, tmp_path / "costs.svg")
     drawn = (tmp_path / "costs.svg").read_text(encoding="utf-8")
     assert drawn.count('<g id="axes_') == 3
-
-
-@pytest.mark.parametrize("tokens", [20, 64, 333])
-def test_a_prompt_is_as_long_as_it_is_wanted(tokens: int) -> None:
-    prompts = Prompts(template())
-    assert len(template().prompt(prompts.of(tokens))) == tokens
-    assert prompts.of(tokens) != prompts.of(tokens)
-
-
-def test_a_model_is_the_same_every_time() -> None:
-    ids = torch.tensor([[20, 21, 22]])
-    first, second = (built(SMALL).embed_tokens(ids) for _ in range(2))
-    assert torch.equal(first, second)
 
 
 def test_forwards_are_timed_while_all_decode() -> None:

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.dlm import decoding
-from benchmarks.dlm.decoding import WAYS, Answered, Case, figures, measure, rounds
-from dlm.language.messages import Turn
+from benchmarks.dlm.decoding import WAYS, Answered, Case, figures, measure
 from dlm.loading.checkpoint import Checkpoint
-from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template
+from tests.dlm.tiny import DIALOGUES, TOOLS, taught, template
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -33,14 +31,3 @@ def test_rates_are_of_all_answers_together() -> None:
     assert told["tokens_per_s"] == 4.0
     assert told["speed"] == 2.0
     assert told["agreement"] == {"count": 1, "of": 2, "rate": 0.5}
-
-
-def test_a_round_is_measured_for_every_batch() -> None:
-    told = list(rounds(Checkpoint("random", model(0), template()), prompt_tokens=20, repeats=5))
-    assert [one["batch"] for one in told] == list(decoding.BATCHES)
-    assert all(one["round_ms"]["n"] == 4 for one in told)
-
-
-def test_an_argument_is_what_the_user_said() -> None:
-    turns = tuple(Turn("user", str(number)) for number in range(5))
-    assert Case(turns, TOOLS, "calls").rules.copy_sources == ("2", "3", "4")

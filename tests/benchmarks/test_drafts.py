@@ -24,9 +24,3 @@ def test_the_servers_own_series_say_what_drafts_cost() -> None:
     assert told["forwards"] == 24
     assert told["forwards_per_turn"] == 4.0
     assert told["forwards_discarded"] == {"count": 18, "of": 24, "rate": 0.75}
-
-
-def test_a_server_without_drafts_has_nothing_to_tell() -> None:
-    told = fate(added([read(Metrics(MetricsConfig()).render().decode())]))
-    assert told["turns"] == told["forwards"] == 0
-    assert told["revised"]["rate"] is None

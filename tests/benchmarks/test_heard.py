@@ -22,10 +22,6 @@ def test_slots_are_right_if_wanted_and_given_agree(arguments: dict[str, str], sh
     assert slots_right((Call("order_drink", arguments),), ORDER) == pytest.approx(share)
 
 
-def test_another_tools_call_is_no_order() -> None:
-    assert slots_right((Call("remove_drink", {"drink": "iced mocha"}),), ORDER) == 0.0
-
-
 def test_recordings_are_heard_and_asked_about() -> None:
     if not people():
         pytest.skip("no recordings in ../shared/audio")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.noise import scaled, with_noise
+from benchmarks.voice.noise import with_noise
 from voice.demo.virtual_audio import room_tone, speech_span
 from voice.types import SAMPLE_RATE_HZ
 
@@ -19,13 +19,3 @@ def test_noise_is_as_loud_as_the_ratio_says() -> None:
         powers = [np.mean(x.astype(float) ** 2) for x in (noisy.samples[begin:end], noisy.around)]
         assert 10 * np.log10(powers[0] / powers[1]) == pytest.approx(noisy.snr_db, abs=0.5)
         assert not noisy.plain
-
-
-def test_kinds_of_noise_take_turns() -> None:
-    noisy = with_noise(LINES, NOISES, (10,))
-    assert [len(u.around) for u in noisy if u.around is not None] == [16_000, 32_000, 16_000]
-    assert [u.name for u in noisy] == [u.name for u in LINES]
-
-
-def test_what_is_too_loud_is_clipped() -> None:
-    assert scaled(np.array([1, -20_000], np.int16), 2.5).tolist() == [2, -32768]

@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.dlm import quality
 from dlm.engine.engine import Engine
-from dlm.evaluate.run import Plan, Results
+from dlm.evaluate.run import Plan
 from dlm.language.tokenizer import Tokenizer
 from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
@@ -37,18 +37,3 @@ def test_one_failure_of_each_set_is_kept_and_none_of_share_alike_text() -> None:
         {"set": "own", "said": ["a"]},
         {"set": "others", "said": ["d"]},
     ]
-
-
-def test_other_draws_are_other_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = []
-
-    def evaluated(plan: Plan, ask: object, engine: object, say: object) -> Results:
-        seeds.append(plan.seed)
-        assert not plan.extras
-        return Results({"sets": {"own": {"call": plan.seed / 10}, "unseen": {}}})
-
-    monkeypatch.setattr(quality, "evaluate", evaluated)
-    plan = Plan(names=("own", "unseen", "noise"))
-    told = quality.over_draws(plan, lambda request: None, range(1, 4))
-    assert seeds == [1, 2, 3]
-    assert told == {"own": {"mean": 0.2, "least": 0.1, "most": 0.3, "call": [0.1, 0.2, 0.3]}}

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import report
-from benchmarks.dlm.recipes import RECIPES, USUAL, Sweep, kept, measure
+from benchmarks.dlm.recipes import Sweep, kept, measure
 from dlm.evaluate.run import Plan
-from dlm.network.model import Transformer
 from dlm.train.config import TrainConfig
 from dlm.train.data import learn
 from dlm.train.pack import pack, write
@@ -21,19 +19,6 @@ TINY = TrainConfig(
     tokenizer_dialogues=40,
     threads=1,
 )
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_is_a_model_of_about_its_name(name: str) -> None:
-    model = Transformer(replace(TrainConfig(), **RECIPES[name]).model())
-    millions = sum(p.numel() for p in model.parameters()) / 1e6
-    assert millions == pytest.approx(float(name.partition("M")[0]), rel=0.1)
-
-
-def test_one_size_is_trained_on_both_schedules() -> None:
-    first, joint = RECIPES["6M"], RECIPES["6M, joint from scratch"]
-    assert joint == first | {"ar_share": 0.0}
-    assert {"3M", "6M", "13M", "6M, joint from scratch"} == set(USUAL)
 
 
 def test_recipes_of_another_run_do_not_stand_beside_new_ones(

@@ -21,22 +21,3 @@ def test_a_result_says_how_it_came_about(monkeypatch, tmp_path):
     assert told["date"].endswith("+00:00")
     assert told["machine"]["cores"] >= 1
     assert "commit" not in told["machine"]
-
-
-def test_a_commit_made_meanwhile_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(report, "RESULTS", tmp_path)
-    began = {**report.machine(), "commit": "abc"}
-    monkeypatch.setattr(report, "commit", lambda: "def")
-    told = json.loads(report.write("x", "benchmarks.x", {}, began).read_text())
-    assert told["commit"] == "abc, def when it ended"
-
-
-def test_the_shipped_weights_are_named_by_their_digest(monkeypatch, tmp_path):
-    monkeypatch.setattr(report, "ROOT", tmp_path)
-    (tmp_path / "dlm" / "checkpoints" / "small").mkdir(parents=True)
-    (tmp_path / "dlm" / "checkpoints" / "small" / "model.safetensors").write_bytes(b"")
-    assert report.shipped_checkpoint() == {"small": "e3b0c44298fc"}
-    for number, text in ((2, b"c"), (1, b"ab")):
-        name = f"model-0000{number}-of-00002.safetensors"
-        (tmp_path / "dlm" / "checkpoints" / "small" / name).write_bytes(text)
-    assert report.shipped_checkpoint() == {"small": "ba7816bf8f01"}

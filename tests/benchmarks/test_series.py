@@ -23,14 +23,6 @@ def made(*arguments: str) -> Series:
     return Series("some", "benchmarks.some", parser.parse_args(arguments))
 
 
-def test_each_figure_is_written_when_it_comes(results: Path) -> None:
-    one = made()
-    one.tell({"device": "none"})
-    one.add("first", lambda: 1)
-    told = json.loads((results / "some.json").read_text(encoding="utf-8"))
-    assert told["figures"] == {"device": "none", "first": 1}
-
-
 def test_it_goes_on_with_what_is_missing() -> None:
     made().add("first", lambda: 1)
     later = made("--go-on")
@@ -55,17 +47,6 @@ def test_it_does_not_go_on_at_another_commit_or_machine(
         made("--go-on")
     assert made().figures == {}
     assert json.loads(file.read_text(encoding="utf-8")) == told
-
-
-def test_it_does_not_go_on_with_another_device() -> None:
-    one = made()
-    one.tell({"device": "small", "copy_gb_s": 1})
-    one.add("first", lambda: 1)
-    later = made("--go-on")
-    later.tell({"device": "small", "copy_gb_s": 2})
-    later.tell({"peak_tflop_s": 3})
-    with pytest.raises(SystemExit, match="device 'small', now 'large'"):
-        later.tell({"device": "large"})
 
 
 def test_nothing_begins_when_the_time_is_over(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -46,10 +45,3 @@ def test_each_batch_is_compiled_for_its_own_shape() -> None:
         speed.compiled(case.plain, backend)()
     assert len(seen) == 3
     assert all(type(size) is int for sizes in seen for size in sizes)
-
-
-def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["speed"])
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(SystemExit, match="needs an NVIDIA GPU"):
-        speed.main()

@@ -13,18 +13,15 @@ from benchmarks.voice.bystander import Sound
 from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.heard_words import Heard
 from benchmarks.voice.talking_over import (
-    GREETING,
     TalkedOver,
     as_intended,
     by_kind,
     disturb,
     figures,
     interrupt,
-    talkative,
     withdrawn,
 )
 from tests.support.fake_realtime import FakeRealtime, tone
-from voice.config import load_agent
 from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
 
@@ -79,44 +76,6 @@ async def test_an_interruption_is_timed_from_the_first_sound_of_speech() -> None
     assert 0 < cut.after_ms < cut.decided_ms
 
 
-def test_the_user_only_goes_on_within_so_long_of_the_decision() -> None:
-    cut = TalkedOver("c", 600, 90.0, True)
-    assert not cut.reopens
-    assert replace(cut, decided_ms=650.0).reopens
-    assert not replace(cut, decided_ms=750.0).reopens
-
-
-async def test_a_reply_that_was_over_cannot_be_interrupted() -> None:
-    server = FakeRealtime(quiet_packets=20, reply=tone(0.1))
-    async with server.running() as url:
-        assert await interrupt(url, LINES[-1], LINES[0], 0.4) is None
-
-
-@pytest.mark.parametrize("lead_s", [0.0, 1.5])
-async def test_a_reply_lasts_as_long_as_all_that_comes_of_it(lead_s: float) -> None:
-    over = await over_a_greeting(Greeting(pieces=20), sentence(lead_s, 0.5), 0.5)
-    assert over is not None
-    assert over.stopped
-    assert over.silence_ms is not None
-    # Most of so long a silence before the sound is left out.
-    assert 400 < over.after_ms < 1500
-
-
-async def test_who_does_not_say_what_is_kept_has_stopped_and_keeps_something_wrong(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("benchmarks.voice.talking_over.KEPT_WITHIN_S", 0.3)
-    server = Greeting(untold=("conversation.item.truncated",))
-    over = await over_a_greeting(server, sentence(0.1, 0.5), 0.3)
-    assert over is not None
-    assert (over.stopped, over.kept) == (True, None)
-    told = figures([over])
-    assert told["kept_is_a_beginning"] == told["kept_to_the_word"]
-    assert told["kept_to_the_word"] == {"count": 0, "of": 1, "rate": 0.0}
-    assert told["kept"][0]["words_kept"] is None
-    assert withdrawn([over])["nothing_kept"]["count"] == 0
-
-
 async def test_an_agent_that_ignores_a_sound_to_its_own_end_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -125,13 +84,6 @@ async def test_an_agent_that_ignores_a_sound_to_its_own_end_is_counted(
     over = await over_a_greeting(server, sentence(0.1, 3.0), 0.3)
     assert over is not None
     assert (over.stopped, over.silence_ms) == (False, None)
-
-
-def test_an_agent_with_more_to_say_is_the_same_otherwise() -> None:
-    with talkative("assistant") as file:
-        told = load_agent(file)
-    assert told.greeting == GREETING
-    assert told.tools == load_agent("assistant").tools
 
 
 def test_the_figures_of_interruptions() -> None:

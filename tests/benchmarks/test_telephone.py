@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.ears import Heard, Listener
-from benchmarks.voice.telephone import carried, compared, detectors, over_a_line
+from benchmarks.voice.telephone import carried, compared, over_a_line
 from voice.config import load_config
 
 AT = np.arange(16_000) / 16_000
@@ -25,21 +25,6 @@ def level(frequency_hz: float) -> float:
 )
 def test_only_the_telephone_band_passes(frequency_hz: float, passes: bool) -> None:
     assert level(frequency_hz) == pytest.approx(1.0 if passes else 0.0, abs=0.05)
-
-
-def test_an_utterance_keeps_its_length_and_its_place() -> None:
-    line = demo_lines("assistant")[0]
-    heard = over_a_line(line)
-    assert len(line.samples) - len(heard.samples) < 800
-    assert heard.end == line.end
-    narrow = np.abs(np.fft.rfft(heard.samples))
-    above = np.fft.rfftfreq(len(heard.samples), 1 / 16_000) > 4000
-    assert narrow[above].sum() < 0.02 * narrow.sum()
-
-
-def test_either_channel_has_the_detector_that_the_product_has_for_it() -> None:
-    config = load_config(None, ["vad.engine=silero", "vad.telephone=webrtc"])
-    assert detectors(config) == {"wide_band": "silero", "telephone": "webrtc"}
 
 
 class Noting(Listener):

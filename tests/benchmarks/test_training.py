@@ -22,8 +22,3 @@ def test_steps_that_were_done_again_count_once() -> None:
     rows = [_row(20, "ar", 100, causal=5.0), _row(40, "ar", 100, causal=4.0)]
     again = _row(40, "ar", 100, causal=3.5)
     assert [p["causal"] for p in figures([*rows, again])["curve"][:2]] == [5.0, 3.5]
-
-
-def test_a_long_log_has_a_short_curve() -> None:
-    rows = [_row(step, "ar", 100, causal=1.0) for step in range(20, 20_020, 20)]
-    assert len(figures(rows)["curve"]) <= 42

@@ -8,19 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.voice.corpus import demo_lines, spread
-from benchmarks.voice.humming import HUMMERS, WORDS
+from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.interruptions import BACKCHANNEL, GO_ON, HUM, STOP, Sound
 from benchmarks.voice.short_words import ShortWord
 from benchmarks.voice.talking_over import TalkedOver
 from benchmarks.voice.turns import (
-    MOST,
     OVER_A_GREETING,
     OVER_GREETINGS,
     Chosen,
     Run,
-    alone,
-    by_another_hummer,
     disturb_all,
     side_by_side,
     sounds,
@@ -30,25 +26,6 @@ from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
 
 LINES = demo_lines("assistant")
-
-
-def test_pauses_are_put_into_so_many_recordings() -> None:
-    paused = alone("pauses", 3)
-    assert len({utterance.name for utterance in paused}) == 3
-    assert {utterance.agent for utterance in paused} == {"assistant", "coffee"}
-    assert all(utterance.pause_ms for utterance in paused)
-
-
-def test_a_check_takes_the_same_number_of_all_and_a_run_what_each_part_says() -> None:
-    assert Chosen(["demo"], [], 3).of("noise") == 3
-    assert Chosen(["demo"], []).of("noise") == MOST["noise"]
-    assert Chosen(["demo"], []).of("orders") is None
-
-
-def test_recordings_are_taken_from_all_over() -> None:
-    assert spread(list(range(10)), 3) == [0, 3, 6]
-    assert spread([1, 2], 3) == [1, 2]
-    assert spread([1, 2], None) == [1, 2]
 
 
 @pytest.mark.parametrize("most", [None, 3])
@@ -74,14 +51,6 @@ def test_what_is_made_over_a_greeting_is_by_others_than_was_learned_from(
     assert told == {kind: min(most or count, count) for kind, count in OVER_A_GREETING.items()}
     assert {GO_ON, HUM, BACKCHANNEL, STOP} <= told.keys()
     assert all(sound.held_out for sound in found if sound.kind != "sentence")
-
-
-def test_hums_over_a_greeting_are_all_of_different_hummers() -> None:
-    found = by_another_hummer(len(WORDS) + 1)
-    assert [hum.word for hum in found] == [*WORDS, WORDS[0]]
-    assert len({hum.speaker for hum in found}) == len(found)
-    assert all(hum.held_out for hum in found)
-    assert 2 * OVER_A_GREETING[HUM] < HUMMERS
 
 
 async def test_sounds_over_greetings_are_made_in_some_calls_at_once(
@@ -132,11 +101,3 @@ def test_ways_to_run_are_set_side_by_side_on_what_both_have_said() -> None:
     assert told["off"]["voice_to_voice_ms"]["p50"] == 700
     assert told["on"]["drafts"]["made"] == 3
     assert told["on"]["calls"]["2"]["turns"] == 2
-
-
-def test_what_a_part_takes_is_added_up() -> None:
-    run = Run()
-    for _ in range(2):
-        with run.timed("demo"):
-            run.said.append(said())
-    assert list(run.seconds) == ["demo"]

@@ -1,3 +1,5 @@
+"""The endpoints' answers, and the application around them."""
+
 from __future__ import annotations
 
 import json
@@ -6,11 +8,19 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
 from dlm.engine.engine import Engine
+from dlm.engine.request import Request, Usage
+from dlm.server.access import KeyGate
+from dlm.server.api import build_app
+from dlm.server.metrics import ApiMetrics
 from tests.dlm.server.asking import (
+    CARD,
     HELLO,
+    LIMITS,
+    OPEN,
     TOOLS_BODY,
     api_of,
     asking,
@@ -18,7 +28,7 @@ from tests.dlm.server.asking import (
     post,
     schema,
 )
-from tests.dlm.tiny import DIALOGUES, THOUGHTS, thoughtful, tokenizer
+from tests.dlm.tiny import DIALOGUES, THOUGHTS, model, thoughtful, tokenizer
 
 TIMER = [{"role": "user", "content": DIALOGUES[2][0].content}]
 EDIT = [{"role": "user", "content": "<|code_to_edit|>x<|/code_to_edit|>"}]
@@ -216,3 +226,66 @@ async def test_the_same_seed_gives_the_same_answer(babbler: Engine) -> None:
         assert first["choices"] == second["choices"]
         other = await post(client, **{**fields, "seed": 4})
         assert other["choices"] != first["choices"]
+
+
+async def test_what_a_server_needs_besides(taught_engine: Engine) -> None:
+    async with asking(build_app(taught_engine, CARD, OPEN, LIMITS)) as client:
+        assert (await client.get("/healthz")).json() == {"status": "ok", "model": "tiny"}
+        body = {"model": "tiny", "messages": HELLO, "max_tokens": 3}
+        assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
+        series = (await client.get("/metrics")).text
+        assert (
+            'quicksilver_api_requests_total{endpoint="chat/completions",status="200"} 1' in series
+        )
+        assert (await client.get("/openapi.json")).json()["openapi"] == "3.1.0"
+
+
+async def test_the_series_are_behind_the_key(taught_engine: Engine) -> None:
+    async with asking(build_app(taught_engine, CARD, KeyGate(["k"]), LIMITS)) as client:
+        assert (await client.get("/metrics")).status_code == 401
+        assert (await client.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/nothing", 404), ("GET", "/v1/chat/completions", 405), ("PUT", "/v1/models", 405)],
+)
+async def test_what_is_not_there_is_an_error_object_too(
+    taught_engine: Engine, method: str, path: str, status: int
+) -> None:
+    async with asking(build_app(taught_engine, CARD, OPEN, LIMITS)) as client:
+        answer = await client.request(method, path)
+        assert answer.status_code == status
+        assert answer.json()["error"]["code"] == "not_routed"
+        assert path in answer.json()["error"]["message"]
+
+
+async def test_the_engine_is_closed_with_the_application() -> None:
+    engine = Engine(model(1), tokenizer())
+    app = build_app(engine, CARD, OPEN, LIMITS)
+    async with app.router.lifespan_context(app):
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        engine.answer(Request(()))
+
+
+def test_the_series() -> None:
+    metrics = ApiMetrics(CollectorRegistry(), lambda: 5.0)
+    metrics.answered("chat/completions", 200)
+    metrics.finished(Usage(10, 4, 6, 3, reasoning_tokens=2))
+    metrics.began(0.2)
+    metrics.ended(0.7)
+    value = metrics.registry.get_sample_value
+    with metrics.live():
+        assert value("quicksilver_api_live_requests") == 1
+    assert value("quicksilver_api_live_requests") == 0
+    labels = {"endpoint": "chat/completions", "status": "200"}
+    assert value("quicksilver_api_requests_total", labels) == 1
+    kinds = ("prompt", "cached", "answer", "reasoning")
+    tokens = [value("quicksilver_api_tokens_total", {"kind": kind}) for kind in kinds]
+    assert tokens == [10, 4, 6, 2]
+    assert value("quicksilver_api_forwards_total") == 3
+    assert value("quicksilver_api_first_event_seconds_sum") == 0.2
+    assert value("quicksilver_api_answer_seconds_count") == 1
+    assert value("quicksilver_prompt_cache_bytes") == 5
+    assert b"quicksilver_api_live_requests 0.0" in metrics.render()

@@ -30,7 +30,7 @@ from dlm.train.batches import (
     passes,
     stream,
 )
-from dlm.train.data import Mixture, encode_row
+from dlm.train.data import Mixture, encode_row, learn
 from dlm.train.pack import Dialogues
 from tests.dlm.tiny import TIMER, template, tokenizer
 
@@ -258,3 +258,11 @@ def test_no_more_is_taken_ahead_than_fits_and_leaving_ends_it() -> None:
     with closing(items):
         assert next(items) == 0
     assert len(taken) <= 5
+
+
+def test_a_vocabulary_knows_the_words_of_tools_and_dialogues() -> None:
+    made = learn(None, share_alike=False, vocab_size=1400, dialogues=200)
+    assert made.vocab_size == 1400
+    for word in (" the", " weather", " please"):
+        assert len(made.encode(word)) == 1
+    assert made.decode(made.encode(" Zürich 12:30")) == " Zürich 12:30"

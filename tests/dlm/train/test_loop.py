@@ -70,19 +70,10 @@ def test_the_autoregressive_phase_comes_first() -> None:
     assert phases == [("ar", 0.0), ("ar", 0.59), ("joint", 0.6), ("joint", 1.0)]
 
 
-def test_a_phase_trains_on_its_losses(tmp_path: Path) -> None:
-    seen: list[dict[str, Any]] = []
-    Run(config(ar_share=1.0), tmp_path).train(data(LOG_STEPS), 5, seen.append)
-    assert "causal" in seen[0]
-    assert "denoising" not in seen[0]
-
-
 @pytest.mark.parametrize(
     "kept",
     [
         {},
-        {"average": 0.9},
-        {"initial_share": 0.4},
         {"average": 0.9, "initial_share": 0.4},
         {"replay_soft": 0.8},
     ],
@@ -219,15 +210,6 @@ def test_utilisation_is_told_where_the_peak_is_known(tmp_path: Path) -> None:
     assert least <= seen[0]["utilisation"] * 1.01 < 3 * least
 
 
-def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path: Path) -> None:
-    run = Run(config(), tmp_path)
-    with torch.no_grad():
-        run.model.norm.weight.fill_(torch.nan)
-    with pytest.raises(FloatingPointError, match="causal: got nan"):
-        run.train(data(LOG_STEPS), 5, quiet)
-    assert not (tmp_path / "state.pt").exists()
-
-
 @pytest.mark.parametrize("checkpoint_minutes", [0.0, 60.0])
 def test_a_loss_that_is_no_number_is_found_before_anything_is_saved(
     tmp_path: Path, checkpoint_minutes: float
@@ -249,7 +231,7 @@ def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:
         Run(config(hidden_size=16), tmp_path).resume()
 
 
-@pytest.mark.parametrize("kept", [0, 3, 1000])
+@pytest.mark.parametrize("kept", [0, 1000])
 def test_a_damaged_state_is_told(tmp_path: Path, kept: int) -> None:
     Run(config(), tmp_path).save()
     file = tmp_path / "state.pt"
@@ -283,15 +265,6 @@ def test_minutes_are_those_of_the_clock_that_is_given(tmp_path: Path) -> None:
     assert run.share == 1.0
     assert run.elapsed_s == pytest.approx(60.0, abs=12.0)
     assert run.step <= 10
-
-
-def test_a_run_that_is_over_trains_no_more(tmp_path: Path) -> None:
-    run = Run(config(total_minutes=0.005), tmp_path)
-    run.train(data(100_000), minutes=5, report=quiet)
-    assert run.share == 1.0
-    steps = run.step
-    run.train(data(100_000), minutes=5, report=quiet)
-    assert run.step == steps
 
 
 def test_steps_bound_a_run_and_its_schedule_on_any_machine(tmp_path: Path) -> None:
@@ -329,10 +302,6 @@ def test_a_run_is_saved_while_it_goes_on_and_as_a_checkpoint(tmp_path: Path) -> 
     loaded = load_model(tmp_path / "new")
     for name, weight in run.model.state_dict().items():
         torch.testing.assert_close(loaded.state_dict()[name], weight, atol=1e-2, rtol=1e-2)
-
-
-def test_a_run_may_find_out_whether_to_cast(tmp_path: Path) -> None:
-    assert Run(config(autocast="auto"), tmp_path).config.autocast in ("off", "bfloat16")
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

@@ -2,19 +2,71 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark, Tokenizer
 from dlm.train.config import TrainConfig
-from dlm.train.pack import PackedData, main, read
+from dlm.train.pack import Dialogues, PackedData, main, read, write
 from tests.dlm.tiny import tokenizer
+
+ROWS = [
+    Encoded([3, 500, 65_535], [(1, 3)]),
+    Encoded([7], []),
+    Encoded(list(range(300)), [(0, 5), (100, 300)]),
+]
+
+
+def test_dialogues_are_what_was_laid_end_to_end() -> None:
+    made = Dialogues.of(iter(ROWS))
+    assert list(made) == ROWS
+    assert len(made) == 3
+    assert made.ids.dtype == np.uint16
+    with pytest.raises(IndexError, match="got dialogue 3, expected 0 to 2"):
+        made[3]
+
+
+def test_ids_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="up to id 65536, expected at most 65535"):
+        Dialogues.of([Encoded([65_536], [])])
+
+
+def test_a_file_holds_everything(tmp_path: Path) -> None:
+    file = tmp_path / "data.npz"
+    told = {"seed": 3, "shares": {"coffee": 0.5}}
+    for text in ("old", '{"café": 1}'):
+        data = PackedData(Dialogues.of(ROWS), Dialogues.of(ROWS[:1]), text, told)
+        write(file, data)
+    found = read(file)
+    assert list(found.train) == ROWS
+    assert list(found.heldout) == ROWS[:1]
+    assert (found.tokenizer, found.source) == ('{"café": 1}', told)
+    assert [f.name for f in tmp_path.iterdir()] == ["data.npz"]
+
+
+def test_another_archive_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", ids=np.zeros(3))
+    with pytest.raises(ValueError, match="expected packed dialogues of format 1"):
+        read(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("kept", [0, 4, 500])
+def test_a_file_that_broke_off_is_named(tmp_path: Path, kept: int) -> None:
+    file = tmp_path / "data.npz"
+    write(file, PackedData(Dialogues.of([]), Dialogues.of([]), "{}", {}))
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"data\.npz: expected packed dialogues of format"):
+        read(file)
+
 
 CONFIG = "vocab_size = 600\nmax_length = 900\nevaluate_dialogues = 5\ntokenizer_dialogues = 50\n"
 
 
 def pack(directory: Path, *arguments: str) -> PackedData:
     (directory / "run.toml").write_text(CONFIG, encoding="utf-8")
-    file = directory / "data.npz"
+    # A folder that is not there yet.
+    file = directory / "runs" / "data.npz"
     main(["--out", str(file), "--config", str(directory / "run.toml"), *arguments])
     return read(file)
 
@@ -47,15 +99,6 @@ def test_a_tokenizer_may_be_given(tmp_path: Path) -> None:
     tokenizer().save(tmp_path / "tokenizer")
     data = pack(tmp_path, "--tokens", "1000", "--tokenizer", str(tmp_path / "tokenizer"))
     assert int(data.train.ids.max()) < tokenizer().vocab_size
-
-
-def test_the_folder_of_the_file_is_made(tmp_path: Path) -> None:
-    tokenizer().save(tmp_path / "tokenizer")
-    (tmp_path / "run.toml").write_text(CONFIG, encoding="utf-8")
-    file = tmp_path / "runs" / "data.npz"
-    where = ["--out", str(file), "--tokenizer", str(tmp_path / "tokenizer")]
-    main(["--tokens", "1000", "--config", str(tmp_path / "run.toml"), *where])
-    assert len(read(file).train.ids) >= 1000
 
 
 def test_what_cannot_be_read_or_written_is_told(

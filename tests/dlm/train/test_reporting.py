@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+import json
 import math
+from pathlib import Path
 
 from dlm.train.config import TrainConfig
-from dlm.train.reporting import Progress
+from dlm.train.reporting import Progress, Report, logged
 
 ROW: dict[str, float | str] = {
     "step": 40,
@@ -57,3 +59,15 @@ def test_a_terminal_gets_a_live_line_that_remembers_what_is_told_seldom() -> Non
         progress({**{k: v for k, v in ROW.items() if k != "heldout_causal"}, "step": 60})
     last = out.getvalue().split("joint step 60")[-1]
     assert "0.750" in last
+
+
+def test_a_report_is_shown_and_a_line_of_the_log(tmp_path: Path) -> None:
+    out = io.StringIO()
+    with Progress(TrainConfig(), 9, out) as progress:
+        report = logged(tmp_path, progress)
+        for step in (20, 40):
+            row: Report = {"step": step, "phase": "ar", "minutes": 1.0, "tokens_per_s": 5}
+            report(row)
+    lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [20, 40]
+    assert out.getvalue().count("ar step") == 2

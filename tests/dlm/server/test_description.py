@@ -1,9 +1,12 @@
+"""The list of models and the OpenAPI description."""
+
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from dlm.server.description import openapi
+from dlm.server.description import ModelCard, openapi
 
 
 def references(node: Any) -> set[str]:
@@ -41,12 +44,13 @@ def test_every_endpoint_is_described() -> None:
         assert {"200", "400", "401", "429"} <= operation["responses"].keys()
 
 
-def test_the_schema_of_a_schema_has_its_own_name() -> None:
-    named = openapi("0", ["m"])["components"]["schemas"]["NamedSchema"]
-    assert "schema" in named["properties"]
-
-
 def test_the_models_are_named() -> None:
     schemas = openapi("0", ["m", "n"])["components"]["schemas"]
     for name in ("ChatRequest", "CompletionRequest", "FimRequest", "RewriteRequest"):
         assert schemas[name]["properties"]["model"]["enum"] == ["m", "n"]
+
+
+def test_a_model_that_thinks_says_so() -> None:
+    card = ModelCard(("a",), 4096, 16_384)
+    assert "reasoning" not in card.body("a")["supported_features"]
+    assert "reasoning" in replace(card, reasons=True).body("a")["supported_features"]

@@ -1,11 +1,21 @@
+"""Request bodies: what is accepted, and which field an error names."""
+
+from __future__ import annotations
+
 import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from dlm.server.bodies import ChatRequest, parsed
+from dlm.server.bodies import (
+    MAX_PARTS,
+    ChatRequest,
+    CompletionRequest,
+    parsed,
+)
 from dlm.server.errors import ApiError
 
 HELLO = {"role": "user", "content": "hello"}
@@ -147,3 +157,36 @@ def test_any_value_in_any_field_is_taken_or_refused(value: Any, field: str) -> N
         parsed(ChatRequest, raw)
     except ApiError as error:
         assert error.status == 400
+
+
+def user(content: object) -> dict[str, object]:
+    return {"role": "user", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (CompletionRequest, {"prompt": [1] * 1000}),
+        (ChatRequest, {"messages": [1] * 1000}),
+        (ChatRequest, {"messages": [user([1] * 1000)] * 1000}),
+        (ChatRequest, {"messages": [user([{}] * 1000)]}),
+        (ChatRequest, {"messages": [{"role": "assistant", "tool_calls": [1] * 1000}]}),
+        (ChatRequest, {"messages": [user("x")], "tools": [1] * 100}),
+        (ChatRequest, {"messages": [user("x")], "stop": [1] * 10}),
+    ],
+)
+def test_a_list_that_is_all_wrong_is_told_once(
+    kind: type[ChatRequest | CompletionRequest], fields: dict[str, object]
+) -> None:
+    with pytest.raises(ValidationError) as raised:
+        kind.model_validate({"model": "m", **fields})
+    assert raised.value.error_count() <= 3
+
+
+def test_lists_of_texts_have_an_end() -> None:
+    part = {"type": "text", "text": "a"}
+    for fields in ({"messages": [user([part] * (MAX_PARTS + 1))]}, {"messages": []}):
+        with pytest.raises(ValidationError):
+            ChatRequest.model_validate({"model": "m", **fields})
+    with pytest.raises(ValidationError, match="at most 4"):
+        CompletionRequest.model_validate({"model": "m", "prompt": ["a"] * 5})

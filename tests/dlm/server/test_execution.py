@@ -1,24 +1,192 @@
+"""Requests on the engine, streams, and clients that leave."""
+
 from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
+from starlette.types import Message
 
 from dlm.effort import Effort
 from dlm.engine.engine import Engine
-from dlm.engine.request import Event, Finished, Request, Snapshot, Usage
+from dlm.engine.request import Event, Failed, Finished, Request, Snapshot, TextDelta, Usage
 from dlm.language.messages import Answer, Turn
+from dlm.server.execution import EventStream, run, while_connected
 from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
-from tests.dlm.tiny import model, tokenizer
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, tokenizer
 
-CLIENTS = 64
+BABBLE = Request((Turn("user", "hello"),), max_tokens=300, tool_choice="none")
+
+
+async def told(engine: Engine, *requests: Request) -> list[tuple[int, Event] | None]:
+    return [one async for one in run(engine, requests)]
+
+
+async def unfinished(engine: Engine, count: int) -> None:
+    """Wait until so many requests are left."""
+    async with asyncio.timeout(20):
+        while engine.unfinished != count:
+            await asyncio.sleep(0.005)
+
+
+async def test_each_choice_is_told_by_its_index(taught_engine: Engine) -> None:
+    request = Request(tuple(DIALOGUES[0][:1]), TOOLS)
+    events = await told(taught_engine, request, request)
+    ends = {one[0]: one[1] for one in events if one and isinstance(one[1], Finished)}
+    assert sorted(ends) == [0, 1]
+    for index, end in ends.items():
+        assert isinstance(end, Finished)
+        texts = [
+            one[1].text
+            for one in events
+            if one and one[0] == index and isinstance(one[1], TextDelta)
+        ]
+        assert "".join(texts) == end.answer.content == DIALOGUES[0][1].content
+
+
+async def test_all_or_none_are_taken(babbler: Engine) -> None:
+    with pytest.raises(queue.Full):
+        await told(babbler, *[BABBLE] * (babbler.max_requests + 1))
+    await unfinished(babbler, 0)
+
+
+async def test_a_failure_ends_all(taught_engine: Engine) -> None:
+    fine = Request(tuple(DIALOGUES[0][:1]), TOOLS)
+    with pytest.raises(ValueError, match="positions"):
+        await told(taught_engine, fine, Request(fine.turns, max_tokens=10**6))
+    await unfinished(taught_engine, 0)
+
+
+class Silent:
+    """An engine that is told when to answer."""
+
+    max_requests = 1
+
+    def __init__(self) -> None:
+        self.emit: Callable[[Event], None] = lambda event: None
+
+    def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
+        self.emit = emit
+        return lambda: None
+
+    def room(self, request: Request) -> int:
+        return 1
+
+
+async def test_a_stream_without_visible_events_is_kept_alive() -> None:
+    engine = Silent()
+    hidden = Snapshot("x", 1)
+    shows = lambda event: event is not hidden  # noqa: E731
+    async with aclosing(run(engine, [BABBLE], 0.05, shows)) as events:
+        assert await anext(events) is None
+        engine.emit(hidden)
+        assert await anext(events) == (0, hidden)
+        assert await anext(events) is None
+        engine.emit(Failed(RuntimeError("over")))
+        with pytest.raises(RuntimeError, match="over"):
+            await anext(events)
+
+
+async def never() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def gone() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def test_work_ends_with_its_client() -> None:
+    cancelled = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with pytest.raises(ClientDisconnect):
+        await while_connected(work(), gone)
+    assert cancelled.is_set()
+
+
+async def test_work_that_is_done_or_fails() -> None:
+    async def work(fails: bool) -> int:
+        if fails:
+            raise ValueError("no")
+        return 7
+
+    assert await while_connected(work(False), never) == 7
+    with pytest.raises(ValueError, match="no"):
+        await while_connected(work(True), never)
+
+
+SCOPE = {"type": "http", "method": "POST", "headers": []}
+
+
+async def stay() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+class Lines:
+    """Two lines, then nothing for ever if it is to hang."""
+
+    def __init__(self, hangs: bool) -> None:
+        self._hangs = hangs
+        self.closed = False
+
+    async def run(self) -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"a"
+            yield b"b"
+            if self._hangs:
+                await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+async def test_lines_are_sent_as_they_are() -> None:
+    lines, source = Lines(hangs=False), Lines(hangs=False)
+    begun = source.run()
+    await anext(begun)
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await EventStream(lines.run(), begun)(SCOPE, stay, send)
+    headers = dict(sent[0]["headers"])
+    assert headers[b"content-type"].startswith(b"text/event-stream")
+    assert b"content-length" not in headers
+    assert [message["body"] for message in sent[1:]] == [b"a", b"b", b""]
+    assert lines.closed
+    assert source.closed
+
+
+async def test_a_client_that_cannot_be_sent_to_ends_the_stream() -> None:
+    source = Lines(hangs=True)
+    begun = source.run()
+    await anext(begun)
+
+    async def send(message: Message) -> None:
+        raise OSError("gone")
+
+    await EventStream(Lines(hangs=True).run(), begun)(SCOPE, stay, send)
+    assert source.closed
+
+
+CLIENTS = 16
 TOKENS = 24
 
 
