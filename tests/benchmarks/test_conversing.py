@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.voice.conversing import converse, each
+from benchmarks.voice.conversing import converse
 from benchmarks.voice.corpus import demo_lines
 from tests.support.fake_realtime import FakeRealtime
 from voice.demo.virtual_audio import room_tone
@@ -33,13 +33,3 @@ async def test_an_agent_that_hangs_up_ends_the_conversation() -> None:
         said = await converse(url, [LINE, LINE, LINE])
     assert [one.turn.status for one in said][:1] == ["completed"]
     assert [one.turn.status for one in said][1:] in ([], ["none"])
-
-
-async def test_conversations_of_one_utterance_are_held_side_by_side() -> None:
-    server = FakeRealtime(quiet_packets=20)
-    lines = [replace(LINE, name=name) for name in ("first", "second")]
-    async with server.running() as url:
-        said = await each(url, lines, abreast=2)
-    assert [one.utterance.name for one in said] == ["first", "second"]
-    assert len(server.headers) == 2
-    assert all(one.turn.status == "completed" for one in said)

@@ -6,7 +6,6 @@ from benchmarks.voice.corpus import (
     orders,
     people,
     speech_end,
-    with_pause,
     with_pauses,
 )
 from voice.demo.virtual_audio import speech_span
@@ -20,17 +19,6 @@ def test_a_click_after_the_last_word_is_not_speech():
     clicked[-800:] = line.samples[4000:4800]
     assert abs(speech_end(clicked, line.text) - line.end) < samples_of_ms(120)
     assert speech_end(clicked, None) > line.end + 7000
-
-
-def test_a_pause_is_quiet_and_of_the_length_asked_for():
-    speech = np.tile(np.array([4000, -4000], np.int16), 8000)
-    speech[:1600] = 3
-    paused = with_pause(speech, 8000, 300)
-    assert len(paused) == len(speech) + samples_of_ms(300)
-    assert np.array_equal(paused[:7900], speech[:7900])
-    assert np.array_equal(paused[-7900:], speech[-7900:])
-    pause = paused[8000 : 8000 + samples_of_ms(300)].astype(np.float64)
-    assert 1 < np.sqrt(np.mean(pause**2)) < 6
 
 
 def test_each_line_of_enough_words_gets_each_pause():

@@ -9,8 +9,6 @@ import torch
 
 from benchmarks.dlm import costs
 from benchmarks.dlm.costs import Heard, draw, forward_ms, measure
-from dlm.engine.engine import Failed, Finished, Snapshot, TextDelta, Usage
-from dlm.language.messages import Answer
 from tests.dlm.tiny import config, template
 
 SMALL = config(max_position_embeddings=1024)
@@ -50,14 +48,3 @@ def test_forwards_are_timed_while_all_decode() -> None:
     assert forward_ms([early]) == [1000.0, 1000.0, 5000.0]
     assert forward_ms([early, late]) == [1000.0, 2000.0, 2000.0]
     assert forward_ms([early, Heard(0.0)]) == []
-
-
-def test_the_first_token_is_the_first_that_is_heard_of() -> None:
-    heard = Heard(began=2.0)
-    heard.take(Snapshot("░", 2), 2.5)
-    heard.take(TextDelta("a"), 3.0)
-    done = Finished(Answer("a", ()), "stop", Usage(1, 0, 1, 2))
-    heard.take(done, 4.0)
-    assert (heard.first_ms, heard.drafts, heard.answer) == (500.0, [(2.5, 2)], done)
-    with pytest.raises(RuntimeError, match="broken"):
-        heard.take(Failed(RuntimeError("broken")), 5.0)

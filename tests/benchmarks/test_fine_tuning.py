@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from benchmarks.dlm.fine_tuning import measure, rest
+from benchmarks.dlm.fine_tuning import measure
 from dlm.datagen.examples import row_of
 from dlm.engine.engine import Engine
-from examples.fine_tuning.watering import PLANTS, TOOL, lines
+from examples.fine_tuning.watering import PLANTS, lines
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, tokenizer
 
 
@@ -58,10 +58,3 @@ def test_calls_and_replies_are_counted() -> None:
     assert (told["calls"]["count"], told["calls"]["of"]) == (1, 1)
     assert (told["talk"]["count"], told["talk"]["of"]) == (1, 1)
     assert (told["replies"]["count"], told["replies"]["of"]) == (1, 1)
-
-
-def test_the_rest_is_asked_with_and_without_the_new_tool() -> None:
-    without, beside = rest(None, 5, beside=False), rest(None, 5, beside=True)
-    assert [r["messages"] for r in without] == [r["messages"] for r in beside]
-    assert all(r["tools"][-1] == TOOL for r in beside)
-    assert not any(TOOL in r["tools"] for r in without)

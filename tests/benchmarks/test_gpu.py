@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from benchmarks import gpu
@@ -31,16 +29,3 @@ def test_a_failure_ends_it() -> None:
     with pytest.raises(SystemExit) as ended:
         gpu.run(["benchmarks.no_such_part"])
     assert ended.value.code == 1
-
-
-def test_a_plot_is_drawn(tmp_path: Path) -> None:
-    told = {"ms": 2.0, "least_ms": 1.0}
-    figures = {
-        "device": "none",
-        "8B_compiled_1024": 3.0,
-        **{f"8B_{bits}_1024_{batch}": told for bits in ("plain", "int8") for batch in (1, 4)},
-    }
-    gpu.plot(figures, tmp_path / "plot.svg")
-    drawn = (tmp_path / "plot.svg").read_text(encoding="utf-8")
-    assert drawn.count("<!-- 8B -->") == 1
-    assert "<!-- int8, 1024 before -->" in drawn

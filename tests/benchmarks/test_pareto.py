@@ -8,7 +8,6 @@ from benchmarks.voice.pareto import (
     Point,
     draw,
     figures,
-    points,
 )
 from tests.benchmarks.test_figures import said
 from voice.hearing.end_of_turn import Profile
@@ -16,17 +15,6 @@ from voice.hearing.end_of_turn import Profile
 
 def at(ms: float, early: int = 0) -> Said:
     return said(voice_to_voice_ms=ms, early_commits=early)
-
-
-def test_every_profile_and_several_silences_are_measured_and_two_points_twice() -> None:
-    found = points(one_at_a_time=True)
-    assert [p for p in found if p.abreast > 1] == points()
-    assert {p.profile for p in found if p.rule == "ours"} == set(Profile)
-    assert all(p.silence_ms is None for p in found if p.rule == "ours")
-    alone = [p for p in found if p.abreast == 1]
-    assert len(alone) == 2
-    for point in alone:
-        assert any(replace(point, abreast=p.abreast) == p for p in found if p.abreast > 1)
 
 
 def test_points_are_told_and_drawn(tmp_path: Path) -> None:

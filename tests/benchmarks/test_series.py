@@ -47,10 +47,3 @@ def test_it_does_not_go_on_at_another_commit_or_machine(
         made("--go-on")
     assert made().figures == {}
     assert json.loads(file.read_text(encoding="utf-8")) == told
-
-
-def test_nothing_begins_when_the_time_is_over(capsys: pytest.CaptureFixture[str]) -> None:
-    late = made("--minutes", "-1")
-    late.add("first", lambda: pytest.fail("begun"))
-    late.close()
-    assert capsys.readouterr().out.endswith("1 figures are left for --go-on\n")

@@ -11,12 +11,8 @@ import soundfile
 
 from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.short_words import (
-    HELD_OUT_VARIANTS,
-    VARIANTS,
-    each_by_another,
     pieces,
     recorded,
-    spoken,
 )
 
 
@@ -43,15 +39,6 @@ def test_a_word_knows_whether_its_speaker_is_held_out(tmp_path: Path) -> None:
     assert [word.held_out for word in found[::2]] == [word.held_out for word in found[1::2]]
 
 
-def test_recordings_by_as_many_speakers_as_there_are_words(tmp_path: Path) -> None:
-    names = [f"speech_commands/{word}-a{who}_nohash_0.ogg" for who in range(20) for word in "xyz"]
-    archive(tmp_path / "speech_commands.tar", names, 16_000)
-    found = list(each_by_another("xz", 3, tmp_path))
-    assert sorted(word.word for word in found) == [*"xxxzzz"]
-    assert len({word.speaker for word in found}) == 6
-    assert all(word.held_out and is_held_out(word.speaker) for word in found)
-
-
 def test_pieces_are_of_adults_that_are_not_held_out(tmp_path: Path) -> None:
     rows = [
         {"audio": f"speechocean762/{who}.ogg", "speaker": f"so-{who}", "speaker_age": str(age),
@@ -67,10 +54,3 @@ def test_pieces_are_of_adults_that_are_not_held_out(tmp_path: Path) -> None:
     )
     assert all(3000 < len(piece.samples) < 14_500 for piece in found)
     assert not any(piece.held_out or piece.word for piece in found)
-
-
-def test_some_voices_are_held_out() -> None:
-    found = list(spoken(["yes"], np.random.default_rng(0), held_out=True))
-    assert len(found) == len(HELD_OUT_VARIANTS)
-    assert all(word.held_out and word.samples.any() for word in found)
-    assert not set(HELD_OUT_VARIANTS) & set(VARIANTS)

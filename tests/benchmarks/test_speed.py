@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -30,18 +29,3 @@ def test_every_case_agrees_with_its_reference() -> None:
 def test_a_disagreement_is_noticed() -> None:
     wrong = speed.Case("wrong", lambda: torch.ones(4), lambda: torch.full((4,), 2.0), 1, 1)
     assert math.isclose(speed.disagreement(wrong), 0.5)
-
-
-def test_each_batch_is_compiled_for_its_own_shape() -> None:
-    seen: list[list[object]] = []
-
-    def backend(graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
-        sizes = [size for each in inputs for size in getattr(each, "shape", [each])]
-        seen.append(sizes)
-        return graph.forward
-
-    for batch in (1, 2, 4):
-        case = next(speed.cases(batch, speed.SMALL, "cpu", torch.float32))
-        speed.compiled(case.plain, backend)()
-    assert len(seen) == 3
-    assert all(type(size) is int for sizes in seen for size in sizes)

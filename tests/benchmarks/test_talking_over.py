@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.heard_words import Heard
 from benchmarks.voice.talking_over import (
     TalkedOver,
-    as_intended,
     by_kind,
     disturb,
     figures,
@@ -127,11 +126,3 @@ def test_of_a_reply_begun_too_soon_nothing_may_be_kept() -> None:
     told = withdrawn([*kept, ignored, None])
     assert told["attempts"] == 6
     assert told["nothing_kept"] == {"count": 2, "of": 5, "rate": 0.4}
-
-
-def test_an_attempt_belongs_to_the_group_that_it_was_meant_for() -> None:
-    soon = TalkedOver("c", 300, 90.0, True, decided_ms=600.0)
-    late = replace(soon, decided_ms=900.0)
-    attempts = [(0.3, soon), (0.3, late), (0.3, None), (1.0, late), (1.7, None), (1.7, soon)]
-    assert as_intended(attempts, [0.3], reopens=True) == [soon, None, None]
-    assert as_intended(attempts, [1.0, 1.7], reopens=False) == [late, None, None]

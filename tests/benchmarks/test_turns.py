@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.interruptions import BACKCHANNEL, GO_ON, HUM, STOP, Sound
 from benchmarks.voice.short_words import ShortWord
 from benchmarks.voice.talking_over import TalkedOver
@@ -18,14 +17,10 @@ from benchmarks.voice.turns import (
     Chosen,
     Run,
     disturb_all,
-    side_by_side,
     sounds,
 )
-from tests.benchmarks.test_figures import said
 from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
-
-LINES = demo_lines("assistant")
 
 
 @pytest.mark.parametrize("most", [None, 3])
@@ -84,20 +79,3 @@ async def test_sounds_over_greetings_are_made_in_some_calls_at_once(
     assert all(came and came.kind == HUM for _, came in run.disturbed[1:])
     assert settings[-1].endswith("llm.engine=embedded")
     assert list(run.seconds) == ["backchannels"]
-
-
-def test_ways_to_run_are_set_side_by_side_on_what_both_have_said() -> None:
-    runs = {
-        "on": Run(
-            said=[said(), said(pause_ms=300), said(snr_db=5), said(kind="read", early_commits=1)],
-            drafts=[{"quicksilver_drafts yes": 3.0}],
-            calls={2: [said(), said()]},
-        ),
-        "off": Run(said=[said(voice_to_voice_ms=700.0)]),
-    }
-    told = side_by_side(runs)
-    assert told["on"]["voice_to_voice_ms"]["p50"] == 400
-    assert told["on"]["false_cutoffs"] == {"count": 0, "of": 1, "rate": 0.0}
-    assert told["off"]["voice_to_voice_ms"]["p50"] == 700
-    assert told["on"]["drafts"]["made"] == 3
-    assert told["on"]["calls"]["2"]["turns"] == 2
