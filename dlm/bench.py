@@ -39,7 +39,7 @@ class Measured:
     Attributes:
         first_s: Until its first text, or its end where it has none.
         tokens: Of the answer.
-        forwards: Of the model; 0 where the server does not tell.
+        forwards: Of the model; 0 where the server does not report them.
     """
 
     first_s: float
@@ -54,7 +54,7 @@ class Row:
     Attributes:
         first_ms: Median time to the first text.
         tokens_s: Tokens of all answers per second.
-        per_forward: Tokens per forward of each answer; 0 where the server does not tell.
+        per_forward: Tokens per forward of each answer; 0 where the server does not report forwards.
     """
 
     effort: str
@@ -122,8 +122,8 @@ def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[As
         try:
             with client.stream("POST", "/chat/completions", json=body) as answer:
                 if answer.status_code != 200:
-                    told = answer.read().decode()
-                    raise RuntimeError(f"{url}: status {answer.status_code}: {told[:200]}")
+                    message = answer.read().decode()
+                    raise RuntimeError(f"{url}: status {answer.status_code}: {message[:200]}")
                 for line in _lines(answer.iter_text()):
                     content, usage = _chunk(line, usage)
                     if content and not first_s:
@@ -150,7 +150,7 @@ def _chunk(line: str, usage: dict[str, int]) -> tuple[bool, dict[str, int]]:
     """Whether a line of a stream holds content, and the usage so far.
 
     Raises:
-        RuntimeError: It tells of an error.
+        RuntimeError: It holds an error.
     """
     if not line.startswith("data: {"):
         return False, usage

@@ -1,7 +1,7 @@
 """Talk to a checkpoint and watch it denoise: ``python -m dlm.chat [CHECKPOINT] [--effort LEVEL]``.
 
-Undecided positions are shown as ``░`` and fill in while the model works. What it thought before it
-answered stands above the answer, dimmed.
+Undecided positions are shown as ``░`` and fill in while the model works. Reasoning is shown
+above the answer, dimmed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Chat:
     """A dialogue without tools.
 
     Args:
-        engine: What answers.
+        engine: Generates the answers.
         effort: How much is refined.
         max_tokens: Longest answer.
 
     Attributes:
         turns: The dialogue so far.
-        thought: What was thought before the last answer; empty where nothing was.
+        thought: Reasoning before the last answer; empty where there was none.
     """
 
     def __init__(self, engine: Engine, effort: Effort, max_tokens: int) -> None:
@@ -42,7 +42,7 @@ class Chat:
         self._max_tokens = max_tokens
 
     def command(self, line: str) -> str:
-        """Obey a line that begins with a slash; returns what to tell.
+        """Obey a line that begins with a slash; returns a message for the user.
 
         Raises:
             ValueError: There is no such command, or no such effort.
@@ -81,18 +81,18 @@ class Chat:
         # Bounded by the answer's length: two events at most for each forward.
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         cancel = self._engine.submit(request, events.put)
-        told = self.thought = ""
+        answer = self.thought = ""
         try:
             while True:
                 match events.get():
                     case Reasoned(thought):
                         self.thought = thought
-                        show(told)
+                        show(answer)
                     case Snapshot(shown):
                         show(shown)
                     case TextDelta(piece):
-                        told += piece
-                        show(told)
+                        answer += piece
+                        show(answer)
                     case Finished() as finished:
                         self.turns[:] = [*turns, Turn("assistant", finished.answer.content)]
                         return finished
@@ -149,7 +149,7 @@ def talk(chat: Chat, lines: Iterator[str]) -> None:
 
 
 def cost(finished: Finished, seconds: float) -> str:
-    """What an answer took, in words."""
+    """Tokens, forwards and time of an answer as text."""
     usage = finished.usage
     thought = f", {usage.reasoning_tokens} of them thought" if usage.reasoning_tokens else ""
     cut = ", cut for its length" if finished.reason == "length" else ""

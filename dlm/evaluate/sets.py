@@ -157,7 +157,7 @@ def going_on(material: Material) -> Iterator[Case]:
 
 
 def interrupting(material: Material) -> Iterator[Case]:
-    """The same while the agent still tells what came of the first request."""
+    """The same while the agent still reports the first request's result."""
     return _second_calls(interrupted(row, material.rng, 1.0) for row in _two_requests(material))
 
 

@@ -73,7 +73,7 @@ class KeyGate:
         if scheme.lower() != "bearer" or not key.strip():
             raise ApiError(401, "a key is needed: Authorization: Bearer …", "missing_api_key")
         shown = _digest(key.strip())
-        # Every key is compared, so that the time taken tells nothing.
+        # Every key is compared, so that the time taken reveals nothing.
         if sum(hmac.compare_digest(shown, digest) for digest in self._digests) == 0:
             raise ApiError(401, "the key is wrong", "invalid_api_key")
 

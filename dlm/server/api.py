@@ -128,7 +128,7 @@ class Api:
         ]
 
     def guarded(self, name: str, endpoint: Endpoint) -> Endpoint:
-        """The endpoint behind the gate, its failures as error objects, its answers counted."""
+        """The endpoint with the gate's check, error objects for failures, and counted answers."""
 
         async def guard(request: HttpRequest) -> Response:
             given = request.headers.get("x-request-id", "")

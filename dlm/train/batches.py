@@ -31,7 +31,7 @@ CHUNK_DIALOGUES = 16_384
 CHUNK_SEEDS = 1_000_003
 """Between the seeds of two runs' first chunks, so that no two runs share any."""
 WAITING = 32
-"""Batches that another process makes ahead."""
+"""Batches that another process keeps ready."""
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
 
 
 def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
-    """`generated`, made ahead by another process; about `WAITING` batches wait.
+    """`generated`, made by another process; about `WAITING` batches are kept ready.
 
     It ends when that process is asked to, as when a whole process group is.
 
@@ -187,7 +187,7 @@ def _received(reader: Connection) -> Iterator[Placed]:
 
 def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
     # The process that takes the batches may have been killed.
-    with suppress(BrokenPipeError), closing(ahead(generated(recipe, place), WAITING)) as made:
+    with suppress(BrokenPipeError), closing(prefetched(generated(recipe, place), WAITING)) as made:
         try:
             for placed in made:
                 writer.send(placed)
@@ -207,8 +207,8 @@ def _sigint_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def ahead(items: Iterator[T], depth: int) -> Generator[T, None, None]:
-    """The same items, taken by a thread while the caller works; at most ``depth`` wait.
+def prefetched(items: Iterator[T], depth: int) -> Generator[T, None, None]:
+    """The same items, taken by a thread while the caller works; at most ``depth`` are kept ready.
 
     What the iterator raises is raised here, after the items before it.
     """

@@ -23,7 +23,7 @@ from dlm.language.template import Encoded
 from dlm.loading.weights import save_model
 from dlm.network.model import OUTPUTS, Transformer
 from dlm.train.averaging import Anchor, Average
-from dlm.train.batches import Place, Placed, ahead
+from dlm.train.batches import Place, Placed, prefetched
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.machine import fast_bfloat16, machine
@@ -40,7 +40,7 @@ from dlm.train.reporting import Progress, Report, logged, record
 
 LOG_STEPS = 20
 STATE = "state.pt"
-AHEAD = 4
+PREFETCHED = 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPING = b"\nstopping after this step; the same again quits at once\n"
 
@@ -215,7 +215,7 @@ class Run:
         """
         batches = self._batches(data)
         if torch.device(self.config.device).type == "cuda":
-            batches = ahead(batches, AHEAD)
+            batches = prefetched(batches, PREFETCHED)
         # The first batch waits until the corpora are read; that is no training time.
         batch = next(batches, None)
         began = last_save = last_evaluation = clock()

@@ -23,11 +23,11 @@ from dlm.train.batches import (
     Place,
     Placed,
     Recipe,
-    ahead,
     batches,
     generated,
     in_order,
     passes,
+    prefetched,
     stream,
 )
 from dlm.train.data import Mixture, encode_row, learn
@@ -232,7 +232,7 @@ def test_a_batch_that_breaks_off_is_the_end() -> None:
 
 
 def test_items_taken_ahead_are_the_same() -> None:
-    assert list(ahead(iter(range(20)), 3)) == list(range(20))
+    assert list(prefetched(iter(range(20)), 3)) == list(range(20))
 
 
 def test_what_is_raised_ahead_is_raised_after_the_items_before_it() -> None:
@@ -240,7 +240,7 @@ def test_what_is_raised_ahead_is_raised_after_the_items_before_it() -> None:
         yield 1
         raise RuntimeError("no more")
 
-    items = ahead(broken(), 3)
+    items = prefetched(broken(), 3)
     assert next(items) == 1
     with pytest.raises(RuntimeError, match="no more"):
         next(items)
@@ -254,7 +254,7 @@ def test_no_more_is_taken_ahead_than_fits_and_leaving_ends_it() -> None:
             taken.append(number)
             yield number
 
-    items = ahead(counted(), 2)
+    items = prefetched(counted(), 2)
     with closing(items):
         assert next(items) == 0
     assert len(taken) <= 5
