@@ -58,6 +58,10 @@ class Material:
         return cls(Values(corpora), heldout, found, seed, Random(seed))
 
 
+# The former name, for programs that still import it.
+Stock = Material
+
+
 def _streamed(
     material: Material, shares: dict[str, float], style: Style | None = None
 ) -> Iterator[Case]:
