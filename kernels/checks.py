@@ -50,6 +50,6 @@ def expect_tensor(
     if dense:
         expect(name, strides, "a contiguous tensor", tensor.is_contiguous())
     else:
-        # A single column is contiguous whatever its stride says.
+        # A single column is contiguous with any stride.
         close = not tensor.ndim or tensor.shape[-1] <= 1 or tensor.stride(-1) == 1
         expect(name, strides, "the last one to be 1", close)

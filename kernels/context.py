@@ -22,7 +22,7 @@ class Context:
         causal: (B,) int32: so many of the new rows, from the left, look no further than themselves;
             the others see all of the context.
         blocks: (B,) int32: where above 0, a row sees to the end of its own block of that many
-            positions and no further, whatever ``causal`` says; blocks begin at multiples of it.
+            positions and no further, and ``causal`` has no effect; blocks begin at multiples of it.
         most_rows: New rows of any request, at most. On the host, because it decides the launch.
     """
 

@@ -187,7 +187,7 @@ def _fold_kernel(
     tile_tokens = tl.load(tile_tokens_ptr + at, mask=inside, other=0)
     largest = tl.max(maxima, axis=0)
     shift = tl.where(largest == float("-inf"), 0.0, largest)
-    # A tile of banned tokens alone has no sums, whatever its largest logit says.
+    # A tile of banned tokens alone has no sums, and its largest logit does not count.
     scale = tl.exp(tl.where(maxima == float("-inf"), 0.0, maxima - shift))
     total = tl.sum(sums * scale, axis=0)
     total = tl.where(total == 0.0, nan, total)

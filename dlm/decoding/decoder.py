@@ -148,7 +148,7 @@ class Decoder:
         if self.vocabulary.ends:
             end, others = self.vocabulary.end, list(self.vocabulary.ends)
             logits[:, end] = logits[:, [end, *others]].amax(dim=-1)
-        # In place, because a copy would cost more than the ban and nobody else reads them.
+        # In place: no other request reads these logits, and a copy would cost more than the ban.
         return logits.index_fill_(-1, self._never.to(logits.device), -torch.inf)
 
     def choices(

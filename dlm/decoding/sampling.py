@@ -1,8 +1,8 @@
 """Randomness that belongs to a request and a position: the same alone and in any batch.
 
-A sampled token is the argmax of logits / temperature plus Gumbel noise. So whoever takes an argmax
-samples, whatever was banned before: under a grammar as well, and in self-verification, where a
-draft agrees when the causal forward chooses the same token with the same noise.
+A sampled token is the argmax of logits / temperature plus Gumbel noise. So every argmax is
+a sample, also under a grammar that bans tokens, and also in self-verification, where a draft
+agrees when the causal forward chooses the same token with the same noise.
 
 Shapes: n positions, V vocabulary.
 

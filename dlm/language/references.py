@@ -19,7 +19,7 @@ _ANCHORS = {"$id", "$anchor", "$dynamicAnchor"}
 
 
 def references(node: Any) -> Iterator[str]:
-    """All references inside a schema, whatever they lead to."""
+    """All references inside a schema, of any form."""
     if isinstance(node, list):
         for part in node:
             yield from references(part)

@@ -62,10 +62,10 @@ def placed(directory: Path) -> dict[str, str] | None:
     if not index.is_file():
         return None
     try:
-        told = json.loads(index.read_text(encoding="utf-8"))
+        content = json.loads(index.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{index}: {error}") from error
-    files = told.get("weight_map") if isinstance(told, dict) else None
+    files = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(files, dict) or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(f"{index}: got no weight_map, expected the file of each weight")
     return files

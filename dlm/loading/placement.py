@@ -45,8 +45,8 @@ def usable_device(name: torch.device | str) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
-        told = f"device: got {str(name)!r}, which cannot be used here: {reason}"
-        raise ValueError(told) from error
+        message = f"device: got {str(name)!r}, which cannot be used here: {reason}"
+        raise ValueError(message) from error
     return device
 
 

@@ -39,7 +39,7 @@ class Int8Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) float32 to (..., O)."""
         rows = x.reshape(-1, self.in_features)
-        # A row of zeros stays one, whatever its scale.
+        # A row of zeros stays a row of zeros with any scale.
         steps = rows.abs().amax(dim=1, keepdim=True).clamp_(min=1e-30).div_(127)
         sums = torch._int_mm((rows / steps).round_().to(torch.int8), self.weight.t())
         out = torch.mul(sums, steps).mul_(self.scale)

@@ -43,7 +43,7 @@ class Rows:
         causal: So many of them, from the left, see what stands before them and themselves; the
             others see all new positions as well.
         block: Where above 0, a position sees to the end of its own block of that many and no
-            further, whatever ``causal`` says; position 0 begins the first block.
+            further, and ``causal`` has no effect; position 0 begins the first block.
     """
 
     cache: KVCache
@@ -303,10 +303,10 @@ class Transformer(nn.Module):
     def packed(self, ids: Tensor, rows: Sequence[Rows]) -> Tensor:
         """Hidden states after the last norm, of the new positions of several requests.
 
-        On a CPU a request's results are the same, bit for bit, whatever else is in the batch.
+        On a CPU a request's results are the same, bit for bit, in any batch.
         Attention is computed for each request on its own, and all matrix products have numbers of
         rows that give a row the same bits (`dlm.network.padding`). In float32 and int8 causal
-        positions also get them whatever of their own request is forwarded at a time.
+        positions also get them for any split of their own request into forwards.
 
         Args:
             ids: (N,) int64, the requests' tokens one after the other.

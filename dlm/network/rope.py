@@ -148,7 +148,7 @@ class RopeTable:
     """Cosines and sines of positions, computed once and read from then on.
 
     A table is less work than computing them in each forward, and the same position gets the same
-    bits whatever stands beside it.
+    bits in any batch.
 
     Args:
         size: R, how many numbers of a head are turned; even.
@@ -168,7 +168,7 @@ class RopeTable:
 
         Args:
             positions: (...) int64.
-            end: Above all of them; told, as asking a device would wait for it.
+            end: Larger than all positions; given, because reading them would wait for the device.
         """
         table = self._tables.get(positions.device)
         if table is None or table.shape[1] < end:
