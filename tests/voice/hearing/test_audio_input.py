@@ -48,12 +48,6 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
         assert final.sound_odds == sound_log_odds(until, samples_of_ms(640), samples_of_ms(60))
 
 
-async def test_a_long_turn_is_not_judged_by_its_sound() -> None:
-    async with hearing() as rig:
-        rig.hear(silent(1.0), loud(1.2), silent(2.0))
-        assert (await rig.final()).sound_odds is None
-
-
 @pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])
 async def test_a_telephone_has_a_detector_of_its_own(rate_hz: int, made: int) -> None:
     detectors: list[LevelVad] = []

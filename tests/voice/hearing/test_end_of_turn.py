@@ -68,13 +68,6 @@ def test_the_model_makes_out_what_the_rules_cannot() -> None:
     assert balanced(Cues(begun, end_of_message=0.0005)) == 1200
 
 
-def test_without_a_model_the_words_decide() -> None:
-    waits = [balanced(Cues(text)) for text in ("what time is it", "a mocha", "a mocha and")]
-    assert waits == sorted(waits)
-    assert waits[0] < 500
-    assert waits[2] > 1000
-
-
 def test_words_that_the_model_has_not_judged_yet_wait_however_whole_they_look() -> None:
     said = Cues("set a timer for ten minutes")
     for profile in Profile:

@@ -72,22 +72,11 @@ def test_a_folder_at_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_model("~/whisper", 1).path == tmp_path / "whisper"
 
 
-def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
-    assert find_model(str(tmp_path), 1).path == tmp_path
-
-
 def test_a_cached_model_needs_no_hub(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     snapshot = put_in_cache(cache, "Systran/faster-whisper-base.en")
     found = find_model("base.en", 1)
     assert (found.path, found.reason) == (snapshot, "found in the local cache")
-
-
-def test_offline(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    found = find_model("base.en", 1)
-    assert found.path is None
-    assert found.reason == "is not in the local cache and HF_HUB_OFFLINE is set"
 
 
 def test_a_hub_that_is_not_there(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,10 +256,6 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
 WORD = DecodedWord(frames=30, sound_score=-60, language_score=-2, order=3, posterior=0.9)
 
 
-def test_no_words_no_confidence() -> None:
-    assert confidence([]) == 0
-
-
 def test_sure_and_unsure() -> None:
     forced = DecodedWord(frames=30, sound_score=-150, language_score=-9, order=1, posterior=0.01)
     assert confidence([WORD, WORD]) > 0.9

@@ -86,10 +86,6 @@ def test_a_rest_too_short_for_a_word_is_not_made_into_words(model: Path) -> None
     assert recognizer(model).decode(NOISE[:1], 1).text == SENTENCE
 
 
-def test_beams(model: Path) -> None:
-    assert recognizer(model, beam_size=3).decode(NOISE, beam_size=3).text == SENTENCE
-
-
 def test_silence_of_no_length_is_nothing(model: Path) -> None:
     final = recognizer(model).open(1).finish()
     assert (final.text, final.confidence) == ("", 0.0)
@@ -159,11 +155,6 @@ def test_hotwords_come_from_every_slot() -> None:
     assert hotwords(AgentConfig(name="none", instructions="")) == ""
     many = AgentConfig(name="x", instructions="", values={"n": tuple(map(str, range(99)))})
     assert len(hotwords(many).split(", ")) == 40
-
-
-def test_hotwords_do_not_get_in_the_way(model: Path) -> None:
-    plain = AgentConfig(name="plain", instructions="")
-    assert recognizer(model, plain).decode(NOISE, 1).text == SENTENCE
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
