@@ -105,7 +105,7 @@ def test_complaint_3_detector_and_recogniser_disagree_and_the_turn_ends_all_the_
         for frame in range(2000):
             at = AudioFrame(silent.samples, frame * FRAME_SAMPLES)
             speech = 1.0 if frame < 50 else probability
-            events = endpointer.accept(at, speech, Cues(text, opinion=0.0 if text else None))
+            events = endpointer.accept(at, speech, Cues(text, end_of_message=0.0 if text else None))
             if any(isinstance(event, TurnEnded) for event in events):
                 ended_s = frame * FRAME_SAMPLES / SAMPLE_RATE_HZ - 1.0
                 break

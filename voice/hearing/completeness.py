@@ -69,6 +69,8 @@ _INCOMPLETE = tuple(
         r"^how (?:do|can|did|would|should) (?:you|i|we) \w+$",
         rf"^{_POLITE}(?:set|start) (?:a|an|the|another)(?: new)? (?:timer|alarm)$",
         rf"\btimer for (?:\w+ )?{_NUMBER}$",
+        # A word that is being spelled: no recording has one, and people complain of being cut off.
+        r"(?:^| )(?!(?:a|p) m$|t v$)[b-hj-z] [a-z]$",
         rf"\b(?:a|an|the|one|two|three|four) {_SIZE}$",
         rf"\b(?:turn|switch) (?:on|off) (?:the |my |all )*{_ROOM}$",
         r"\b(?:on|off|from|to) (?:the|my) (?:shopping|grocery|to do|packing|wish|christmas)$",
@@ -119,7 +121,7 @@ def reads_complete(text: str) -> Completeness:
         text: Interim or final transcript; case and punctuation do not matter.
 
     Returns:
-        INCOMPLETE when it ends in mid-phrase or digits; COMPLETE for a short answer, or a
+        INCOMPLETE when it ends in mid-phrase, digits or spelling; COMPLETE for a short answer, or a
         question or request that has its object; else NEUTRAL. Empty text is NEUTRAL.
     """
     words = _words(text)
