@@ -45,9 +45,6 @@ class History:
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def copy(self) -> History:
         """Another dialogue with the same entries."""
         other = History()

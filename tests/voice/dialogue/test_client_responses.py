@@ -26,7 +26,8 @@ from voice.inputs import (
     ModelFailed,
     ModelSaid,
     OptionsChanged,
-    RecognitionFailed,
+    SessionOptions,
+    with_changes,
 )
 from voice.types import EndReason, Message, Role, SpeechStarted, ToolCall, Transcript, TurnEnded
 
@@ -59,15 +60,6 @@ def test_a_reply_waits_for_the_words_that_were_committed_before_it(out_of_band: 
     assert asked(script) == []
     script.feed(heard("what time is it"))
     assert asked(script) == [["what time is it"]]
-
-
-def test_words_that_never_come_are_not_waited_for() -> None:
-    script = client()
-    add(script, "i1", "hello")
-    script.feed(COMMITTED)
-    script.request(out_of_band=True)
-    script.feed(RecognitionFailed(1, "gone"))
-    assert asked(script) == [["hello"]]
 
 
 def test_what_was_not_understood_is_not_answered() -> None:
@@ -157,18 +149,6 @@ def test_an_item_of_audio_that_cannot_be_heard_is_told_of() -> None:
     assert asked(script) == [["hello"]]
 
 
-def test_an_item_that_was_deleted_in_the_meantime_stays_away() -> None:
-    script = client()
-    add(script, "i1", "hello")
-    add(script, "i2", "")
-    script.conversation.await_item("i2")
-    script.request(context=["i1", "i2"], out_of_band=True)
-    script.conversation.dialogue.delete("i2")
-    script.feed(ItemTranscribed("i2", "good day", 0.9, 1.5))
-    assert asked(script) == [["hello"]]
-    assert "i2" not in [entry.item_id for entry in script.conversation.dialogue]
-
-
 def test_a_cough_over_a_reply_lets_it_go_on_as_it_was_asked_for() -> None:
     script = client(turn_detection=True, instructions="Of all.")
     add(script, "i1", "hello")
@@ -231,3 +211,8 @@ def test_a_response_that_is_over_is_not_asked_for() -> None:
         script.cancel(script.request(out_of_band=out_of_band))
     script.feed(heard("hello"))
     assert asked(script) == []
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(ValueError, match="loudness"):
+        with_changes(SessionOptions(), loudness=11)

@@ -8,12 +8,10 @@ from voice.dialogue.commands import (
     Generate,
     HangUp,
     Speak,
-    SpeakEnd,
     StopGenerating,
     StopSpeaking,
 )
 from voice.dialogue.conversation import NOT_HEARD, NOT_UNDERSTOOD
-from voice.dialogue.idle import GOODBYE, STILL_THERE
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -24,7 +22,6 @@ from voice.events import (
     ReplyStarted,
     ReplyStatus,
     TranscriptFailed,
-    UserIdle,
     UserSpeechStarted,
     UserSpeechStopped,
     UserTurnCommitted,
@@ -33,7 +30,6 @@ from voice.inputs import (
     Announce,
     EndOfMessageFailed,
     EndRequested,
-    IdleElapsed,
     ModelSaid,
     RecognitionFailed,
 )
@@ -91,11 +87,6 @@ def test_interim_transcripts_are_shown_and_answer_nothing() -> None:
     assert not script.of(Generate)
 
 
-def test_a_transcript_of_an_unknown_turn_is_dropped() -> None:
-    script = Script()
-    assert script.feed(Transcript(7, "ghost", final=True, confidence=1.0, end_sample=1)) == []
-
-
 def test_speech_that_was_not_understood_gets_an_apology() -> None:
     script = Script()
     script.user("", seconds=1.0)
@@ -132,22 +123,6 @@ def test_speech_while_the_model_works_cancels_the_reply_and_leaves_no_words_of_i
     assert (ended.status, ended.reason) == (ReplyStatus.CANCELLED, "turn_detected")
     assert script.feed(ModelSaid(reply_id, "Late words.")) == []
     assert script.history() == [("user", "how is the weather")]
-
-
-def test_a_turn_that_goes_on_after_a_false_end_is_one_message() -> None:
-    script = Script()
-    script.user("set a timer", turn_id=1)
-    script.user("for ten minutes", turn_id=2)
-    assert script.last(Generate).prompt.messages[-1].content == "set a timer for ten minutes"
-
-
-def test_interruption_can_be_switched_off() -> None:
-    script = Script(interrupt_response=False)
-    script.user("how is the weather")
-    script.model("It is fine.")
-    script.feed(SpeechStarted(2, 32_000))
-    assert not script.of(StopSpeaking)
-    assert script.last(SpeakEnd)
 
 
 def test_a_turn_behind_a_reply_that_may_not_be_interrupted_is_kept_in_the_dialogue() -> None:
@@ -227,15 +202,6 @@ def test_an_announcement_waits_until_nobody_speaks() -> None:
     assert script.history()[-1] == ("agent", "Your timer is done.")
 
 
-def test_two_announcements_are_said_one_after_the_other() -> None:
-    script = Script()
-    script.feed(Announce("One."), Announce("Two."))
-    assert script.spoken() == "One."
-    script.sent()
-    script.played()
-    assert script.spoken() == "One.Two."
-
-
 def test_the_conversation_ends_when_the_goodbye_has_been_heard() -> None:
     script = Script()
     script.user("goodbye")
@@ -272,37 +238,6 @@ def test_only_a_goodbye_over_the_goodbye_takes_nothing_back(words: str, over: bo
     assert bool(script.of(HangUp)) == over
 
 
-def test_silence_is_asked_about_once_and_then_ends_the_conversation() -> None:
-    script = Script()
-    script.feed(IdleElapsed())
-    assert script.spoken() == STILL_THERE
-    assert script.feed(IdleElapsed()) == []
-    script.sent()
-    script.played()
-    script.feed(IdleElapsed())
-    assert script.spoken() == f"{STILL_THERE}{GOODBYE}"
-    script.sent()
-    script.played()
-    assert script.last(HangUp).reason == "idle"
-
-
-def test_silence_that_is_not_to_end_the_conversation_is_asked_about_every_time() -> None:
-    script = Script(idle_ends=False)
-    for count in (1, 2, 3):
-        script.feed(IdleElapsed(16_000, 96_000))
-        script.sent()
-        script.played()
-        told = script.events(UserIdle)
-        assert len(told) == count
-        assert (told[-1].start_sample, told[-1].end_sample) == (16_000, 96_000)
-    assert script.spoken() == STILL_THERE * 3
-    assert len({event.item_id for event in script.events(UserIdle)}) == 3
-    assert script.events(UserIdle)[1].previous_item_id == script.events(ReplyStarted)[0].item_id
-    assert not script.of(HangUp)
-    script.user("here")
-    assert script.history()[-1] == ("user", "here")
-
-
 def test_an_opinion_that_fails_is_an_error_and_no_more() -> None:
     script = Script()
     script.feed(SpeechStarted(1, 0), EndOfMessageFailed(1, "the model failed"))
@@ -312,19 +247,6 @@ def test_an_opinion_that_fails_is_an_error_and_no_more() -> None:
         Transcript(1, "hello", final=True, confidence=0.9, end_sample=16_000),
     )
     assert script.of(Generate)
-
-
-def test_speech_resets_the_idle_count() -> None:
-    script = Script()
-    script.feed(IdleElapsed())
-    script.sent()
-    script.played()
-    script.user("yes")
-    script.model("Good.")
-    script.sent()
-    script.played()
-    script.feed(IdleElapsed())
-    assert script.spoken().endswith(STILL_THERE)
 
 
 NOISE = pytest.mark.parametrize(

@@ -67,12 +67,6 @@ def end(script: Script, text: str, ms: int = 300) -> None:
     script.feed(TurnEnded(2, stop, stop + 8000), final(text))
 
 
-def test_the_first_sign_of_speech_holds_the_sound_and_stops_nothing() -> None:
-    script = speaking()
-    commands = script.feed(SpeechStarted(2, LATER))
-    assert commands == [HoldSpeaking("resp2")]
-
-
 @pytest.mark.parametrize("text", ["mm-hmm", "right", "okay", ""])
 def test_a_backchannel_or_a_cough_lets_it_go_on_where_it_paused(text: str) -> None:
     script = speaking()
@@ -97,27 +91,6 @@ def test_words_stop_it_at_the_first_pause() -> None:
     end(script, "stop")
     assert script.history()[-2:] == [("agent", "Once upon a time"), ("user", "stop")]
     assert len(script.of(Generate)) == 2
-
-
-def test_the_first_half_of_a_word_is_no_word_before_the_turn_has_ended() -> None:
-    """A "right" holds its breath before its last sound, and is a "why" until then."""
-    script = speaking()
-    sound(script, "why", 200)
-    assert script.of(StopSpeaking) == script.of(ReleaseSpeaking) == []
-    script.feed(SpeechResumed(2, LATER + 4800), Pause(2, LATER + 6400), interim("right"))
-    end(script, "right", 400)
-    assert script.of(StopSpeaking) == []
-    assert script.of(ReleaseSpeaking) == [ReleaseSpeaking("resp2")]
-
-
-def test_a_word_that_short_stops_it_with_the_end_of_the_turn() -> None:
-    script = speaking()
-    sound(script, "no", 200)
-    assert script.of(StopSpeaking) == []
-    end(script, "no", 200)
-    assert [c.reply_id for c in script.of(StopSpeaking)] == ["resp2"]
-    assert script.of(ReleaseSpeaking) == []
-    assert script.history()[-1] == ("user", "no")
 
 
 def test_speech_that_lasts_stops_it_before_there_are_words() -> None:
@@ -154,16 +127,6 @@ def test_yes_answers_a_question_that_is_still_being_asked() -> None:
     end(script, "yes")
     assert script.history()[-1] == ("user", "yes")
     assert len(script.of(Generate)) == 2
-
-
-def test_a_slow_recogniser_decides_after_the_turn() -> None:
-    script = speaking()
-    stop = LATER + 4800
-    script.feed(SpeechStarted(2, LATER), Pause(2, stop), TurnEnded(2, stop, stop + 8000))
-    assert len(script.of(ReleaseSpeaking)) == 0
-    script.feed(final("okay"))
-    assert script.commands[-1] == ReleaseSpeaking("resp2")
-    assert script.conversation._turns == {}
 
 
 def test_the_model_sees_no_word_that_was_not_heard_however_late_it_is_decided() -> None:
@@ -245,14 +208,6 @@ def test_a_turn_that_goes_on_at_once_is_one_turn() -> None:
     assert script.history() == [("user", "add milk to the shopping list")]
     assert script.last(Generate).prompt.messages[-1].content == "add milk to the shopping list"
     assert [e.text for e in script.events(FinalTranscript)] == ["add milk", "to the shopping list"]
-
-
-def test_before_the_reply_sounds_as_well() -> None:
-    script = Script()
-    script.user("add milk")
-    go_on(script, 100)
-    assert script.history() == [("user", "add milk to the shopping list")]
-    assert [e.status for e in script.events(ReplyEnded)] == ["cancelled"]
 
 
 def test_later_it_is_an_interruption() -> None:

@@ -7,7 +7,7 @@ from voice.dialogue.commands import CancelTool, Generate, RunTool, Speak
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED, calls_off
 from voice.events import ReplyEnded, ReplyStarted, ReplyText
 from voice.inputs import ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
-from voice.types import SpeechStarted, ToolCall, ToolResult, ToolSpec
+from voice.types import ToolCall, ToolResult, ToolSpec
 
 SEARCH = ToolCall("c1", "search", {})
 BOOK = ToolCall("c2", "set_timer", {})
@@ -77,22 +77,6 @@ def test_a_tool_that_has_answered_is_not_slow_any_more() -> None:
     assert script.feed(ToolProgressed(reply_id, "c1", "Half.")) == []
 
 
-def test_an_interrupted_wait_is_not_bridged() -> None:
-    script = Script()
-    script.user("search")
-    script.model("", SEARCH)
-    reply_id = script.last(RunTool).reply_id
-    script.feed(SpeechStarted(2, 32_000))
-    assert script.feed(ToolSlow(reply_id, "c1")) == []
-
-
-def test_text_replies_are_not_bridged() -> None:
-    script = Script(speak=False)
-    script.user("search")
-    script.model("", SEARCH)
-    assert script.feed(ToolSlow(script.last(RunTool).reply_id, "c1")) == []
-
-
 def test_progress_is_spoken_while_the_answer_waits() -> None:
     script = Script()
     script.user("search")
@@ -100,16 +84,6 @@ def test_progress_is_spoken_while_the_answer_waits() -> None:
     reply_id = script.last(RunTool).reply_id
     script.feed(ToolProgressed(reply_id, "c1", "Half of it is done."), ToolSlow(reply_id, "c1"))
     assert said(script) == ["Half of it is done."]
-
-
-def test_a_reply_of_nothing_but_a_bridge_ends_when_it_has_sounded() -> None:
-    script = Script()
-    script.user("search")
-    script.model("", SEARCH)
-    script.feed(ToolSlow(script.last(RunTool).reply_id, "c1"))
-    script.feed(SpeechStarted(2, 32_000))
-    assert script.conversation.active_reply is None
-    assert script.history() == [("user", "search")]
 
 
 def test_a_reply_of_nothing_but_a_bridge_has_its_place_in_the_dialogue() -> None:
@@ -169,10 +143,6 @@ def told_late(content: str = "Timer set.") -> Script:
     script.played()
     script.feed(ToolFinished(ToolResult("c2", "set_timer", content)))
     return script
-
-
-def test_a_late_tool_that_has_nothing_to_tell_is_done() -> None:
-    assert said(told_late(""))[-1] == "Done."
 
 
 def test_what_a_late_tool_did_is_told_and_takes_the_place_of_its_error() -> None:

@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 
 from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking
-from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.interruption import Interruption, State, reopens
 from voice.dialogue.reply import Reply
-from voice.dialogue.user_turn import UserTurn
 from voice.inputs import SessionOptions
-from voice.types import SpeechResumed, SpeechStarted, Transcript, TurnEnded
+from voice.types import SpeechStarted, Transcript, TurnEnded
 
 START = 32_000
 
@@ -25,15 +23,6 @@ def begun(*sounding: Reply, holds: bool = True, goes_on: bool = False) -> Interr
 
 def heard(text: str, guess: str = "") -> Transcript:
     return Transcript(1, text, True, 0.9 if text else 0.0, 0, guess)
-
-
-def test_sound_is_held_and_released_once() -> None:
-    pending = begun(reply(), reply(number=2))
-    assert pending.release() == []
-    assert pending.hold() == [HoldSpeaking("resp1"), HoldSpeaking("resp2")]
-    assert pending.hold() == []
-    assert pending.release() == [ReleaseSpeaking("resp1"), ReleaseSpeaking("resp2")]
-    assert pending.release() == []
 
 
 @pytest.mark.parametrize(
@@ -88,11 +77,6 @@ def test_speech_that_lasts_is_proven_unless_it_is_a_drawn_out_right() -> None:
     assert pending.release() == []
 
 
-def test_yes_is_an_answer_to_a_question() -> None:
-    assert not begun().is_meant(heard("yes"), START + 3200)
-    assert begun(reply("Shall I go on?")).is_meant(heard("yes"), START + 3200)
-
-
 def test_who_goes_on_before_the_answer_sounds_says_something() -> None:
     unheard = Interruption.begin(START, (), True, reopens=True)
     assert unheard.is_meant(heard("yes"), START + 3200)
@@ -125,15 +109,3 @@ def test_who_speaks_again_within_700_ms_had_not_ended_the_turn(after_ms: int, sa
     assert not reopens(again, ended, [])
     assert not reopens(again, replace(ended, turn_id=7), [reply()])
     assert not reopens(again, None, [reply()])
-
-
-def test_who_goes_on_behind_a_pause_has_the_sound_held_again() -> None:
-    turn = UserTurn(1, "item1", START, DraftWords(0), paused=True, interruption=begun())
-    assert turn.pause(SpeechResumed(1, START)) == [HoldSpeaking("resp1")]
-
-
-def test_a_turn_that_the_client_ends_at_once_has_no_length() -> None:
-    turn = UserTurn(1, "item1", 16_000, DraftWords(0))
-    assert turn.seconds == 0
-    turn.ended = TurnEnded(1, 8_000, 8_000)
-    assert turn.seconds == 0

@@ -10,12 +10,11 @@ from voice.events import (
     ReplyEnded,
     ReplyStarted,
     ReplyStatus,
-    ReplyText,
     ReplyToolCall,
     ReplyToolResult,
 )
-from voice.inputs import Announce, ModelAnswered, ModelFailed, ModelSaid, SpeechFailed, ToolAnswered
-from voice.types import SpeechStarted, ToolCall, ToolResult
+from voice.inputs import Announce, ModelAnswered, ModelFailed, ModelSaid, SpeechFailed
+from voice.types import SpeechStarted, ToolCall
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
 TIME = ToolCall("c2", "get_time", {})
@@ -29,18 +28,6 @@ def test_the_first_segment_is_spoken_before_the_answer_is_complete() -> None:
     script.feed(ModelSaid(reply_id, "Tea is a drink made of leaves. It comes from"))
     assert script.spoken() == "Tea is a drink made of leaves."
     assert not script.of(SpeakEnd)
-
-
-def test_text_told_to_the_client_is_the_text_of_the_reply() -> None:
-    script = Script()
-    script.user("tell me about tea")
-    script.model("Tea is a drink made of leaves. It comes from Asia, and many people like it.")
-    told = "".join(event.delta for event in script.events(ReplyText))
-    script.sent()
-    ended = script.events(ReplyEnded)[0]
-    assert told == ended.text == script.history()[-1][1]
-    assert ended.status is ReplyStatus.COMPLETED
-    assert (ended.input_tokens, ended.output_tokens) == (10, 5)
 
 
 def test_a_tool_runs_and_its_result_goes_back_to_the_model() -> None:
@@ -78,15 +65,6 @@ def test_a_number_that_nobody_said_is_replaced_by_the_tools_words() -> None:
     script.model("Timer set for 30 minutes.")
     assert script.spoken() == "Timer set for 10 minutes."
     assert script.of(StopGenerating)
-
-
-def test_words_of_an_error_are_spoken_without_their_label() -> None:
-    script = Script()
-    script.user("set a timer for blue minutes")
-    script.model("", TIMER)
-    script.tool(TIMER, "Error: I could not read the duration blue.")
-    script.model("It is 99.")
-    assert script.spoken() == "I could not read the duration blue."
 
 
 def test_numbers_in_small_talk_are_free() -> None:
@@ -137,25 +115,6 @@ def test_a_mixed_round_runs_ours_and_then_hands_over() -> None:
     assert len(script.of(Generate)) == 1
 
 
-def test_a_result_that_comes_after_an_interruption_is_kept_beside_its_call() -> None:
-    script = Script()
-    script.user("set a timer for ten minutes")
-    script.model("", TIMER)
-    run = script.last(RunTool)
-    script.user("and how are you", turn_id=2)
-    script.feed(ToolAnswered(run.reply_id, ToolResult("c1", "set_timer", "Timer set.")))
-    assert [role for role, _ in script.history()] == ["user", "agent", "tool", "user"]
-    assert len(script.of(Generate)) == 2
-
-
-def test_a_call_without_an_answer_yet_is_not_shown_to_the_model() -> None:
-    script = Script()
-    script.user("set a timer for ten minutes")
-    script.model("", TIMER)
-    script.user("hello", turn_id=2)
-    assert all(not m.tool_calls for m in script.last(Generate).prompt.messages)
-
-
 def test_a_malformed_answer_is_tried_again_and_then_in_words() -> None:
     script = Script()
     script.user("hello")
@@ -197,13 +156,6 @@ def test_words_before_a_call_that_was_tried_again_may_be_said_behind_it() -> Non
     assert script.spoken() == "Let me look. Let me look. It is noon."
 
 
-def test_an_empty_answer_counts_as_malformed() -> None:
-    script = Script()
-    script.user("hello")
-    script.model("")
-    assert len(script.of(Generate)) == 2
-
-
 def test_an_empty_answer_behind_a_tool_counts_as_malformed_whatever_was_said_before_it() -> None:
     script = Script()
     script.user("what time is it")
@@ -237,18 +189,6 @@ def test_a_model_that_breaks_in_the_middle_apologises_behind_what_it_said() -> N
     assert script.spoken() == f"I think that this works. {WENT_WRONG}"
 
 
-def test_the_next_turn_works_after_a_failure() -> None:
-    script = Script()
-    script.user("hello")
-    script.feed(ModelFailed(script.last(Generate).reply_id, "gone", malformed=False))
-    script.sent()
-    script.played()
-    script.user("again", turn_id=2)
-    script.model("Hello.")
-    script.sent()
-    assert script.events(ReplyEnded)[-1].status is ReplyStatus.COMPLETED
-
-
 def test_a_voice_that_fails_ends_the_reply_and_keeps_its_text() -> None:
     script = Script()
     script.user("hello")
@@ -276,24 +216,6 @@ def test_text_only_replies_are_not_spoken_and_end_with_the_answer() -> None:
     assert not script.of(Speak)
     assert script.events(ReplyEnded)[0].status is ReplyStatus.COMPLETED
     assert script.history()[-1] == ("agent", "Hello.")
-
-
-def test_a_cancelled_text_reply_keeps_what_was_shown() -> None:
-    script = Script(speak=False)
-    script.user("tell me about tea")
-    script.feed(ModelSaid(script.last(Generate).reply_id, "Tea is made of leaves. And"))
-    script.took(script.conversation.cancel())
-    assert script.history()[-1] == ("agent", "Tea is made of leaves.")
-    assert script.conversation.quiet
-
-
-def test_a_stale_answer_is_dropped() -> None:
-    script = Script()
-    script.user("hello")
-    old = script.last(Generate).reply_id
-    script.feed(SpeechStarted(2, 32_000))
-    assert script.feed(ModelAnswered(old, (TIMER,), False, 1, 1)) == []
-    assert not script.of(RunTool)
 
 
 RINGS = "Your timer is done."

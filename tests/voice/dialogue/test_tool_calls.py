@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from tests.support.script import CLIENT_TOOL, Script
+from tests.support.script import Script
 from voice.dialogue.commands import RunTool
 from voice.inputs import ModelFailed, ToolAnswered, ToolFinished
-from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult, Transcript, TurnEnded
+from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult
 
 
 def milk(call_id: str) -> ToolCall:
@@ -43,18 +43,6 @@ def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_r
     script.model("", milk("2"))
     first, again = keys(script)
     assert first == again
-
-
-def test_once_words_were_heard_it_is_another_request() -> None:
-    script = Script(heard="Let me")
-    script.user("add milk")
-    script.model("Let me do that.", milk("1"))
-    script.tool(milk("1"), "Added.")
-    script.feed(SpeechStarted(2, 160_000), TurnEnded(2, 176_000, 180_000))
-    script.feed(Transcript(2, "add milk", final=True, confidence=0.9, end_sample=176_000))
-    script.model("", milk("2"))
-    first, again = keys(script)
-    assert first != again
 
 
 def test_a_call_that_still_runs_is_joined_whoever_asks() -> None:
@@ -117,14 +105,6 @@ def test_typed_requests_are_told_apart_by_their_messages() -> None:
         script.tool(milk(str(number)), "Added.")
         script.model("Added milk.")
     assert len(set(keys(script))) == 2
-
-
-def test_the_clients_calls_are_not_run_here() -> None:
-    script = Script(client_tools=(CLIENT_TOOL,))
-    script.user("open the door")
-    script.model("", ToolCall("d", "open_door", {}))
-    assert keys(script) == []
-    assert script.conversation.active_reply is None
 
 
 def test_results_after_an_interruption_stand_beside_their_calls() -> None:
