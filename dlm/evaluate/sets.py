@@ -59,7 +59,6 @@ class Material:
 
 
 # The former name, for programs that still import it.
-Stock = Material
 
 
 def _streamed(

@@ -38,7 +38,7 @@ from dlm.datagen.unfamiliar_tools import Scene, mention, single
 from dlm.datagen.values import COMPOSED, Values
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING, Topic
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS, Unit
-from dlm.evaluate.sets import SETS, Stock, chosen
+from dlm.evaluate.sets import SETS, Material, chosen
 from dlm.evaluate.talk import alike, openers
 
 ROWS_READ = 300
@@ -73,12 +73,12 @@ def drawn(corpora: Path | None, scale: int = 1) -> Iterator[tuple[str, str]]:
     for name, rows in (*_generated(corpora), *_streams(sources), *_moves(sources)):
         yield name, digest(list(islice(rows, 12 * scale)))
     yield from _for_training(sources, scale)
-    stock = Stock.load(corpora)
+    material = Material.load(corpora)
     for name in SETS:
         if corpora is not None or name not in ("others", "coffee", "services", "out_of_scope"):
-            yield f"set {name}", digest(chosen(name, stock, 0.04 * scale))
+            yield f"set {name}", digest(chosen(name, material, 0.04 * scale))
     if corpora is not None:
-        yield from _read_rows(corpora, stock)
+        yield from _read_rows(corpora, material)
 
 
 def _lists() -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _for_training(sources: Mapping[str, Source], scale: int) -> Iterator[tuple[s
     yield "mixed", digest(list(islice(mix, count)))
 
 
-def _read_rows(corpora: Path, stock: Stock) -> Iterator[tuple[str, str]]:
+def _read_rows(corpora: Path, material: Material) -> Iterator[tuple[str, str]]:
     """What is read of the corpora."""
     for split in ("train", "heldout"):
         read = load(corpora, split, share_alike=True)
@@ -274,9 +274,9 @@ def _read_rows(corpora: Path, stock: Stock) -> Iterator[tuple[str, str]]:
         rng = Random(2)
         wishes = [offer(p, rng, "snake", p.rows[0][1]) for p in read.purposes.values()]
         yield f"offered purposes {split}", digest([w.spec for w in wishes])
-    assert stock.heldout is not None
-    yield "openers", digest(openers(stock.heldout, corpora, 40, 3))
-    yield "alike", digest(sorted(alike(stock.heldout).items()))
+    assert material.heldout is not None
+    yield "openers", digest(openers(material.heldout, corpora, 40, 3))
+    yield "alike", digest(sorted(alike(material.heldout).items()))
 
 
 def excerpts(corpora: Path, out: Path) -> None:
