@@ -68,6 +68,7 @@ AMOUNTS = [
     ("$1.5 million, $5k, €3bn",
      "one point five million dollars, five thousand dollars, three billion euros"),
     ("£1.01, 20 €, 50¢", "one pound and one penny, twenty euros, fifty cents"),
+    ("US$5 or A$10.50", "five US dollars or ten Australian dollars and fifty cents"),
     ("$5/month, $12/hr, $3/lb",
      "five dollars per month, twelve dollars per hour, three dollars per pound"),
     ("5 USD, 1 EUR, CHF 20", "five US dollars, one euro, twenty Swiss francs"),

@@ -29,6 +29,8 @@ _CURRENCIES = {
     "¥": ("yen", "yen", "sen", "sen"),
     "₹": ("rupee", "rupees", "paisa", "paise"),
 }
+for _sign, _country in {"US$": "US", "A$": "Australian", "C$": "Canadian"}.items():
+    _CURRENCIES[_sign] = (f"{_country} dollar", f"{_country} dollars", "cent", "cents")
 """Sign → one and many of the currency, one and many of its hundredth."""
 
 _CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|SGD|HKD"
@@ -146,7 +148,12 @@ def _signed(match: re.Match[str], said: str) -> str:
 
 
 AMOUNT_RULES: tuple[Rule, ...] = (
-    (re.compile(rf"{_MINUS}(?P<currency>[$€£¥₹]) ?(?P<number>{NUMBER}){_SCALE}{_PER}"), _say_money),
+    (
+        re.compile(
+            rf"{_MINUS}(?P<currency>(?<!\w)(?:US|A|C)\$|[$€£¥₹]) ?(?P<number>{NUMBER}){_SCALE}{_PER}"
+        ),
+        _say_money,
+    ),
     (re.compile(rf"{_MINUS}(?P<number>{NUMBER}) ?(?P<currency>[€£¥₹]|\$(?!\d)){_PER}"), _say_money),
     (re.compile(rf"(?P<minus>-)?(?P<code>{_CODES}) ?(?P<number>{NUMBER}){_PER}"), _say_code),
     (re.compile(rf"{_MINUS}(?P<number>{NUMBER}) ?(?P<code>{_CODES})(?!\w){_PER}"), _say_code),
