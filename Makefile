@@ -3,7 +3,7 @@
 #   PIP_ARGS     passed to pip, e.g. "--extra-index-url https://download.pytorch.org/whl/cpu", which
 #                takes a CPU build of torch without several gigabytes of CUDA libraries
 #   ARGS         passed to the program of run, demo, bench and gpu
-#   PYTEST_ARGS  passed to pytest
+#   PYTEST_ARGS  passed to pytest; by default it runs in as many processes as there are cores, up to 4
 
 SHELL := /bin/bash
 VENV := .venv
@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP_ARGS ?=
 ARGS ?=
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= --numprocesses auto --maxprocesses 4 --dist worksteal
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
