@@ -32,9 +32,10 @@ def test_an_event_is_frozen_slotted_and_documented(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_an_event_says_what_it_belongs_to(kind: type) -> None:
-    # A stale event is told by its turn or reply; only silence and the session's end have neither.
+    # A stale event is known by its turn or reply; what concerns the whole session has neither.
     names = set(get_type_hints(kind))
-    assert names & {"turn_id", "reply_id"} or kind in (events.UserIdle, events.SessionEnded)
+    of_the_session = (events.AudioStopped, events.UserIdle, events.SessionEnded)
+    assert names & {"turn_id", "reply_id"} or kind in of_the_session
 
 
 def test_audio_events_compare_by_identity() -> None:
