@@ -150,7 +150,8 @@ def _signed(match: re.Match[str], said: str) -> str:
 AMOUNT_RULES: tuple[Rule, ...] = (
     (
         re.compile(
-            rf"{_MINUS}(?P<currency>(?<!\w)(?:US|A|C)\$|[$€£¥₹]) ?(?P<number>{NUMBER}){_SCALE}{_PER}"
+            rf"{_MINUS}(?P<currency>(?<!\w)(?:US|A|C)\$|[$€£¥₹]) ?(?P<number>{NUMBER})"
+            rf"{_SCALE}{_PER}"
         ),
         _say_money,
     ),
