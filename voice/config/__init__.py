@@ -222,8 +222,8 @@ class TurnConfig(Section):
     tool_timeout_s: float = Field(default=5.0, gt=0)
     """Longest that an answer waits for a tool; one that only reads is given up then."""
     tool_finish_s: float = Field(default=60.0, gt=0)
-    """Longest that a tool with side effects goes on behind `tool_timeout_s`; what it did is told
-    when it is done."""
+    """Longest that a tool with side effects may go on after `tool_timeout_s`; the agent reports its
+    outcome when it is done."""
     filler_after_ms: int = Field(default=700, ge=0)
     """A tool that takes longer is bridged by "One moment."; 0 never."""
     max_tool_calls: int = Field(default=6, ge=1)
@@ -280,7 +280,7 @@ class ToolsConfig(Section):
     http_timeout_s: float = Field(default=2.0, gt=0)
     """Longest wait for a public service."""
     home_place: str = ""
-    """Place that the weather is told for when the user names none."""
+    """Place of the weather report when the user names none."""
     home_assistant_url: str = ""
     """Base URL of a Home Assistant instance; empty means a small house in memory."""
     home_assistant_token_env: str = "HOME_ASSISTANT_TOKEN"
@@ -307,9 +307,9 @@ class MetricsConfig(Section):
     """What is measured and kept."""
 
     json_lines: str = ""
-    """File to which each turn's marks are appended; empty writes none."""
+    """File to which each turn's latencies are appended; empty writes none."""
     transcripts: bool = False
-    """Whether transcripts are written beside the marks."""
+    """Whether transcripts are written to the file of turn latencies as well."""
 
 
 class Config(Section):
