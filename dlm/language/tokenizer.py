@@ -102,10 +102,6 @@ class Tokenizer:
         """Ids of ordinary text."""
         return self.bpe.encode(text, add_special_tokens=False).ids
 
-    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of several texts, faster than one by one."""
-        return [e.ids for e in self.bpe.encode_batch(list(texts), add_special_tokens=False)]
-
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; marks are left out, and bytes that form no character become U+FFFD."""
         return self.bpe.decode([i for i in ids if i >= len(MARKS)], skip_special_tokens=True)

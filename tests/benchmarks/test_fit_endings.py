@@ -15,7 +15,7 @@ from benchmarks.voice.fit_endings import (
     unseen,
 )
 from benchmarks.voice.pauses import Met, Traced
-from voice.hearing.end_of_turn import INPUTS, PROFILES, Cues, Profile, inputs_of
+from voice.hearing.end_of_turn import PROFILES, WEIGHTS, Cues, Profile, inputs_of
 
 MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1), ([("yes", 0.6)], 0)]
 
@@ -48,7 +48,7 @@ def test_ranking() -> None:
 
 def test_a_pause_counts_with_and_without_the_models_probability() -> None:
     inputs, ends, weights = of_pauses(heard(3))
-    assert inputs.shape == (3 * 2 * 2, INPUTS)
+    assert inputs.shape == (3 * 2 * 2, len(WEIGHTS))
     assert ends.sum() == 3 * 2
     assert weights.sum() == pytest.approx(1)
     assert weights[0] == pytest.approx(2 * weights[1])

@@ -82,7 +82,6 @@ PROFILES: Mapping[Profile, Limits] = {
     Profile.PATIENT: Limits(3.5, 240, 750, 900, 1800, 1500),
 }
 
-INPUTS = 5
 BIAS = -1.597
 WEIGHTS = (1.627, -2.448, 2.947, 0.839, 1.916)
 """One for each of `inputs_of`."""

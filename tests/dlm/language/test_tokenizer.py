@@ -25,7 +25,6 @@ def test_text_that_spells_a_mark_is_ordinary_text(text: str, tmp_path: Path) -> 
         ids = one.encode(said)
         assert min(ids) >= len(MARKS)
         assert one.decode(ids) == said
-        assert one.encode_many([said]) == [ids]
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ _CURRENCIES = {
     "£": ("pound", "pounds", "penny", "pence"),
     "¥": ("yen", "yen", "sen", "sen"),
     "₹": ("rupee", "rupees", "paisa", "paise"),
+    "US$": ("US dollar", "US dollars", "cent", "cents"),
+    "A$": ("Australian dollar", "Australian dollars", "cent", "cents"),
+    "C$": ("Canadian dollar", "Canadian dollars", "cent", "cents"),
 }
-for _sign, _country in {"US$": "US", "A$": "Australian", "C$": "Canadian"}.items():
-    _CURRENCIES[_sign] = (f"{_country} dollar", f"{_country} dollars", "cent", "cents")
 """Sign → one and many of the currency, one and many of its hundredth."""
 
 _CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|SGD|HKD"
