@@ -92,13 +92,8 @@ async def stops_a_session(loaded: HearingParts, packets: Iterator[Samples]) -> b
     session = Session(loaded, replace(loaded.options(), holds=True))
     told: list[object] = []
 
-    async def listen() -> None:
-        async for event in session.events():
-            told.append(event)
-
     async with asyncio.TaskGroup() as group:
-        group.create_task(session.run())
-        group.create_task(listen())
+        group.create_task(session.run(told.append))
         await asyncio.sleep(0)
         session._feed(Announce(SPOKEN))
         for packet in packets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from socket import socket as Socket
 from types import SimpleNamespace
@@ -17,7 +17,6 @@ from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions
 from voice.server.app import build_app
-from voice.session.session import Session
 from voice.tools import SessionScope
 from voice.tools.scope import Line
 from voice.types import Message, Role, Samples, ToolSpec
@@ -48,33 +47,37 @@ class FakeSession:
 
     def __post_init__(self) -> None:
         self.messages: dict[str, Message] = {}
-        self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._take: Callable[[SessionEvent], None] | None = None
+        self._early: list[SessionEvent] = []
+        self._refused: Exception | None = None
         self._called = asyncio.Event()
         self.over = asyncio.Event()
 
     def emit(self, *events: SessionEvent) -> None:
         for event in events:
-            self._events.put_nowait(event)
+            if self._take is None:
+                self._early.append(event)
+                continue
+            try:
+                self._take(event)
+            except Exception as error:
+                self._refused = error
+                self.close("failed")
 
-    async def run(self) -> None:
+    async def run(self, take: Callable[[SessionEvent], None]) -> None:
         if self.run_error is not None:
             raise self.run_error
+        self._take = take
+        self.emit(*self._early)
         await self.over.wait()
+        if self._refused is not None:
+            raise self._refused
 
     def close(self, reason: str = "closed") -> None:
         if self.closed is None:
             self.closed = reason
             self.emit(SessionEnded(reason))
             self.over.set()
-
-    async def events(self) -> AsyncIterator[SessionEvent]:
-        while True:
-            event = await self._events.get()
-            yield event
-            if isinstance(event, SessionEnded):
-                return
-
-    pending = Session.pending
 
     def greet(self) -> None:
         self._call("greet")

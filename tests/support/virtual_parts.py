@@ -332,10 +332,9 @@ class Call:
         view = self.session._conversation.dialogue.view(100)
         return [(message.role.value, message.content) for message in view]
 
-    async def listen(self) -> None:
-        async for event in self.session.events():
-            self.events.append((now(), event))
-            self._changed.set()
+    def take(self, event: SessionEvent) -> None:
+        self.events.append((now(), event))
+        self._changed.set()
 
     async def microphone(self) -> None:
         """A frame every 20 ms, silence where nothing is said."""
@@ -353,8 +352,7 @@ async def calling(loaded: VirtualParts) -> AsyncGenerator[Call, None]:
     assert isinstance(loaded.recognizer, Recognizer)
     call = Call(Session(loaded), loaded.recognizer.tape)
     async with asyncio.TaskGroup() as group:
-        group.create_task(call.session.run())
-        group.create_task(call.listen())
+        group.create_task(call.session.run(call.take))
         microphone = group.create_task(call.microphone())
         await asyncio.sleep(0)
         yield call

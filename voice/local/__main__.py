@@ -67,9 +67,7 @@ class LocalConversation:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch())
             reporting = group.create_task(self._report_played())
-            group.create_task(self._session.run())
-            async for event in self._session.events():
-                self._on(event)
+            await self._session.run(self._on)
             await asyncio.sleep(self._queue.silent_from_s(self._clock()) - self._clock())
             reporting.cancel()
             watching.cancel()

@@ -135,6 +135,9 @@ class RealtimeConnection:
         self._limits = limits
         self._idle_s = idle_s
         self._outbox = Outbox()
+        # What a client's message brings about is sent behind the answer to it.
+        self._answering = False
+        self._behind: deque[SessionEvent] = deque()
 
     async def run(self) -> None:
         """Run the conversation until either side ends it. Raises nothing."""
@@ -155,16 +158,17 @@ class RealtimeConnection:
     async def _converse(self) -> None:
         self._outbox.put(self._protocol.opening())
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._session.run())
             sending = group.create_task(self._send())
             receiving = group.create_task(self._receive())
-            async for event in self._session.events():
-                self._handle(event)
+            await self._session.run(self._handle)
             self._outbox.close()
             await sending
             receiving.cancel()
 
     def _handle(self, event: SessionEvent) -> None:
+        if self._answering:
+            self._behind.append(event)
+            return
         self._observe(event)
         if isinstance(event, AudioStopped):
             self._outbox.drop_audio(lambda reply_id: not self._protocol.is_out_of_band(reply_id))
@@ -201,10 +205,14 @@ class RealtimeConnection:
                 raise Closing(CloseCode.UNSUPPORTED_DATA, "expected text messages")
             if self._limits is not None and (excess := self._limits.excess(len(text))):
                 raise Closing(CloseCode.POLICY, excess)
-            # Events of before this message are translated first: a reply keeps its format.
-            for event in self._session.pending():
-                self._handle(event)
-            self._outbox.put(self._protocol.receive(text))
+            self._answer(text)
+
+    def _answer(self, text: str) -> None:
+        self._answering = True
+        self._outbox.put(self._protocol.receive(text))
+        self._answering = False
+        while self._behind:
+            self._handle(self._behind.popleft())
 
     async def close(self, code: CloseCode, reason: str) -> None:
         """End the connection, if the client has not. Raises nothing; waits a second at most."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -38,7 +37,7 @@ class Backend(Protocol):
 
 
 class CommandRunner:
-    """Runs one conversation, or one draft. Inputs that come while another is taken in wait.
+    """Runs one conversation, or one draft.
 
     Args:
         decide: Takes an input in and gives the commands that follow from it.
@@ -52,8 +51,6 @@ class CommandRunner:
         self._decide = decide
         self._backend = backend
         self._spawn = spawn
-        self._inputs: deque[Input] = deque()
-        self._feeding = False
         self._closed = False
         self._requests: dict[str, asyncio.Task[None]] = {}
 
@@ -63,15 +60,7 @@ class CommandRunner:
 
     def feed(self, event: Input) -> None:
         """Take an input in, and execute what follows from it."""
-        self._inputs.append(event)
-        if self._feeding:
-            return
-        self._feeding = True
-        try:
-            while self._inputs:
-                self.execute(self._decide(self._inputs.popleft()))
-        finally:
-            self._feeding = False
+        self.execute(self._decide(event))
 
     def execute(self, commands: list[Command]) -> None:
         """Execute commands in their order."""

@@ -2,9 +2,8 @@
 
 `Session` takes in what is heard and asked for, and emits what happens; what
 `voice.dialogue.conversation` decides is executed by `voice.session.command_runner`. Everything here
-runs on one event loop; what computes runs in threads. Queues: audio into the recogniser is bounded
-by the longest turn, events to the transport by `EVENTS` (a transport that falls further behind
-loses the session).
+runs on one event loop; what computes runs in threads. Audio into the recogniser is bounded by the
+longest turn; events go to the door as they happen, which bounds what waits for its client.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import asyncio
 import itertools
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from voice.dialogue.conversation import Context, Conversation
@@ -42,7 +41,6 @@ from voice.tools import SessionScope
 from voice.tools.scope import Line
 from voice.types import Message, Samples
 
-EVENTS = 8192
 IDLE_CHECK_S = 0.25
 
 _log = logging.getLogger(__name__)
@@ -66,7 +64,8 @@ class Session:
         self._parts = parts
         self._scope = SessionScope(self.session_id, line=line)
         self._latency = TurnLatency()
-        self._events: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._take: Callable[[SessionEvent], None] | None = None
+        self._refused: Exception | None = None
         self._group: asyncio.TaskGroup | None = None
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
@@ -114,8 +113,15 @@ class Session:
         """What tools know and may change of this conversation."""
         return self._scope
 
-    async def run(self) -> None:
-        """Hold the conversation until `close`. Tools that run by then finish behind it."""
+    async def run(self, take: Callable[[SessionEvent], None]) -> None:
+        """Hold the conversation until `close`. Tools that run by then finish behind it.
+
+        Args:
+            take: Called with what happens, as it happens; `SessionEnded` is the last. Of the
+                session it may call `truncate` alone. What it
+                raises ends the session, and is raised here, in a group of exceptions.
+        """
+        self._take = take
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -124,14 +130,14 @@ class Session:
                 group.create_task(self._announce())
                 group.create_task(self._watch_idle())
                 await self._closed.wait()
-                raise _Over
+                raise self._refused or _Over
         except* _Over:
             _log.debug("session %s closed", self.session_id)
         finally:
             self._group = None
             self._drafts.drop()
             self.close("failed")
-            self._events.put_nowait(SessionEnded(self._reason))
+            self._tell(SessionEnded(self._reason))
 
     def close(self, reason: str = "closed") -> None:
         """End the conversation; the first reason counts."""
@@ -139,23 +145,6 @@ class Session:
             self._reason = reason
             self._closed.set()
             self._runner.close()
-
-    async def events(self) -> AsyncIterator[SessionEvent]:
-        """What happens, in order; ends with `SessionEnded`."""
-        while True:
-            event = await self._events.get()
-            yield event
-            if isinstance(event, SessionEnded):
-                return
-
-    def pending(self) -> Iterator[SessionEvent]:
-        """What has happened and `events` has not given yet, up to the end."""
-        while not self._events.empty():
-            event = self._events.get_nowait()
-            if isinstance(event, SessionEnded):
-                self._events.put_nowait(event)
-                return
-            yield event
 
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
         """The user's audio, of any rate and length, (T,) int16 mono."""
@@ -323,13 +312,22 @@ class Session:
             case ReplyToolResult(reply_id, result) if reply_id in self._replies:
                 turn_id = self._replies[reply_id].turn_id
                 self._latency.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
-        self._events.put_nowait(event)
-        if self._events.qsize() > EVENTS:
-            self.close("the client does not read")
+        self._tell(event)
         if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
             self._drafts.drop()
             if measured := self._latency.measured():
-                self._events.put_nowait(measured)
+                self._tell(measured)
+
+    def _tell(self, event: SessionEvent) -> None:
+        if self._take is None:
+            raise RuntimeError("the session is not running")
+        if self._refused is None:
+            try:
+                self._take(event)
+            except Exception as error:
+                # Raised here, it would be taken for a failure of whatever part has emitted.
+                self._refused = error
+                self.close("failed")
 
     def _reach(self, reply_id: str, name: str) -> None:
         if reply_id in self._replies:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -256,25 +257,23 @@ class Call:
         bridge = CallBridge(session, self._codec, self._out, time.monotonic, self._limits.digits_s)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(session.run())
-                group.create_task(self._listen(bridge, session))
+                group.create_task(self._listen(bridge, session, rest))
                 group.create_task(self._speak(bridge))
-                session.greet()
-                for event in rest:
-                    self._hear(bridge, event)
-                await self._follow(bridge, opened)
+                await session.run(partial(self._tell, bridge, opened))
+                await self._hang_up(bridge, opened)
                 raise _Over
         except* _Over:
             _log.debug("session %s: the call is over", session.session_id)
         finally:
             session.close("connection ended")
 
-    async def _follow(self, bridge: CallBridge, opened: Opened) -> None:
-        """Pass on the events of the session; at its end, hang up after the last word."""
-        async for event in opened.session.events():
-            opened.observe(event)
-            bridge.tell(event)
-            self._changed.set()
+    def _tell(self, bridge: CallBridge, opened: Opened, event: SessionEvent) -> None:
+        opened.observe(event)
+        bridge.tell(event)
+        self._changed.set()
+
+    async def _hang_up(self, bridge: CallBridge, opened: Opened) -> None:
+        """Hang up after the last word, if the caller has not."""
         if self._gone:
             return
         opened.hung_up()
@@ -287,7 +286,10 @@ class Call:
         for message in self._codec.hang_up():
             await self._send(message)
 
-    async def _listen(self, bridge: CallBridge, session: Session) -> None:
+    async def _listen(self, bridge: CallBridge, session: Session, rest: list[CallEvent]) -> None:
+        session.greet()
+        for event in rest:
+            self._hear(bridge, event)
         while True:
             try:
                 async with asyncio.timeout(self._limits.idle_s):

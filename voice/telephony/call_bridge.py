@@ -100,7 +100,7 @@ class CallBridge:
                 progress = self._playback.played(name, self._clock())
                 self._report([progress] if progress else [])
             case FlowChanged(is_open):
-                self._playback.open = is_open
+                self._playback.flow(is_open)
             case CallEnded():
                 self._session.close("the caller hung up")
             case CallStarted():
@@ -122,9 +122,9 @@ class CallBridge:
                 self._playback.end(reply_id)
             case ReplyHeld():
                 # What is at the far side sounds on; that is little.
-                self._playback.held = True
+                self._playback.hold()
             case ReplyReleased():
-                self._playback.held = False
+                self._playback.release()
             case UserSpeechStarted():
                 self._user_speaks = True
             case FinalTranscript() | TranscriptFailed():

@@ -89,14 +89,10 @@ class Playback:
         traits: Of the protocol.
 
     Attributes:
-        open: Whether the line takes audio now.
-        held: Whether the agent falls silent for now, until the user proves to be speaking or not.
         dry_s: When all that was sent will have been played, if nothing delays it.
     """
 
     def __init__(self, rate_hz: int, traits: Traits) -> None:
-        self.open = True
-        self.held = False
         self.dry_s = 0.0
         self._rate_hz = rate_hz
         self._traits = traits
@@ -104,6 +100,8 @@ class Playback:
         self._replies: deque[_Reply] = deque()
         self._points: deque[_Point] = deque()
         self._marks = 0
+        self._open = True
+        self._held = False
 
     @property
     def idle(self) -> bool:
@@ -123,6 +121,18 @@ class Playback:
         reply.waiting.append(samples)
         reply.samples += len(samples)
         return sum(waiting.samples for waiting in self._replies) <= MAX_QUEUED_SAMPLES
+
+    def flow(self, is_open: bool) -> None:
+        """The line takes audio from now on, or none."""
+        self._open = is_open
+
+    def hold(self) -> None:
+        """Send nothing for now, until the user proves to be speaking or not."""
+        self._held = True
+
+    def release(self) -> None:
+        """Send on where sending was held."""
+        self._held = False
 
     def end(self, reply_id: str) -> None:
         """All of a reply has been given."""
@@ -174,13 +184,13 @@ class Playback:
         self._replies.clear()
         self._points.clear()
         self.dry_s = now_s
-        self.held = False
+        self._held = False
         return cut
 
     def _next(self) -> _Reply | None:
         """The reply of which something can be sent, as far as the line allows."""
         reply = next((r for r in self._replies if not r.closed), None)
-        if reply is None or not self.open or self.held:
+        if reply is None or not self._open or self._held:
             return None
         return reply if reply.ended or reply.samples >= self._frame else None
 

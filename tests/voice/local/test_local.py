@@ -32,12 +32,10 @@ class ScriptedSession:
         for event in happened:
             self._events.put_nowait(event)
 
-    async def run(self) -> None:
+    async def run(self, take) -> None:
         self.told.append(("run",))
-
-    async def events(self):
         while (event := await self._events.get()) is not None:
-            yield event
+            take(event)
 
     def append_audio(self, samples, rate_hz):
         self.audio.append(samples)

@@ -87,10 +87,9 @@ class _Rig:
         self.changed = asyncio.Event()
         self.taken = 0
 
-    async def listen(self) -> None:
-        async for event in self.session.events():
-            self.events.append(event)
-            self.changed.set()
+    def take(self, event: SessionEvent) -> None:
+        self.events.append(event)
+        self.changed.set()
 
     async def next(
         self, kind: type[E], true: Callable[[E], bool] = lambda _: True, speak: bool = False
@@ -127,8 +126,7 @@ class _Rig:
 async def _running(parts: Resources) -> AsyncGenerator[_Rig, None]:
     rig = _Rig(Session(parts))
     async with asyncio.TaskGroup() as group:
-        group.create_task(rig.session.run())
-        group.create_task(rig.listen())
+        group.create_task(rig.session.run(rig.take))
         await asyncio.sleep(0)
         yield rig
         rig.session.close()
@@ -371,3 +369,19 @@ async def test_a_request_before_the_session_runs_is_a_mistake_of_the_caller(
     session = Session(embedded_parts)
     with pytest.raises(RuntimeError, match="not running"):
         session.create_response()
+
+
+async def test_what_a_door_raises_ends_the_session(embedded_parts: Resources) -> None:
+    session = Session(embedded_parts)
+
+    def take(event: SessionEvent) -> None:
+        raise ProtocolError("the line does not take audio")
+
+    async def request() -> None:
+        session.create_response()
+
+    with pytest.raises(ExceptionGroup) as raised:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(request())
+            await session.run(take)
+    assert raised.group_contains(ProtocolError, match="does not take")

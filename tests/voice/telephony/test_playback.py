@@ -98,10 +98,10 @@ def test_after_an_interruption_audio_is_sent_at_once() -> None:
 def test_a_line_that_is_closed_gets_nothing() -> None:
     playback = Playback(RATE_HZ, Traits())
     playback.say("r1", SECOND)
-    playback.open = False
+    playback.flow(is_open=False)
     assert playback.due(0.0) == []
     assert playback.wait_s(0.0) is None
-    playback.open = True
+    playback.flow(is_open=True)
     assert playback.due(0.0) != []
 
 
