@@ -149,11 +149,11 @@ def serve(config: Config) -> None:
             stack.enter_context(audiosocket)
         from voice.session.resources import Resources
 
-        parts = Resources.load(config)
-        app = build_app(parts, config, audiosocket)
-        for line in parts.describe():
+        resources = Resources.load(config)
+        app = build_app(resources, config, audiosocket)
+        for line in resources.describe():
             print(line)
-        print(f"Serving {parts.agent.name} at {url_of(listener)}", flush=True)
+        print(f"Serving {resources.agent.name} at {url_of(listener)}", flush=True)
         uvicorn.Server(uvicorn_config(app, config.server)).run(sockets=[listener])
 
 

@@ -16,7 +16,6 @@ from voice.dialogue.commands import Command, Draft, Emit
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
-from voice.dialogue.idle import GOODBYE, IdleTimer
 from voice.dialogue.interruption import REASON, Interruption, reopens
 from voice.dialogue.out_of_band import OutOfBandResponses
 from voice.dialogue.reply_loop import Limits, ReplyLoop
@@ -28,6 +27,7 @@ from voice.events import (
     Failure,
     FinalTranscript,
     TranscriptFailed,
+    UserIdle,
     UserSpeechStopped,
     UserTurnCommitted,
 )
@@ -61,6 +61,8 @@ from voice.types import (
 
 NOT_UNDERSTOOD = "Sorry, I did not catch that."
 NOT_HEARD = "Sorry, I could not hear that."
+STILL_THERE = "Are you still there?"
+GOODBYE = "Goodbye."
 # Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
 APOLOGISE_FROM_S = 0.6
 
@@ -117,7 +119,7 @@ class Conversation:
         self._committed: TurnEnded | None = None
         self._due = Due.NOTHING
         self._announcements: deque[Announce] = deque(maxlen=16)
-        self._idle = IdleTimer(self.dialogue, ids)
+        self._silences = 0
         # Replies that the client wants, and the model has not been asked for.
         self._requested: dict[str, Context | None] = {}
         self._untranscribed: set[str] = set()
@@ -171,11 +173,6 @@ class Conversation:
         self, options: SessionOptions, context: Context | None = None, out_of_band: bool = False
     ) -> tuple[str, list[Command]]:
         """Begin a reply at the client's request; the model is asked once all words are known.
-
-        Args:
-            options: For this reply.
-            context: What the model sees in place of the dialogue.
-            out_of_band: Whether the dialogue never learns of the reply.
 
         Returns:
             Its id, and what is to be done now.
@@ -256,7 +253,7 @@ class Conversation:
                 "conversation_already_has_active_response",
             )
         self._due = Due.NOTHING
-        self._idle.reset()
+        self._silences = 0
         out = self._agent.begin(self._last_turn, options)
         return self.active_reply or "", out
 
@@ -317,7 +314,7 @@ class Conversation:
     def _speech_started(self, event: SpeechStarted) -> list[Command]:
         turn = self._open(event.turn_id, event.start_sample)
         self._speaking = event.turn_id
-        self._idle.reset()
+        self._silences = 0
         if not self._options.interrupt_response:
             return [turn.started()]
         sounding, current = self._agent.sounding, self._agent.current
@@ -367,7 +364,7 @@ class Conversation:
 
     def _commit(self, event: TurnEnded, turn: UserTurn) -> list[Command]:
         self._committed = event
-        self._idle.reset()
+        self._silences = 0
         previous = self.dialogue.last_id
         self.dialogue.add(turn.item_id, Message(Role.USER))
         out: list[Command] = []
@@ -484,9 +481,15 @@ class Conversation:
     def _idle_elapsed(self, event: IdleElapsed) -> list[Command]:
         if not self.quiet or self._agent.calls.unfinished:
             return []
-        out, words = self._idle.elapsed(event, self._options)
-        out += self._say(words)
-        return out + (self._agent.end("idle") if words == GOODBYE else [])
+        self._silences += 1
+        if self._options.idle_ends:
+            if self._silences == 1:
+                return self._say(STILL_THERE)
+            return self._say(GOODBYE) + self._agent.end("idle")
+        item_id, previous = self._ids("item"), self.dialogue.last_id
+        self.dialogue.add(item_id, Message(Role.USER))
+        idle = UserIdle(item_id, previous, event.start_sample, event.end_sample)
+        return [Emit(idle), *self._say(STILL_THERE)]
 
     def _say(self, text: str) -> list[Command]:
         return self._agent.say(text, self._last_turn, self._options)

@@ -158,12 +158,12 @@ async def converse(config: Config, console: Console) -> None:
     """
     card = SoundCard(config.local.input_device, config.local.output_device)
     with console.status("Loading"):
-        parts = await asyncio.to_thread(Resources.load, config)
+        resources = await asyncio.to_thread(Resources.load, config)
     try:
-        for sentence in parts.describe():
+        for sentence in resources.describe():
             console.print(sentence, style="dim")
         canceller = canceller_of(config.local.echo, card)
-        session = Session(parts)
+        session = Session(resources)
         # Whoever leaves the room does not want the program to end.
         session.update(output_rate_hz=card.queue.rate_hz, holds=True, idle_timeout_s=0.0)
         loop = asyncio.get_running_loop()
@@ -180,7 +180,7 @@ async def converse(config: Config, console: Console) -> None:
             with card.running(cleaned, canceller.played if canceller else None, lost):
                 await conversation.run()
     finally:
-        await parts.close()
+        await resources.close()
 
 
 def cleaning(

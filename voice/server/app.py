@@ -74,7 +74,7 @@ class _SecretRequest(WireModel):
 
 
 def build_app(
-    parts: Resources,
+    resources: Resources,
     config: Config,
     audiosocket: Socket | None = None,
     open_session: OpenSession = Session,
@@ -82,7 +82,7 @@ def build_app(
     """The application around loaded models.
 
     Args:
-        parts: The models; they are closed when the application shuts down.
+        resources: The models; they are closed when the application shuts down.
         config: All options; the key is read from the environment now.
         audiosocket: Listens for AudioSocket's calls; None takes none.
         open_session: Makes the sessions of clients and calls.
@@ -91,12 +91,12 @@ def build_app(
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
             be opened, or a telephone line is not protected.
     """
-    routes = Routes(parts, config, open_session)
+    routes = Routes(resources, config, open_session)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(parts.close)
+            stack.push_async_callback(resources.close)
             stack.callback(routes.metrics.close)
             await stack.enter_async_context(routes.telephone.listening(audiosocket))
             yield
@@ -107,7 +107,7 @@ def build_app(
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
             Route("/v1/models", routes.guarded(routes.models)),
             *api_routes(
-                parts.model,
+                resources.model,
                 (MODEL_NAME,),
                 config.server,
                 ApiGate(routes.policy, routes.metrics),
@@ -127,7 +127,7 @@ class Routes:
     """The endpoints.
 
     Args:
-        parts: The models.
+        resources: The models.
         config: All options.
         open_session: Makes sessions.
 
@@ -135,20 +135,20 @@ class Routes:
         ConfigError: As `build_app`.
     """
 
-    def __init__(self, parts: Resources, config: Config, open_session: OpenSession) -> None:
+    def __init__(self, resources: Resources, config: Config, open_session: OpenSession) -> None:
         self._open_session = open_session
-        self._parts = parts
+        self._resources = resources
         self._config = config
-        self._names = LocalNames(MODEL_NAME, parts.synthesizer.name)
+        self._names = LocalNames(MODEL_NAME, resources.synthesizer.name)
         self._slots = SessionSlots(config.server.max_sessions)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
-        self.metrics = Metrics(config.metrics, parts.agent.tools)
+        self.metrics = Metrics(config.metrics, resources.agent.tools)
         self.telephone = TelephoneRoutes(
-            parts, config, self.policy, self._slots, self.metrics, open_session
+            resources, config, self.policy, self._slots, self.metrics, open_session
         )
 
     def guarded(
@@ -194,8 +194,8 @@ class Routes:
                 await socket.close(CloseCode.TRY_AGAIN_LATER, "all conversations are taken")
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
-        own = self._parts.options()
-        session = self._open_session(self._parts, replace(own, idle_timeout_s=0.0), None)
+        own = self._resources.options()
+        session = self._open_session(self._resources, replace(own, idle_timeout_s=0.0), None)
         reply_limit = self._reply_limits.of(grant.account)
         protocol = RealtimeProtocol(
             session, self._names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
@@ -239,7 +239,9 @@ class Routes:
             raise AccessDenied("an ephemeral key cannot make others", 403, "insufficient_key")
         body = await _body(request, self._config.server.max_message_bytes)
         wanted = validated(_SecretRequest, parse_json(body or "{}"))
-        shown = preview(self._parts.options(), wanted.session, self._names, self._parts.model)
+        shown = preview(
+            self._resources.options(), wanted.session, self._names, self._resources.model
+        )
         key = self.policy.ephemeral.mint(wanted.expires_after.seconds, wanted.session)
         return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
 

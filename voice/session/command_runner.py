@@ -1,7 +1,7 @@
 """Executes commands, and feeds whoever decided them with what their execution brings.
 
-One runner serves a conversation, with `voice.session.live_backend`, and one each draft of a reply,
-with the backend of `voice.session.preemptive_generation`, which has no side effects.
+One runner serves a conversation, with `LiveBackend`, and one each draft of a reply, with
+`PreemptiveGeneration`, which has no side effects.
 """
 
 from __future__ import annotations

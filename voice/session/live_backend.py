@@ -30,16 +30,11 @@ from voice.speech.audio_output import AudioOutput
 
 @dataclass(frozen=True, slots=True)
 class SessionCallbacks:
-    """The way back to the session.
-
-    Attributes:
-        emit: Called with every event for the client.
-        reached: Called with a reply's id and the name of a stage that it has reached.
-        hang_up: Ends the session, for a reason.
-    """
+    """The way back to the session."""
 
     emit: Callable[[SessionEvent], None]
     reached: Callable[[str, str], None]
+    """Takes a reply's id and the name of a stage that it has reached."""
     hang_up: Callable[[str], None]
 
 
@@ -47,11 +42,8 @@ class LiveBackend:
     """The real parts of one session.
 
     Args:
-        model: Answers what no draft can answer.
+        model: Answers what is out of band; drafts are of what the user says.
         drafts: Answers the conversation's own replies, from drafts as far as there are any.
-        tools: Runs tools.
-        output: Speaks.
-        session: The way back.
     """
 
     def __init__(
@@ -71,9 +63,8 @@ class LiveBackend:
     async def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers; the stages of the answer are noted, and its drafts shown."""
         reply_id = request.reply_id
-        # Drafts are of what the user says, which an out-of-band request does not wait for.
-        source = self._model if request.out_of_band else self._drafts
-        async with aclosing(source.answer(request.prompt)) as events:
+        answer = self._model.answer if request.out_of_band else self._drafts.reply
+        async with aclosing(answer(request.prompt)) as events:
             async for event in events:
                 self._session.reached(reply_id, "first_token")
                 match event:

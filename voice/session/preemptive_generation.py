@@ -1,10 +1,9 @@
 """Prepares replies before the end of a turn: answers, results of tools, the first segment's sound.
 
-A draft is the agent's side of the conversation on a copy of the dialogue, run by a command runner
-whose backend has no side effects. Nothing of it can be seen or heard before the conversation asks
-for the same. Then an answer that is there is given at once, one that is on its way is followed, and
-one to other words helps the model as a draft; so do a tool's own words where it has just answered.
-One draft is in flight at a time: a newer one takes its place.
+A draft is the agent's side of the conversation on a copy of the dialogue. Nothing of it can be seen
+or heard before the conversation asks for the same. Then an answer that is there is given at once,
+one that is on its way is followed, and one to other words helps the model as a draft; so do a
+tool's own words where it has just answered. One draft is in flight at a time.
 """
 
 from __future__ import annotations
@@ -58,16 +57,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DraftParts:
-    """What drafts are made with.
-
-    Attributes:
-        model: Answers.
-        toolbox: Runs tools.
-        scope: What tools know of this conversation.
-        output: Prepares the sound of the first segment.
-        config: How far drafts go.
-        load: How busy the machine is.
-    """
+    """What drafts are made with."""
 
     model: ReplyModel
     toolbox: Toolbox
@@ -148,7 +138,7 @@ class _Answer:
 
 
 class PreemptiveGeneration:
-    """The drafts of one session.
+    """The drafts of one session; a `Backend` for their commands, as far as these change nothing.
 
     Args:
         conversation: Whose replies are drafted.
@@ -185,8 +175,11 @@ class PreemptiveGeneration:
         if wanted.turn_id != self._turn_id:
             self.drop()
             self._turn_id = wanted.turn_id
-        prompt, config = self._conversation.prompt_for(wanted.words), self._parts.config
-        if self._find(prompt) is not None:
+        config = self._parts.config
+        agent, commands = self._conversation.speculate(wanted)
+        asked = commands[-1]
+        assert isinstance(asked, Generate)
+        if self._find(asked.prompt) is not None:
             return
         if not self._parts.load.allows_draft(config, wanted.paused, self._asking):
             self._tally.skipped += 1
@@ -195,10 +188,9 @@ class PreemptiveGeneration:
         self._replying = False
         self._asked = 0
         unsure = not wanted.paused and config.least_likely > 0
-        agent, commands = self._conversation.speculate(wanted)
-        self._task = self._spawn(self._make(agent, commands, prompt if unsure else None))
+        self._task = self._spawn(self._make(agent, commands, asked.prompt if unsure else None))
 
-    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+    async def reply(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers, from the draft as far as there is one; as `ReplyModel.answer`."""
         ready = self._find(prompt)
         self._replying = True
@@ -263,7 +255,7 @@ class PreemptiveGeneration:
                 )
             )
 
-    async def ask(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
+    async def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers within the draft; kept, and nothing where that is known already.
 
         What goes wrong costs the draft only.
@@ -290,24 +282,27 @@ class PreemptiveGeneration:
             self._asking -= 1
             answer.close()
 
-    async def read(self, call: ToolCall) -> ToolResult | None:
-        """What a call brings that changes nothing; None for any other, and once the reply is made.
+    async def run_tool(self, run: RunTool, feed: Feed) -> None:
+        """Run a tool that changes nothing; any other ends the draft here.
 
-        A run outlives its draft: the next draft, or the reply, makes the same call.
+        The run outlives its draft: the next draft, or the reply, makes the same call.
         """
-        toolbox, config = self._parts.toolbox, self._parts.config
-        if self._replying or not config.tools or not toolbox.is_read_only(call.name):
-            return None
+        toolbox, call = self._parts.toolbox, run.call
+        wanted = self._parts.config.tools and toolbox.is_read_only(call.name)
+        if self._replying or not wanted:
+            return
         key = signature(call)
         if key not in self._results:
-            run = toolbox.run(call, self._parts.scope, key)
-            self._results[key] = self._spawn(run)
-        return replace(await asyncio.shield(self._results[key]), call_id=call.call_id)
+            self._results[key] = self._spawn(toolbox.run(call, self._parts.scope, key))
+        result = await asyncio.shield(self._results[key])
+        feed(ToolAnswered(run.reply_id, replace(result, call_id=call.call_id)))
 
-    def prepare(self, first: Speak) -> None:
-        """Synthesise the first segment of the draft."""
-        if self._parts.config.speech and not self._replying:
-            self._parts.output.prepare(first.segment, first.speed)
+    def perform(self, command: Command) -> None:
+        """Prepare the sound of the first segment; all else is the conversation's to do."""
+        if self._replying or not self._parts.config.speech:
+            return
+        if isinstance(command, Speak) and not command.segment.index:
+            self._parts.output.prepare(command.segment, command.speed)
 
     def _judge(self, outcome: Outcome) -> None:
         """The first answer of the reply decides."""
@@ -326,20 +321,14 @@ class PreemptiveGeneration:
     async def _make(
         self, agent: ReplyLoop, commands: list[Command], question: Prompt | None
     ) -> None:
-        """Make a draft, unless the model expects the user to go on.
-
-        Args:
-            agent: The agent's side, on a copy of the dialogue.
-            commands: With which its reply begins.
-            question: Whose last words may not be all; None where that does not matter.
-        """
+        """Make a draft, unless the model expects the user to go on behind a ``question``."""
         if question is not None and not await self._may_be_all(question):
             self._tally.unlikely += 1
             return
         self._tally.made += 1
         self._before, self._newest = self._latest(), []
         async with asyncio.TaskGroup() as group:
-            CommandRunner(agent.feed, SpeculativeBackend(self), group.create_task).execute(commands)
+            CommandRunner(agent.feed, self, group.create_task).execute(commands)
 
     async def _may_be_all(self, question: Prompt) -> bool:
         self._asking += 1
@@ -361,35 +350,6 @@ class PreemptiveGeneration:
     def _latest(self) -> list[_Answer]:
         """The answers of the latest draft that has come to anything."""
         return self._newest if any(a.message != _NOTHING for a in self._newest) else self._before
-
-
-class SpeculativeBackend:
-    """Executes the commands of a draft, as far as that changes nothing.
-
-    Answers are kept, tools that only read are run, the sound of the first segment is prepared, and
-    nothing is emitted.
-
-    Args:
-        drafts: Keep what the draft brings.
-    """
-
-    def __init__(self, drafts: PreemptiveGeneration) -> None:
-        self._drafts = drafts
-
-    def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
-        """What the model answers; kept."""
-        return self._drafts.ask(request)
-
-    async def run_tool(self, run: RunTool, feed: Feed) -> None:
-        """Run a tool that changes nothing; any other ends the draft here."""
-        result = await self._drafts.read(run.call)
-        if result is not None:
-            feed(ToolAnswered(run.reply_id, result))
-
-    def perform(self, command: Command) -> None:
-        """Prepare the first sound; everything else is the conversation's to do."""
-        if isinstance(command, Speak) and not command.segment.index:
-            self._drafts.prepare(command)
 
 
 def _likely(prompt: Prompt, answers: list[_Answer], index: int) -> Message | None:

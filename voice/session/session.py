@@ -1,9 +1,8 @@
 """One conversation with real parts: audio and requests in, events out.
 
-`Session` takes in what is heard and asked for, and emits what happens; what
-`voice.dialogue.conversation` decides is executed by `voice.session.command_runner`. Everything here
-runs on one event loop; what computes runs in threads. Audio into the recogniser is bounded by the
-longest turn; events go to the door as they happen, which bounds what waits for its client.
+What `voice.dialogue.conversation` decides is executed by `voice.session.command_runner`. Everything
+here runs on one event loop; what computes runs in threads. Audio into the recogniser is bounded by
+the longest turn; events go to the door as they happen, which bounds what waits for its client.
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ class Session:
     """A conversation; `run` brings it to life. All methods are for the event loop's thread.
 
     Args:
-        parts: What all conversations share.
+        resources: What all conversations share.
         options: How it begins; None is by the configuration and the agent.
         line: The telephone line, for tools; None where there is none.
     """
 
     def __init__(
-        self, parts: Resources, options: SessionOptions | None = None, line: Line | None = None
+        self, resources: Resources, options: SessionOptions | None = None, line: Line | None = None
     ) -> None:
         self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
-        self._parts = parts
+        self._resources = resources
         self._scope = SessionScope(self.session_id, line=line)
         self._latency = TurnLatency()
         self._take: Callable[[SessionEvent], None] | None = None
@@ -70,17 +69,17 @@ class Session:
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
         self._reason = ""
-        options = options or parts.options()
-        turn = parts.config.turn
+        options = options or resources.options()
+        turn = resources.config.turn
         self._output = AudioOutput(
-            parts.synthesizer, parts.synthesis_threads, self._emit, self._feed
+            resources.synthesizer, resources.synthesis_threads, self._emit, self._feed
         )
         self._conversation = Conversation(
             options,
-            {spec.name: spec for spec in parts.toolbox.specs(parts.agent.tools)},
+            {spec.name: spec for spec in resources.toolbox.specs(resources.agent.tools)},
             _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages),
-            parts.draft_words,
+            resources.draft_words,
             self._output.heard,
         )
         self._drafts = PreemptiveGeneration(
@@ -88,19 +87,19 @@ class Session:
         )
         self._runner = CommandRunner(self._conversation.feed, self._backend(), self._spawn)
         self._input = AudioInput(
-            parts.recognizer,
-            parts.vad(),
-            parts.config.endpointing,
-            parts.recognition_threads,
+            resources.recognizer,
+            resources.vad(),
+            resources.config.endpointing,
+            resources.recognition_threads,
             self._runner.feed,
             self._latency.decoded,
             ended=self._latency.ended,
             end_of_message=self._expect_end,
-            telephone_vad=parts.telephone_vad,
+            telephone_vad=resources.telephone_vad,
         )
         self._input.configure(options)
         self._items = ItemTranscription(
-            parts.recognizer, parts.recognition_threads, self._runner.feed
+            resources.recognizer, resources.recognition_threads, self._runner.feed
         )
 
     @property
@@ -118,8 +117,8 @@ class Session:
 
         Args:
             take: Called with what happens, as it happens; `SessionEnded` is the last. Of the
-                session it may call `truncate` alone. What it
-                raises ends the session, and is raised here, in a group of exceptions.
+                session it may call `truncate` alone. What it raises ends the session, and is
+                raised here, in a group of exceptions.
         """
         self._take = take
         try:
@@ -184,11 +183,7 @@ class Session:
         self._runner.execute(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
-        """Put a message into the dialogue; ``root`` is the front and None the end.
-
-        Raises:
-            ProtocolError: The id is taken, or the one before it is unknown.
-        """
+        """See `History.add`."""
         self._conversation.dialogue.add(item_id, message, previous_item_id)
 
     def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
@@ -199,19 +194,11 @@ class Session:
         self._spawn(self._items.transcribe(item_id, samples, rate_hz))
 
     def delete_item(self, item_id: str) -> None:
-        """Take a message out of the dialogue.
-
-        Raises:
-            ProtocolError: There is none with this id.
-        """
+        """See `History.delete`."""
         self._conversation.dialogue.delete(item_id)
 
     def item(self, item_id: str) -> Message:
-        """A message of the dialogue.
-
-        Raises:
-            ProtocolError: There is none with this id.
-        """
+        """See `History.get`."""
         return self._conversation.dialogue.get(item_id)
 
     def create_response(
@@ -224,16 +211,14 @@ class Session:
 
         Args:
             overrides: Options for this reply alone.
-            context: What the model sees in place of the dialogue: messages, and ids of the
-                dialogue's.
+            context: What the model sees in place of the dialogue.
             out_of_band: Whether the dialogue never learns of the reply.
 
         Returns:
             Its id.
 
         Raises:
-            ProtocolError: Another one is being made, an id is unknown, or a tool of the client's is
-                none that the model could call.
+            ProtocolError: As `Conversation.create_response` and `update`.
             ValueError: There is no such option.
         """
         options = with_changes(self.options, **(overrides or {}))
@@ -243,21 +228,17 @@ class Session:
         return reply_id
 
     def cancel_response(self, reply_id: str | None) -> None:
-        """Stop a reply that is being made; None is the conversation's.
-
-        Raises:
-            ProtocolError: There is none, or it has another id.
-        """
+        """See `Conversation.cancel`."""
         self._runner.execute(self._conversation.cancel(reply_id))
 
     def interrupt(self) -> None:
-        """Stop all that the agent says, in words or sound: the user has heard enough."""
+        """See `Conversation.interrupt`."""
         self._runner.execute(self._conversation.interrupt())
 
     def greet(self) -> None:
         """Say the agent's greeting, if it has one."""
-        if self._parts.agent.greeting:
-            self._runner.feed(Announce(self._parts.agent.greeting))
+        if self._resources.agent.greeting:
+            self._runner.feed(Announce(self._resources.agent.greeting))
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
         """A door reports where it stopped playing a reply; the dialogue keeps what was heard.
@@ -277,26 +258,23 @@ class Session:
 
     def _check_tools(self, options: SessionOptions, path: str) -> None:
         if options.client_tools != self.options.client_tools:
-            self._parts.model.check_tools(options.client_tools, path)
+            self._resources.model.check_tools(options.client_tools, path)
 
     def _backend(self) -> LiveBackend:
-        slow_s = self._parts.config.turn.filler_after_ms / 1000
-        return LiveBackend(
-            self._parts.model,
-            self._drafts,
-            ToolRuns(self._parts.toolbox, self._scope, self._drafts, slow_s),
-            self._output,
-            SessionCallbacks(self._emit, self._reach, self.close),
-        )
+        had = self._resources
+        slow_s = had.config.turn.filler_after_ms / 1000
+        tools = ToolRuns(had.toolbox, self._scope, self._drafts, slow_s)
+        callbacks = SessionCallbacks(self._emit, self._reach, self.close)
+        return LiveBackend(had.model, self._drafts, tools, self._output, callbacks)
 
     def _draft_parts(self) -> DraftParts:
-        parts = self._parts
-        config, load = parts.config.drafting, parts.load_monitor
-        return DraftParts(parts.model, parts.toolbox, self._scope, self._output, config, load)
+        had = self._resources
+        config, load = had.config.drafting, had.load_monitor
+        return DraftParts(had.model, had.toolbox, self._scope, self._output, config, load)
 
     async def _expect_end(self, words: str) -> float | None:
         """Probability that the user's message is these words and no more, as the model sees it."""
-        return await self._parts.model.end_of_message(self._conversation.prompt_for(words))
+        return await self._resources.model.end_of_message(self._conversation.prompt_for(words))
 
     def _feed(self, event: Input) -> None:
         self._runner.feed(event)
@@ -340,7 +318,7 @@ class Session:
         return self._group.create_task(work)
 
     async def _announce(self) -> None:
-        async for text in self._parts.toolbox.ringer.announcements(self.session_id):
+        async for text in self._resources.toolbox.ringer.announcements(self.session_id):
             self._runner.feed(Announce(text, again=True))
 
     async def _watch_idle(self) -> None:
@@ -349,7 +327,7 @@ class Session:
         while True:
             due_s = loop.time() + IDLE_CHECK_S
             await asyncio.sleep(IDLE_CHECK_S)
-            self._parts.load_monitor.woke((loop.time() - due_s) * 1000)
+            self._resources.load_monitor.woke((loop.time() - due_s) * 1000)
             if not self._conversation.quiet:
                 quiet_s, since = 0.0, self._input.position
                 continue

@@ -56,7 +56,7 @@ class TelephoneRoutes:
     """The routes of the lines that are configured.
 
     Args:
-        parts: The models.
+        resources: The models.
         config: All options; tokens are read from the environment now.
         policy: Checks ``Host`` and ``Origin``.
         slots: Shared with all other conversations.
@@ -69,7 +69,7 @@ class TelephoneRoutes:
 
     def __init__(
         self,
-        parts: Resources,
+        resources: Resources,
         config: Config,
         policy: AccessPolicy,
         slots: SessionSlots,
@@ -84,7 +84,7 @@ class TelephoneRoutes:
         self._check_protection(config.server.host)
         self._signatures = self._twilio_signatures() if TWILIO in self._config.doors else None
         self._calls = TwilioCalls()
-        self._router = CallRouter(parts, config, metrics, open_session)
+        self._router = CallRouter(resources, config, metrics, open_session)
         unknown = [name for name in self._config.numbers.values() if not self._router.knows(name)]
         if unknown:
             raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")

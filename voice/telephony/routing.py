@@ -75,7 +75,7 @@ class CallRouter:
     """Opens the conversations of calls.
 
     Args:
-        parts: Of the server's own agent.
+        resources: Of the server's own agent.
         config: All options.
         metrics: Counts sessions.
         open_session: Makes a session.
@@ -86,14 +86,14 @@ class CallRouter:
     """
 
     def __init__(
-        self, parts: Resources, config: Config, metrics: Metrics, open_session: OpenSession
+        self, resources: Resources, config: Config, metrics: Metrics, open_session: OpenSession
     ) -> None:
-        self._parts = parts
+        self._resources = resources
         self._metrics = metrics
         self._open_session = open_session
         self._telephony = config.telephony
-        self._agents = {name: parts.for_agent(name) for name in config.telephony.agents}
-        self._agents |= {config.agent: parts, parts.agent.name: parts}
+        self._agents = {name: resources.for_agent(name) for name in config.telephony.agents}
+        self._agents |= {config.agent: resources, resources.agent.name: resources}
         self.limits = CallLimits(
             start_s=config.telephony.start_timeout_s,
             idle_s=config.telephony.idle_timeout_s,
@@ -117,13 +117,13 @@ class CallRouter:
         """
 
         def connect(started: CallStarted, codec: CallCodec, send: Send) -> Opened:
-            parts = self._agent_of(started)
+            resources = self._agent_of(started)
             if twilio is not None and self._telephony.require_ticket:
                 twilio.begin(started.call_id, started.parameters.get(TICKET, ""))
-            options = replace(parts.options(), output_rate_hz=codec.rate_hz, holds=True)
+            options = replace(resources.options(), output_rate_hz=codec.rate_hz, holds=True)
             numbers = self._telephony.transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
-            session = self._open_session(parts, options, line)
+            session = self._open_session(resources, options, line)
             measured = stack.enter_context(self._metrics.session(session.session_id))
 
             def observe(event: SessionEvent) -> None:
@@ -141,7 +141,7 @@ class CallRouter:
     def _agent_of(self, started: CallStarted) -> Resources:
         name = started.parameters.get(AGENT)
         if name is None:
-            return self._parts
+            return self._resources
         if name not in self._agents:
             raise ProtocolError("there is no such agent here", "unknown_agent", AGENT)
         return self._agents[name]

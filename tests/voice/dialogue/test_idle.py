@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from tests.support.script import Script
 from tests.support.virtual_parts import Model, calling, parts
 from tests.support.virtual_time import run
-from voice.dialogue.commands import Emit, RunTool
-from voice.dialogue.history import History
-from voice.dialogue.idle import GOODBYE, STILL_THERE, IdleTimer
+from voice.dialogue.commands import RunTool
+from voice.dialogue.conversation import GOODBYE, STILL_THERE
 from voice.events import ReplyText, SessionEnded, UserIdle
-from voice.inputs import IdleElapsed, SessionOptions, ToolAnswered, ToolFinished
+from voice.inputs import IdleElapsed, ToolAnswered, ToolFinished
 from voice.types import (
     EndReason,
     Message,
@@ -23,31 +20,18 @@ from voice.types import (
 )
 
 
-def idleness() -> tuple[IdleTimer, History]:
-    numbers = itertools.count(1)
-    dialogue = History()
-    return IdleTimer(dialogue, lambda prefix: f"{prefix}{next(numbers)}"), dialogue
-
-
-def test_the_second_silence_is_the_last_unless_the_user_spoke_between() -> None:
-    silences, dialogue = idleness()
-    options = SessionOptions()
-    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
-    silences.reset()
-    assert silences.elapsed(IdleElapsed(), options) == ([], STILL_THERE)
-    assert silences.elapsed(IdleElapsed(), options) == ([], GOODBYE)
-    assert len(list(dialogue)) == 0
-
-
 def test_a_silence_that_ends_nothing_is_an_entry_of_the_dialogue() -> None:
-    silences, dialogue = idleness()
-    options = SessionOptions(idle_ends=False)
-    told, words = silences.elapsed(IdleElapsed(16_000, 96_000), options)
-    assert told == [Emit(UserIdle("item1", None, 16_000, 96_000))]
-    told, again = silences.elapsed(IdleElapsed(96_000, 200_000), options)
-    assert told == [Emit(UserIdle("item2", "item1", 96_000, 200_000))]
-    assert (words, again) == (STILL_THERE, STILL_THERE)
-    assert [entry.item_id for entry in dialogue] == ["item1", "item2"]
+    script = Script(idle_ends=False)
+    for silence in (IdleElapsed(16_000, 96_000), IdleElapsed(96_000, 200_000)):
+        script.feed(silence)
+        script.sent()
+        script.played()
+    first, second = script.events(UserIdle)
+    assert (first.previous_item_id, first.start_sample, first.end_sample) == (None, 16_000, 96_000)
+    assert (second.start_sample, second.end_sample) == (96_000, 200_000)
+    users = [e.item_id for e in script.conversation.dialogue if e.message.role is Role.USER]
+    assert users == [first.item_id, second.item_id]
+    assert script.spoken() == STILL_THERE * 2
 
 
 def test_after_fifteen_seconds_the_agent_asks_and_after_as_many_it_says_goodbye() -> None:

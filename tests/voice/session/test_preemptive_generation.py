@@ -60,7 +60,7 @@ def test_nothing_of_a_draft_is_seen_before_the_turn_is_over() -> None:
             await asyncio.sleep(0.3)
             assert not line.of(ReplyStarted)
             assert line.history() == []
-            assert len(line.session._parts.model.prompts) >= 1  # type: ignore[attr-defined]
+            assert len(line.session._resources.model.prompts) >= 1  # type: ignore[attr-defined]
 
     run(main())
 
