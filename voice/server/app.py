@@ -82,7 +82,7 @@ def build_app(
     """The application around loaded models.
 
     Args:
-        resources: The models; they are closed when the application shuts down.
+        resources: Closed when the application shuts down.
         config: All options; the key is read from the environment now.
         audiosocket: Listens for AudioSocket's calls; None takes none.
         open_session: Makes the sessions of clients and calls.
@@ -125,11 +125,6 @@ def build_app(
 
 class Routes:
     """The endpoints.
-
-    Args:
-        resources: The models.
-        config: All options.
-        open_session: Makes sessions.
 
     Raises:
         ConfigError: As `build_app`.

@@ -110,8 +110,6 @@ class ChanWebSocket(CallCodec):
         return [self._command("HANGUP")]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
-        if self._format is not None:
-            raise ProtocolError("MEDIA_START: got a second one")
         name = as_text(data.get("format"), "format")
         form = _FORMATS.get(name)
         if form is None:

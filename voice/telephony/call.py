@@ -1,6 +1,6 @@
 """A telephone call over a connection: moves messages, enforces limits, and ends the connection.
 
-`voice.telephony.call_bridge` is the call without I/O. Signatures and keys are checked before.
+Signatures and keys are checked before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from voice.access.closing import CloseCode, Closing, close_reason, first_of
 from voice.access.rate_limits import TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
-from voice.telephony.call_bridge import CallBridge
+from voice.telephony.call_bridge import MAX_KEYS, CallBridge
 from voice.telephony.codec import (
     CallAudio,
     CallCodec,
@@ -31,7 +31,6 @@ from voice.telephony.codec import (
     KeyPressed,
     LineMessage,
 )
-from voice.telephony.keypad import MAX_KEYS
 
 if TYPE_CHECKING:
     from voice.session.session import Session
@@ -50,7 +49,7 @@ class TooLarge(ProtocolError):
 
 
 class CallConnection(Protocol):
-    """A connection."""
+    """A WebSocket or a TCP connection."""
 
     async def receive(self) -> LineMessage | None:
         """The next message; None when the other side has gone.
@@ -139,7 +138,6 @@ class CallLimits:
     Attributes:
         start_s: From the connection to the start of the call.
         idle_s: Without any message.
-        longest_s: In all.
         send_s: Until one message has been sent.
         messages_per_s: On average; ten seconds' worth may come at once.
         audio_speed: Seconds of audio per second, on average; likewise.
@@ -175,7 +173,7 @@ Connect = Callable[[CallStarted, CallCodec, Send], Opened]
 
 
 class _Over(Exception):
-    """Ends the call's tasks."""
+    """Ends the tasks of a call."""
 
 
 class Call:
@@ -185,15 +183,11 @@ class Call:
         connection: Accepted already.
         codec: Of its protocol.
         connect: Makes the conversation for a call that has started; a `ProtocolError` refuses it.
-        limits: Of time and messages.
+        limits: Of time, messages and audio.
     """
 
     def __init__(
-        self,
-        connection: CallConnection,
-        codec: CallCodec,
-        connect: Connect,
-        limits: CallLimits,
+        self, connection: CallConnection, codec: CallCodec, connect: Connect, limits: CallLimits
     ) -> None:
         self._connection = connection
         self._codec = codec
@@ -259,7 +253,7 @@ class Call:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(bridge, session, rest))
                 group.create_task(self._speak(bridge))
-                await session.run(partial(self._tell, bridge, opened))
+                await session.run(partial(self._from_session, bridge, opened))
                 await self._hang_up(bridge, opened)
                 raise _Over
         except* _Over:
@@ -267,13 +261,13 @@ class Call:
         finally:
             session.close("connection ended")
 
-    def _tell(self, bridge: CallBridge, opened: Opened, event: SessionEvent) -> None:
+    def _from_session(self, bridge: CallBridge, opened: Opened, event: SessionEvent) -> None:
         opened.observe(event)
-        bridge.tell(event)
+        bridge.from_session(event)
         self._changed.set()
 
     async def _hang_up(self, bridge: CallBridge, opened: Opened) -> None:
-        """Hang up after the last word, if the caller has not."""
+        """Hang up when the caller has heard all, unless the caller has hung up."""
         if self._gone:
             return
         opened.hung_up()
@@ -310,7 +304,7 @@ class Call:
             len(event.samples) / event.rate_hz
         ):
             raise Closing(CloseCode.POLICY, "audio comes faster than it can be spoken")
-        bridge.hear(event)
+        bridge.from_line(event)
         self._changed.set()
 
     async def _receive(self) -> LineMessage | None:

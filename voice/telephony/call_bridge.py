@@ -1,6 +1,6 @@
-"""One call's conversation: what the line tells goes to the session, and the other way round.
+"""One call without I/O: passes the telephone line's events to the session and back.
 
-It has no I/O: messages for the line collect in a deque, and the caller brings the time.
+Messages for the line collect in a deque that the caller sends, and the caller brings the time.
 """
 
 from __future__ import annotations
@@ -37,25 +37,30 @@ from voice.telephony.codec import (
     LineMessage,
     MarkPlayed,
 )
-from voice.telephony.keypad import Keypad
-from voice.telephony.playback import Frame, Playback, Progress
+from voice.telephony.playback import Playback, Progress
 from voice.types import Message, Role
 
 if TYPE_CHECKING:
     from voice.session.session import Session
 
+MAX_KEYS = 64
+"""Keys of one entry."""
+
 LONGEST_TURN_S = 30.0
-"""Keys wait so long for a spoken turn to end."""
+"""Entered keys wait at most so long for a spoken turn to end."""
 
 SILENT_LINE_S = 1.0
-"""A line that sends no audio for so long is taken to be silent, and not only slow: some lines send
-nothing while nobody speaks, and a turn can only end in audio."""
+"""After so long without audio the session gets silence: some lines send nothing while nobody
+speaks, and a turn can only end in audio."""
 
 _log = logging.getLogger(__name__)
 
 
 class CallBridge:
     """A call that has started.
+
+    Keys become words of the user: an entry such as ``4 5 2 1`` ends with the hash key or a pause,
+    and the agent replies to it. A hash key alone says ``hash``.
 
     Args:
         session: Not yet running, made for the codec's rate.
@@ -78,18 +83,23 @@ class CallBridge:
         self._session = session
         self._codec = codec
         self._clock = clock
+        self._digits_timeout_s = digits_timeout_s
         self._playback = Playback(codec.rate_hz, codec.traits)
-        self._keypad = Keypad(digits_timeout_s)
         self._numbers = itertools.count(1)
         self._heard_s: float | None = None
         self._heard_hz = codec.rate_hz
         self._user_speaks = False
-        self._typed: list[str] = []
-        self._typed_due_s = 0.0
-        self._told_of_key = False
+        self._keys: list[str] = []
+        self._keys_due_s = 0.0
+        self._entries: list[str] = []
+        self._entries_due_s = 0.0
 
-    def hear(self, event: CallEvent) -> None:
-        """Take in what the line tells."""
+    def from_line(self, event: CallEvent) -> None:
+        """Pass an event of the line to the session.
+
+        Raises:
+            ProtocolError: It is a second start of the call.
+        """
         match event:
             case CallAudio(samples, rate_hz):
                 self._heard_s, self._heard_hz = self._clock(), rate_hz
@@ -106,8 +116,8 @@ class CallBridge:
             case CallStarted():
                 raise ProtocolError("got a second start of the call")
 
-    def tell(self, event: SessionEvent) -> None:
-        """Take in what the session tells.
+    def from_session(self, event: SessionEvent) -> None:
+        """Carry out an event of the session on the line.
 
         Raises:
             ProtocolError: Far more audio waits for the line than it has taken.
@@ -121,7 +131,7 @@ class CallBridge:
             case ReplyEnded(reply_id):
                 self._playback.end(reply_id)
             case ReplyHeld():
-                # What is at the far side sounds on; that is little.
+                # The little that has been sent already is still played.
                 self._playback.hold()
             case ReplyReleased():
                 self._playback.release()
@@ -134,34 +144,34 @@ class CallBridge:
         """Do what is due by now.
 
         Returns:
-            Seconds until something may be due again; None when only something new can bring that.
+            Seconds until something may be due again; None when nothing is before the next event.
         """
         now_s = self._clock()
-        self._hear_silence(now_s)
+        self._append_silence(now_s)
         self._report(self._playback.elapsed(now_s))
         for item in self._playback.due(now_s):
-            if isinstance(item, Frame):
-                self._out += self._codec.audio(item.samples)
-            else:
-                self._out += self._codec.mark(item.name)
-        if (said := self._keypad.elapsed(now_s)) is not None:
-            self._type(said)
-        if self._typed and (not self._user_speaks or now_s >= self._typed_due_s):
-            self._ask()
-        waits = [self._playback.wait_s(now_s), self._keypad.wait_s(now_s)]
-        if self._typed:
-            waits.append(self._typed_due_s - now_s)
-        if self._heard_s is not None:
-            waits.append(max(0.0, self._heard_s + SILENT_LINE_S - now_s))
-        return min((wait for wait in waits if wait is not None), default=None)
+            self._out += (
+                self._codec.mark(item) if isinstance(item, str) else self._codec.audio(item)
+            )
+        if self._keys and now_s >= self._keys_due_s:
+            self._end_entry()
+        if self._entries and (not self._user_speaks or now_s >= self._entries_due_s):
+            self._reply_to_entries()
+        waits = [
+            self._playback.wait_s(now_s),
+            self._keys_due_s - now_s if self._keys else None,
+            self._entries_due_s - now_s if self._entries else None,
+            None if self._heard_s is None else self._heard_s + SILENT_LINE_S - now_s,
+        ]
+        return min((max(0.0, wait) for wait in waits if wait is not None), default=None)
 
     def unheard_s(self) -> float | None:
-        """How long the caller still listens at the least, or None when all has been heard."""
+        """Least seconds until the caller has heard all audio; None when that is the case."""
         if self._playback.idle:
             return None
         return max(0.0, self._playback.dry_s - self._clock()) + self._playback.waiting_s
 
-    def _hear_silence(self, now_s: float) -> None:
+    def _append_silence(self, now_s: float) -> None:
         silent_s = 0.0 if self._heard_s is None else now_s - self._heard_s
         if silent_s >= SILENT_LINE_S:
             self._heard_s = now_s
@@ -170,29 +180,30 @@ class CallBridge:
 
     def _press(self, key: str) -> None:
         if key not in KEYS:
-            if not self._told_of_key:
-                # What keys a caller pressed is no matter of the log's.
-                _log.warning("the line told of a key that no telephone has; such keys are ignored")
-            self._told_of_key = True
+            # Which key it was is no matter of the log's.
+            _log.debug("the line sent a key that no telephone has")
             return
-        if self._keypad.empty:
-            # A caller who types has heard enough.
+        if not self._keys:
+            # A caller who presses keys has heard enough.
             self._session.interrupt()
-        said = self._keypad.press(key, self._clock())
-        if said is not None:
-            self._type(said)
+        if key != "#":
+            self._keys.append("star" if key == "*" else key)
+            self._keys_due_s = self._clock() + self._digits_timeout_s
+        if key == "#" or len(self._keys) >= MAX_KEYS:
+            self._end_entry()
 
-    def _type(self, said: str) -> None:
-        self._typed.append(said)
-        self._typed_due_s = self._clock() + LONGEST_TURN_S
+    def _end_entry(self) -> None:
+        self._entries.append(" ".join(self._keys) or "hash")
+        self._entries_due_s = self._clock() + LONGEST_TURN_S
+        self._keys.clear()
 
-    def _ask(self) -> None:
-        """Put what was typed into the dialogue and ask for a reply to it."""
+    def _reply_to_entries(self) -> None:
+        """Put the entries into the dialogue and ask for a reply."""
         self._session.interrupt()
-        for said in self._typed:
+        for entry in self._entries:
             item_id = f"item_keys_{next(self._numbers)}"
-            self._session.add_item(item_id, Message(Role.USER, said), None)
-        self._typed.clear()
+            self._session.add_item(item_id, Message(Role.USER, entry), None)
+        self._entries.clear()
         self._session.create_response()
 
     def _cut(self) -> None:

@@ -1,8 +1,7 @@
 """What a telephone protocol's codec is made of: events, audio formats, and checked fields.
 
-A codec turns the messages of one protocol into the events of a call, and what the agent does into
-messages, without I/O and without a clock; `voice.telephony.call` runs a conversation over any
-of them. One codec serves one call.
+A codec turns the messages of one protocol into events, and commands into messages, without I/O and
+without a clock. One codec serves one call.
 
 Shapes: T is a number of samples.
 """
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -66,9 +65,9 @@ class CallAudio:
 
 @dataclass(frozen=True, slots=True)
 class KeyPressed:
-    """The caller pressed a key: one of 0 to 9, ``*``, ``#`` and A to D.
+    """The caller pressed a key, one of `KEYS`.
 
-    Any other character stands for an event of the line, such as a flash, which is ignored.
+    Any other character stands for an event of the line, such as a flash, and is ignored.
     """
 
     key: str
@@ -120,6 +119,10 @@ class Encoding(StrEnum):
     L16_BIG = "l16-big"
 
 
+_G711: dict[str, tuple[Callable[[bytes], Samples], Callable[[Samples], bytes]]] = {
+    Encoding.MULAW: (samples_from_mulaw, mulaw_from_samples),
+    Encoding.ALAW: (samples_from_alaw, alaw_from_samples),
+}
 _BYTE_ORDERS = {Encoding.L16_LITTLE: "<i2", Encoding.L16_BIG: ">i2"}
 
 
@@ -144,20 +147,16 @@ class AudioFormat:
         Raises:
             ProtocolError: The last sample is incomplete.
         """
-        if self.encoding is Encoding.MULAW:
-            return samples_from_mulaw(data)
-        if self.encoding is Encoding.ALAW:
-            return samples_from_alaw(data)
+        if self.encoding in _G711:
+            return _G711[self.encoding][0](data)
         if len(data) % 2:
             raise ProtocolError(f"got {len(data)} bytes of 16-bit audio; expected an even number")
         return np.frombuffer(data, _BYTE_ORDERS[self.encoding]).astype(np.int16)
 
     def encode(self, samples: Samples) -> bytes:
         """Encoded audio of (T,) int16 samples."""
-        if self.encoding is Encoding.MULAW:
-            return mulaw_from_samples(samples)
-        if self.encoding is Encoding.ALAW:
-            return alaw_from_samples(samples)
+        if self.encoding in _G711:
+            return _G711[self.encoding][1](samples)
         return samples.astype(_BYTE_ORDERS[self.encoding]).tobytes()
 
 
@@ -277,9 +276,7 @@ def as_number(value: object, name: str) -> int:
 
 
 def as_key(value: object, name: str) -> str:
-    """The one character that stands for a key, of which `KEYS` are those of a telephone.
-
-    Bridges send others as well, for a flash or a pause; those are ignored by `CallBridge`.
+    """The one character that stands for a key, or for an event such as a flash.
 
     Raises:
         ProtocolError: It is not one character.

@@ -58,9 +58,8 @@ class _L16Stream(CallCodec):
 class AudioFork(_L16Stream):
     """A call of jambonz's ``listen`` verb, or of FreeSWITCH's mod_audio_fork.
 
-    The first text describes the call. mod_audio_fork sends what its command was given, or nothing:
-    then the rate is the address's ``rate`` parameter, or 8000. What its ``send_text`` and ``stop``
-    commands are given comes later, and need be no JSON either.
+    The first text describes the call. mod_audio_fork sends what its command was given, which need
+    be no JSON, or nothing: then the rate is the address's ``rate`` parameter, or 8000.
     """
 
     def receive(self, message: LineMessage) -> list[CallEvent]:
@@ -126,8 +125,6 @@ class Vonage(_L16Stream):
         return [compact_json({"action": "clear"})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
-        if self._format is not None:
-            raise ProtocolError("websocket:connected: got a second one")
         kind, _, rest = as_text(data.get("content-type"), "content-type").partition(";")
         name, _, rate = rest.strip().partition("=")
         if kind.strip().lower() != "audio/l16" or (rest and name.strip() != "rate"):

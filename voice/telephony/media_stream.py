@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -102,12 +102,10 @@ _SNAKE = Dialect(
     media_format="media_format", sample_rate="sample_rate", parameters="custom_parameters"
 )
 TWILIO = Dialect()
-TELNYX = Dialect(
+TELNYX = replace(
+    _SNAKE,
     call_id="call_control_id",
     stream_id="stream_id",
-    media_format=_SNAKE.media_format,
-    sample_rate=_SNAKE.sample_rate,
-    parameters=_SNAKE.parameters,
     linear=Encoding.L16_BIG,
     echo_stream_id=False,
     gaps="chunk",
@@ -125,12 +123,10 @@ PLIVO = Dialect(
     gaps="chunk",
     digits="sendDTMF",
 )
-EXOTEL = Dialect(
+EXOTEL = replace(
+    _SNAKE,
     call_id="call_sid",
     stream_id="stream_sid",
-    media_format=_SNAKE.media_format,
-    sample_rate=_SNAKE.sample_rate,
-    parameters=_SNAKE.parameters,
     fallback=Encoding.L16_LITTLE,
     gaps="chunk",
     # 320 bytes, and 100 ms at the least.
@@ -141,11 +137,7 @@ EXOTEL = Dialect(
 
 
 class MediaStream(CallCodec):
-    """A call of such a protocol.
-
-    Args:
-        dialect: Of the vendor.
-    """
+    """A call of such a protocol."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.traits = dialect.traits
@@ -206,8 +198,6 @@ class MediaStream(CallCodec):
         return [compact_json({"event": self._dialect.digits, "dtmf": digits})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
-        if self._format is not None:
-            raise ProtocolError("start: got a second one", param="event")
         dialect = self._dialect
         start = as_object(data.get("start"), "start")
         stream_id = data.get(dialect.stream_id, start.get(dialect.stream_id))

@@ -1,8 +1,7 @@
 """The agent's audio on its way to a telephone: cut into frames, paced, and followed by marks.
 
-Audio leaves so that only a little of it waits at the far side, which keeps interruptions short.
-Where the protocol has marks they tell what was played; elsewhere the clock does. No I/O: the caller
-brings the time and sends what is due.
+Only a little audio is sent ahead, which keeps interruptions short. What was played is known from
+marks, or from the clock where the protocol has none. No I/O: the caller brings the time.
 
 Shapes: T is a number of samples.
 """
@@ -23,23 +22,9 @@ MAX_QUEUED_SAMPLES = 32 * 1024 * 1024
 MAX_MARKS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """Audio to be sent now, (T,) int16."""
-
-    samples: Samples
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A mark to be sent now, behind the audio before it."""
-
-    name: str
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """So much of a reply has been played."""
+    """How much of a reply has been played."""
 
     reply_id: str
     played_ms: float
@@ -51,9 +36,8 @@ class _Reply:
 
     Attributes:
         waiting: Not sent yet.
-        samples: How many wait.
-        sent_ms: How much has been sent.
-        marked_ms: Up to where it was marked.
+        samples: How many samples wait.
+        marked_ms: Position of its last mark.
         played_ms: Up to where it has been played for certain.
         since_s: When that was, or when its first sample was to sound.
         ended: Whether nothing will be added.
@@ -73,7 +57,7 @@ class _Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A point of a reply that has been sent, and when it will have been played at the earliest."""
+    """A mark in a reply; ``due_s`` is when it is reached if nothing delays the audio."""
 
     name: str
     reply: _Reply
@@ -127,7 +111,7 @@ class Playback:
         self._open = is_open
 
     def hold(self) -> None:
-        """Send nothing for now, until the user proves to be speaking or not."""
+        """Send nothing until it is clear whether the user speaks."""
         self._held = True
 
     def release(self) -> None:
@@ -140,19 +124,20 @@ class Playback:
             if reply.reply_id == reply_id:
                 reply.ended = True
 
-    def due(self, now_s: float) -> list[Frame | Mark]:
-        """What is to be sent by now, in order."""
-        out: list[Frame | Mark] = []
+    def due(self, now_s: float) -> list[Samples | str]:
+        """What is to be sent by now, in order: frames, (T,) int16, and names of marks."""
+        out: list[Samples | str] = []
         while (reply := self._next()) and self._send_s() <= now_s:
             if reply.samples:
                 out.append(self._send(reply, now_s))
             reply.closed = reply.ended and not reply.samples
             if reply.closed or reply.sent_ms - reply.marked_ms >= MARK_EVERY_MS:
-                out += self._mark(reply)
+                name = self._mark(reply)
+                out += [name] if self._traits.marks else []
         return out
 
     def wait_s(self, now_s: float) -> float | None:
-        """How long until something may be due; None when only something new can bring that."""
+        """Seconds until something may be due; None when nothing is before the next change."""
         times = [self._send_s()] if self._next() else []
         if not self._traits.marks and self._points:
             times.append(self._points[0].due_s)
@@ -166,7 +151,7 @@ class Playback:
         return out
 
     def played(self, name: str, now_s: float) -> Progress | None:
-        """A mark has come back; None when it was cleared or never sent."""
+        """Take a mark that has come back; None when it was cleared or never sent."""
         if all(point.name != name for point in self._points):
             return None
         while True:
@@ -175,11 +160,7 @@ class Playback:
                 return progress
 
     def clear(self, now_s: float) -> list[Progress]:
-        """Drop whatever has not been played.
-
-        Returns:
-            For each reply that this cuts short, how much of it has been played.
-        """
+        """Drop what has not been played; returns how much of each reply cut short has been."""
         cut = [Progress(r.reply_id, self._position_ms(r, now_s)) for r in self._replies]
         self._replies.clear()
         self._points.clear()
@@ -197,7 +178,7 @@ class Playback:
     def _send_s(self) -> float:
         return self.dry_s - self._traits.ahead_ms / 1000
 
-    def _send(self, reply: _Reply, now_s: float) -> Frame:
+    def _send(self, reply: _Reply, now_s: float) -> Samples:
         pieces, count = [], 0
         while reply.waiting and count < self._frame:
             piece = reply.waiting.popleft()
@@ -212,9 +193,9 @@ class Playback:
         reply.samples -= count
         reply.sent_ms += count * 1000 / self._rate_hz
         self.dry_s = begins_s + count / self._rate_hz
-        return Frame(np.concatenate(pieces))
+        return np.concatenate(pieces)
 
-    def _mark(self, reply: _Reply) -> list[Frame | Mark]:
+    def _mark(self, reply: _Reply) -> str:
         self._marks += 1
         name = f"m{self._marks}"
         reply.marked_ms = reply.sent_ms
@@ -224,7 +205,7 @@ class Playback:
         if len(self._points) > MAX_MARKS:
             # The far side never answers; what was sent so long ago has been played.
             self._settle(self._points.popleft(), self.dry_s)
-        return [Mark(name)] if self._traits.marks else []
+        return name
 
     def _settle(self, point: _Point, now_s: float) -> Progress:
         reply = point.reply
@@ -234,7 +215,7 @@ class Playback:
         return Progress(reply.reply_id, point.ms)
 
     def _position_ms(self, reply: _Reply, now_s: float) -> float:
-        """Where playback stands between what is certain and what cannot be yet."""
+        """Estimate of how much has been played: by the clock, but not past the next mark."""
         if reply.since_s is None:
             return 0.0
         certain = max(0.0, now_s - reply.since_s) * 1000 + reply.played_ms

@@ -53,15 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class TelephoneRoutes:
-    """The routes of the lines that are configured.
-
-    Args:
-        resources: The models.
-        config: All options; tokens are read from the environment now.
-        policy: Checks ``Host`` and ``Origin``.
-        slots: Shared with all other conversations.
-        metrics: Likewise.
-        open_session: Makes the sessions of calls.
+    """The routes of the lines that are configured; tokens are read from the environment now.
 
     Raises:
         ConfigError: A protocol is unknown, or its token is not set.
@@ -149,11 +141,7 @@ class TelephoneRoutes:
 
     @asynccontextmanager
     async def listening(self, listener: Socket | None) -> AsyncIterator[None]:
-        """Take AudioSocket's calls for as long as the context lasts.
-
-        Args:
-            listener: Listens for them, closed at the end; None takes none.
-        """
+        """Take AudioSocket's calls while the context lasts; the listener is closed at its end."""
         if listener is None:
             yield
             return

@@ -72,13 +72,7 @@ class TelephoneLine:
 
 
 class CallRouter:
-    """Opens the conversations of calls.
-
-    Args:
-        resources: Of the server's own agent.
-        config: All options.
-        metrics: Counts sessions.
-        open_session: Makes a session.
+    """Opens the conversations of calls; ``resources`` are those of the server's own agent.
 
     Raises:
         ConfigError: An agent that calls may choose is wrong.

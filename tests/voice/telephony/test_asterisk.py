@@ -149,8 +149,3 @@ def test_audio() -> None:
 def test_what_breaks_the_protocol_is_refused(message: str | bytes) -> None:
     with pytest.raises(ProtocolError):
         ChanWebSocket({}).receive(message)
-
-
-def test_a_call_starts_once() -> None:
-    with pytest.raises(ProtocolError, match="second"):
-        begun().receive(PLAIN_START)

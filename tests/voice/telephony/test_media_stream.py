@@ -238,12 +238,6 @@ def test_a_payload_is_base64(payload: Any) -> None:
         codec.receive(json.dumps({"event": "media", "media": {"payload": payload}}))
 
 
-def test_a_call_starts_once() -> None:
-    codec = begun(TWILIO, TWILIO_START)
-    with pytest.raises(ProtocolError, match="second"):
-        codec.receive(TWILIO_START)
-
-
 def test_binary_messages_and_unknown_ones() -> None:
     codec = begun(TWILIO, TWILIO_START)
     assert codec.receive('{"event":"tomorrow"}') == []
