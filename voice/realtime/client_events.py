@@ -32,44 +32,40 @@ _Key = Annotated[str, Field(max_length=64)]
 _Value = Annotated[str, Field(max_length=512)]
 
 
-class ClientEvent(WireModel):
-    """Base of all client events."""
-
-
-class SessionUpdate(ClientEvent):
+class SessionUpdate(WireModel):
     """``session.update``: ``session`` is merged into the session."""
 
     session: dict[str, Any]
 
 
-class AudioAppend(ClientEvent):
+class AudioAppend(WireModel):
     """``input_audio_buffer.append``: base64 of audio in the session's input format."""
 
     audio: str
 
 
-class AudioCommit(ClientEvent):
+class AudioCommit(WireModel):
     """``input_audio_buffer.commit``."""
 
 
-class AudioClear(ClientEvent):
+class AudioClear(WireModel):
     """``input_audio_buffer.clear``."""
 
 
-class ItemCreate(ClientEvent):
+class ItemCreate(WireModel):
     """``conversation.item.create``; ``previous_item_id`` ``"root"`` means the front."""
 
     item: dict[str, Any]
     previous_item_id: str | None = None
 
 
-class ItemRetrieve(ClientEvent):
+class ItemRetrieve(WireModel):
     """``conversation.item.retrieve``."""
 
     item_id: str
 
 
-class ItemTruncate(ClientEvent):
+class ItemTruncate(WireModel):
     """``conversation.item.truncate``: the client played ``audio_end_ms`` of the item."""
 
     item_id: str
@@ -77,32 +73,32 @@ class ItemTruncate(ClientEvent):
     audio_end_ms: int = Field(ge=0, le=_MAX_AUDIO_MS)
 
 
-class ItemDelete(ClientEvent):
+class ItemDelete(WireModel):
     """``conversation.item.delete``."""
 
     item_id: str
 
 
-class ResponseCreate(ClientEvent):
+class ResponseCreate(WireModel):
     """``response.create``; ``response`` overrides the session for this reply."""
 
     response: dict[str, Any] | None = None
 
 
-class ResponseCancel(ClientEvent):
+class ResponseCancel(WireModel):
     """``response.cancel``; without an id, the reply that is under way."""
 
     response_id: str | None = None
 
 
-class Played(ClientEvent):
+class Played(WireModel):
     """``quicksilver.played``: the client has played ``audio_end_ms`` of the item so far."""
 
     item_id: str
     audio_end_ms: float = Field(ge=0, allow_inf_nan=False)
 
 
-CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
+CLIENT_EVENTS: dict[str, type[WireModel]] = {
     "session.update": SessionUpdate,
     "input_audio_buffer.append": AudioAppend,
     "input_audio_buffer.commit": AudioCommit,
@@ -123,7 +119,7 @@ def event_id_of(data: dict[str, Any]) -> str | None:
     return event_id[:_EVENT_ID_MAX] if isinstance(event_id, str) else None
 
 
-def parse_event(data: dict[str, Any]) -> ClientEvent:
+def parse_event(data: dict[str, Any]) -> WireModel:
     """The event in a JSON object.
 
     Raises:
@@ -174,7 +170,7 @@ class ResponseRequest:
 def read_response_request(
     response: dict[str, Any], session: SessionObject, base: SessionOptions, log: ItemLog
 ) -> ResponseRequest:
-    """Read the ``response`` field of ``response.create`` against the session it overrides.
+    """Read the ``response`` field of ``response.create`` against the session that it overrides.
 
     Args:
         response: What the client sent.

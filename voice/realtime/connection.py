@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -233,16 +232,6 @@ def _json(event: ServerEvent) -> str:
     try:
         return json.dumps(event, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(event), separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    """The value with null for what JSON has no number for, as JavaScript writes it.
-
-    A remote model's arguments may be infinite.
-    """
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        # A remote model's arguments may be infinite: null, as JavaScript writes it.
+        finite = json.loads(json.dumps(event), parse_constant=lambda name: None)
+        return json.dumps(finite, separators=(",", ":"))

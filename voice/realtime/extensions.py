@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 from voice.errors import ProtocolError
 from voice.events import (
@@ -109,64 +109,38 @@ def extension_events(
         enabled: Names that the client asked for.
         message_id: Item of the reply that the event is about, if it is about a recent one.
     """
-    name, fields = _extension_of(event, message_id)
-    return [fields] if name in enabled else []
+    name, kind, fields = _extension_of(event, message_id)
+    return [{"type": f"quicksilver.{kind}", **fields}] if name in enabled else []
 
 
-def _extension_of(event: SessionEvent, message_id: str | None) -> tuple[str | None, ServerEvent]:
+def _extension_of(
+    event: SessionEvent, message_id: str | None
+) -> tuple[str | None, str, dict[str, Any]]:
+    """Name of the group that an event belongs to, the event's kind, and its fields."""
     match event:
-        case InterimTranscript(item_id=item_id, text=text):
-            return "transcript", _transcript(item_id, text, final=False)
-        case FinalTranscript(item_id=item_id, text=text):
-            return "transcript", _transcript(item_id, text, final=True)
+        case (
+            InterimTranscript(item_id=item_id, text=text)
+            | FinalTranscript(item_id=item_id, text=text)
+        ):
+            final = isinstance(event, FinalTranscript)
+            return "transcript", "transcript", {"item_id": item_id, "text": text, "final": final}
         case TurnMeasured(turn_id=turn_id, marks_ms=marks):
             rounded = {mark: round(value, 1) for mark, value in marks.items()}
-            return "latency", {
-                "type": "quicksilver.latency",
-                "turn_id": turn_id,
-                "marks_ms": rounded,
-            }
+            return "latency", "latency", {"turn_id": turn_id, "marks_ms": rounded}
         case Denoising(reply_id=reply_id, text=text, step=step):
-            return "denoising", {
-                "type": "quicksilver.denoising",
-                "response_id": reply_id,
-                "text": text,
-                "step": step,
+            return "denoising", "denoising", {"response_id": reply_id, "text": text, "step": step}
+        case ReplyToolCall(reply_id=reply_id, call=call, client_side=False):
+            called = {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+            return "tools", "tool_call", {"response_id": reply_id, **called}
+        case ReplyToolResult(reply_id=reply_id, result=result):
+            fields = {
+                name: getattr(result, name) for name in ("call_id", "name", "content", "error")
             }
-        case ReplyToolCall(client_side=False) | ReplyToolResult():
-            return "tools", _tool(event)
+            fields |= {"response_id": reply_id, "duration_ms": round(result.duration_ms, 1)}
+            return "tools", "tool_result", fields
         case ReplyHeard(reply_id=reply_id, chars=chars) if message_id is not None:
-            return "heard", {
-                "type": "quicksilver.heard",
-                "response_id": reply_id,
-                "item_id": message_id,
-                "chars": chars,
-            }
+            where = {"response_id": reply_id, "item_id": message_id}
+            return "heard", "heard", {**where, "chars": chars}
         case ReplyHeld(reply_id) | ReplyReleased(reply_id):
-            held = isinstance(event, ReplyHeld)
-            return "hold", {"type": "quicksilver.hold", "response_id": reply_id, "held": held}
-    return None, {}
-
-
-def _transcript(item_id: str, text: str, final: bool) -> ServerEvent:
-    return {"type": "quicksilver.transcript", "item_id": item_id, "text": text, "final": final}
-
-
-def _tool(event: ReplyToolCall | ReplyToolResult) -> ServerEvent:
-    if isinstance(event, ReplyToolCall):
-        return {
-            "type": "quicksilver.tool_call",
-            "response_id": event.reply_id,
-            "call_id": event.call.call_id,
-            "name": event.call.name,
-            "arguments": event.call.arguments,
-        }
-    return {
-        "type": "quicksilver.tool_result",
-        "response_id": event.reply_id,
-        "call_id": event.result.call_id,
-        "name": event.result.name,
-        "content": event.result.content,
-        "error": event.result.error,
-        "duration_ms": round(event.result.duration_ms, 1),
-    }
+            return "hold", "hold", {"response_id": reply_id, "held": isinstance(event, ReplyHeld)}
+    return None, "", {}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from voice.errors import ProtocolError
 from voice.realtime.wire import WireModel, read_json, validated
@@ -24,6 +24,7 @@ ROOT = "root"
 MAX_ITEMS = 2000
 """Items kept; the oldest are dropped, long after they have left the model's context."""
 
+_Id = Annotated[str, Field(min_length=1, max_length=128)]
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.AGENT}
 
 
@@ -34,13 +35,6 @@ class Part(WireModel):
     text: str | None = None
     transcript: str | None = None
     audio: str | None = None
-
-    @field_validator("type", mode="before")
-    @classmethod
-    def _is_no_image(cls, kind: Any) -> Any:
-        if kind == "input_image":
-            raise ValueError("images are not supported")
-        return kind
 
     @property
     def untranscribed(self) -> bool:
@@ -55,9 +49,9 @@ class Part(WireModel):
         """
         if self.untranscribed:
             return ""
-        words = self.transcript if self.type.endswith("audio") else self.text
+        needed = "transcript" if self.type.endswith("audio") else "text"
+        words = self.transcript if needed == "transcript" else self.text
         if words is None:
-            needed = "transcript" if self.type.endswith("audio") else "text"
             raise ProtocolError(
                 f"item.content: a part of type {self.type} needs {needed!r}",
                 "missing_required_parameter",
@@ -77,7 +71,7 @@ class MessageItem(WireModel):
     """A message, spoken or typed."""
 
     type: Literal["message"]
-    id: str | None = Field(default=None, min_length=1, max_length=128)
+    id: _Id | None = None
     role: Literal["system", "user", "assistant"]
     content: list[Part] = Field(min_length=1, max_length=64)
 
@@ -100,8 +94,8 @@ class FunctionCallItem(WireModel):
     """A call that the agent made, sent back by the client."""
 
     type: Literal["function_call"]
-    id: str | None = Field(default=None, min_length=1, max_length=128)
-    call_id: str = Field(min_length=1, max_length=128)
+    id: _Id | None = None
+    call_id: _Id
     name: str
     arguments: str
 
@@ -110,7 +104,7 @@ class FunctionOutputItem(WireModel):
     """The output of a call."""
 
     type: Literal["function_call_output"]
-    id: str | None = Field(default=None, min_length=1, max_length=128)
+    id: _Id | None = None
     call_id: str
     output: str
 
@@ -179,25 +173,15 @@ def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
 
 def wire_item(item: ClientItem, item_id: str) -> Item:
     """The item as it is echoed."""
-    head = {"id": item_id, "object": "realtime.item", "type": item.type, "status": "completed"}
     if isinstance(item, MessageItem):
-        content = [part.wire(item.role) for part in item.content]
-        return head | {"role": item.role, "content": content}
-    if isinstance(item, FunctionOutputItem):
-        return head | {"call_id": item.call_id, "output": item.output}
-    return head | {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
+        return _message(item_id, item.role, [part.wire(item.role) for part in item.content])
+    fields = item.model_dump(exclude={"id", "type"})
+    return _item(item_id, item.type, "completed", **fields)
 
 
 def spoken_user_item(item_id: str, transcript: str | None = None) -> Item:
     """A spoken turn of the user; clients expect the key ``transcript`` even while it is null."""
-    return {
-        "id": item_id,
-        "object": "realtime.item",
-        "type": "message",
-        "status": "completed",
-        "role": "user",
-        "content": [{"type": "input_audio", "transcript": transcript}],
-    }
+    return _message(item_id, "user", [{"type": "input_audio", "transcript": transcript}])
 
 
 def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Item:
@@ -205,27 +189,13 @@ def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Ite
     part = {"type": "output_audio", "transcript": text}
     if not speech:
         part = {"type": "output_text", "text": text}
-    return {
-        "id": item_id,
-        "object": "realtime.item",
-        "type": "message",
-        "status": status,
-        "role": "assistant",
-        "content": [] if text is None else [part],
-    }
+    return _message(item_id, "assistant", [] if text is None else [part], status)
 
 
 def call_item(item_id: str, call: ToolCall, arguments: str, status: str) -> Item:
     """A function call of the agent; ``arguments`` is JSON, empty while in progress."""
-    return {
-        "id": item_id,
-        "object": "realtime.item",
-        "type": "function_call",
-        "status": status,
-        "call_id": call.call_id,
-        "name": call.name,
-        "arguments": arguments,
-    }
+    fields = {"call_id": call.call_id, "name": call.name, "arguments": arguments}
+    return _item(item_id, "function_call", status, **fields)
 
 
 def arguments_json(call: ToolCall) -> str:
@@ -275,10 +245,10 @@ class ItemLog:
 
         Args:
             item: As it goes over the wire.
-            previous_item_id: Where it goes: after this item; "root" is the front, None the end.
+            previous_item_id: The item that it goes after; "root" is the front, None the end.
 
         Returns:
-            The item before it, or None at the front.
+            The id of the item before it, or None at the front.
         """
         item_id = item["id"]
         if item_id not in self._items:
@@ -313,6 +283,17 @@ class ItemLog:
         """Remove an item."""
         del self._items[item_id]
         self._order.remove(item_id)
+
+
+def _item(item_id: str, kind: str, status: str, **fields: Any) -> Item:
+    head = {"id": item_id, "object": "realtime.item", "type": kind, "status": status}
+    return head | fields
+
+
+def _message(
+    item_id: str, role: str, content: list[dict[str, Any]], status: str = "completed"
+) -> Item:
+    return _item(item_id, "message", status, role=role, content=content)
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -28,7 +28,15 @@ from voice.realtime.session_object import (
     merged,
     option_changes,
 )
-from voice.realtime.wire import NewId, ServerEvent, decode_audio, new_id, parse_json, rate_hz
+from voice.realtime.wire import (
+    NewId,
+    ServerEvent,
+    WireModel,
+    decode_audio,
+    new_id,
+    parse_json,
+    rate_hz,
+)
 
 if TYPE_CHECKING:
     from voice.llm.base import ReplyModel
@@ -46,13 +54,7 @@ class LocalNames:
 def preview(
     base: SessionOptions, changes: dict[str, Any], names: LocalNames, model: ReplyModel
 ) -> dict[str, Any]:
-    """The session object that a conversation would begin with.
-
-    Args:
-        base: The agent's own options.
-        changes: As in ``session.update``.
-        names: Shown in the session object.
-        model: That would answer.
+    """The session object of a conversation that would begin with ``changes``.
 
     Raises:
         ProtocolError: A field has a wrong value, or the model could not call a tool.
@@ -169,7 +171,7 @@ class RealtimeProtocol:
             limits = [_rate_limits(self._reply_limit)]
         return self._stamped(self._events.translate(event) + limits)
 
-    def _apply(self, event: client.ClientEvent) -> list[ServerEvent]:
+    def _apply(self, event: WireModel) -> list[ServerEvent]:
         match event:
             case client.AudioAppend(audio=audio):
                 audio_format = self._object.audio.input.format
@@ -196,7 +198,7 @@ class RealtimeProtocol:
                 return self._apply_to_item(event)
         return []
 
-    def _apply_to_item(self, event: client.ClientEvent) -> list[ServerEvent]:
+    def _apply_to_item(self, event: WireModel) -> list[ServerEvent]:
         match event:
             case client.ItemCreate():
                 return self._create_item(event)

@@ -52,8 +52,6 @@ class ResponseFormat:
 
     Attributes:
         speech: Audio with its transcript, or text alone.
-        audio_format: Of the audio.
-        voice: Name of the voice.
         max_output_tokens: As the client set it.
         metadata: The client's own, echoed.
     """
@@ -227,10 +225,6 @@ class Response:
 class ServerEvents:
     """Translates session events.
 
-    Args:
-        conversation_id: Shown in responses.
-        form: How responses look to begin with.
-
     Attributes:
         items: The conversation's items.
         spoke: Whether the conversation has had audio of the agent's.
@@ -250,10 +244,10 @@ class ServerEvents:
     def configure(
         self, form: ResponseFormat, transcription: bool, extensions: Iterable[str] | None
     ) -> None:
-        """Take over a change of the session.
+        """Change how responses look, whether transcription events are sent, and the extensions.
 
         Args:
-            form: How responses look from now on.
+            form: Of responses from now on.
             transcription: Whether transcription events are sent.
             extensions: Names of the extension events to send; None leaves them as they are.
         """

@@ -111,11 +111,11 @@ class FunctionTool(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _is_function(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            if data.get("type", "function") != "function":
-                raise ValueError(f"tools of type {data['type']!r} are not supported")
-            return {key: value for key, value in data.items() if value is not None}
-        return data
+        if not isinstance(data, dict):
+            return data
+        if data.get("type", "function") != "function":
+            raise ValueError(f"tools of type {data['type']!r} are not supported")
+        return {key: value for key, value in data.items() if value is not None}
 
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
@@ -182,7 +182,7 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
     Args:
         current: The session so far.
         changes: What the client sent.
-        path: Where ``changes`` stands in the client's event, for errors.
+        path: Where ``changes`` is in the client's event, for errors.
 
     Raises:
         ProtocolError: A field has a wrong value, or is one of the beta version's; a tool's
@@ -222,12 +222,12 @@ def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dic
 def initial_object(base: SessionOptions) -> SessionObject:
     """The session object for the agent's own options."""
     detection: ServerVad | SemanticVad | None = None
+    responses: dict[str, Any] = {
+        "create_response": base.create_response,
+        "interrupt_response": base.interrupt_response,
+    }
     if base.turn_detection and base.silence_ms is None:
-        detection = SemanticVad(
-            type="semantic_vad",
-            create_response=base.create_response,
-            interrupt_response=base.interrupt_response,
-        )
+        detection = SemanticVad(type="semantic_vad", **responses)
     elif base.turn_detection:
         detection = ServerVad(
             type="server_vad",
@@ -235,8 +235,7 @@ def initial_object(base: SessionOptions) -> SessionObject:
             prefix_padding_ms=_shown_prefix_ms(base),
             silence_duration_ms=base.silence_ms or 500,
             idle_timeout_ms=_shown_idle_ms(base),
-            create_response=base.create_response,
-            interrupt_response=base.interrupt_response,
+            **responses,
         )
     return SessionObject(
         instructions=base.instructions,
@@ -255,9 +254,7 @@ def initial_object(base: SessionOptions) -> SessionObject:
 def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
     """The fields of `SessionOptions` that the session object stands for.
 
-    Args:
-        session: The session object.
-        base: The agent's own options, for fields that the client has not set.
+    The agent's own options, ``base``, are kept where the client has set nothing.
     """
     detection = session.audio.input.turn_detection
     speed = session.audio.output.speed

@@ -44,15 +44,10 @@ _CODES = {
 FIRST_CHUNK_MS = 40
 CHUNK_MS = 200
 
-_DECODE = {
-    "audio/pcm": samples_from_pcm16,
-    "audio/pcmu": samples_from_mulaw,
-    "audio/pcma": samples_from_alaw,
-}
-_ENCODE = {
-    "audio/pcm": pcm16_from_samples,
-    "audio/pcmu": mulaw_from_samples,
-    "audio/pcma": alaw_from_samples,
+_CODECS = {
+    "audio/pcm": (samples_from_pcm16, pcm16_from_samples),
+    "audio/pcmu": (samples_from_mulaw, mulaw_from_samples),
+    "audio/pcma": (samples_from_alaw, alaw_from_samples),
 }
 
 
@@ -110,12 +105,7 @@ def read_json(text: str) -> Any:
 
 
 def validated(model: type[M], data: Any, path: str = "") -> M:
-    """Read ``data`` as ``model``.
-
-    Args:
-        model: Expected.
-        data: Parsed JSON.
-        path: Where ``data`` stands in the client's event, to name the field at fault.
+    """Read parsed JSON as ``model``; ``path`` is where it is in the client's event, for errors.
 
     Raises:
         ProtocolError: A field is missing or has a wrong value; ``param`` names the first.
@@ -159,14 +149,14 @@ def decode_audio(audio: str, audio_format: AudioFormat) -> Samples:
         ProtocolError: It is not base64, or not whole samples.
     """
     try:
-        return _DECODE[audio_format.type](base64.b64decode(audio, validate=True))
+        return _CODECS[audio_format.type][0](base64.b64decode(audio, validate=True))
     except (binascii.Error, ValueError) as error:
         raise ProtocolError(f"audio: {error}", param="audio") from error
 
 
 def encode_audio(samples: Samples, audio_format: AudioFormat) -> str:
     """Base64 of samples at the format's rate."""
-    return base64.b64encode(_ENCODE[audio_format.type](samples)).decode("ascii")
+    return base64.b64encode(_CODECS[audio_format.type][1](samples)).decode("ascii")
 
 
 def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Samples]:
