@@ -46,12 +46,7 @@ class UserTurnCommitted:
 
 @dataclass(frozen=True, slots=True)
 class UserIdle:
-    """The user has been silent for too long: an empty entry takes the place of a turn.
-
-    Attributes:
-        start_sample: Where both sides had fallen silent.
-        end_sample: Where the patience ended.
-    """
+    """The user has been silent between two samples: an empty entry takes the place of a turn."""
 
     item_id: str
     previous_item_id: str | None

@@ -65,33 +65,36 @@ class Metrics:
         self._clock = clock
         self._lines = _open_lines(config.json_lines)
         self.registry = CollectorRegistry()
-        self._marks = Histogram(
-            "quicksilver_turn_mark_seconds",
-            "From the end of the user's speech to a stage of the turn",
-            ["mark"],
-            buckets=_BUCKETS_S,
-            registry=self.registry,
+        self._marks = self._histogram(
+            "turn_mark_seconds", "From the end of the user's speech to a stage of the turn", "mark"
         )
-        self._tool_times = Histogram(
-            "quicksilver_tool_seconds",
-            "How long tools took",
-            ["tool"],
-            buckets=_BUCKETS_S,
-            registry=self.registry,
-        )
-        self._turns = Counter("quicksilver_turns", "Turns measured", registry=self.registry)
-        self._replies = Counter(
-            "quicksilver_replies", "Replies by how they ended", ["status"], registry=self.registry
-        )
-        self._failures = Counter(
-            "quicksilver_failures", "Failures by stage", ["stage"], registry=self.registry
-        )
-        self._refused = Counter(
-            "quicksilver_refused", "Connections refused", ["reason"], registry=self.registry
-        )
-        self._sessions = Counter("quicksilver_sessions", "Sessions begun", registry=self.registry)
-        self._drafts = _DraftSeries(self.registry)
+        self._tool_times = self._histogram("tool_seconds", "How long tools took", "tool")
+        self._turns = self._counter("turns", "Turns measured")
+        self._replies = self._counter("replies", "Replies by how they ended", "status")
+        self._failures = self._counter("failures", "Failures by stage", "stage")
+        self._refused = self._counter("refused", "Connections refused", "reason")
+        self._sessions = self._counter("sessions", "Sessions begun")
         self._live = Gauge("quicksilver_live_sessions", "Sessions now", registry=self.registry)
+        self._drafts = self._counter(
+            "drafts", "Replies drafted while the user spoke, or not for want of time", "made"
+        )
+        self._revised = self._counter(
+            "drafts_revised", "Drafts of which tokens come from the one before"
+        )
+        self._unlikely = self._counter(
+            "drafts_unlikely", "Drafts not made because the user's words were not likely to be all"
+        )
+        self._outcomes = self._counter(
+            "draft_outcomes", "Turns by what became of their drafts", "outcome"
+        )
+        self._forwards = self._counter("draft_forwards", "Model forwards made for drafts", "used")
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"quicksilver_{name}", text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, label: str) -> Histogram:
+        name = f"quicksilver_{name}"
+        return Histogram(name, text, [label], buckets=_BUCKETS_S, registry=self.registry)
 
     @contextmanager
     def session(self, session_id: str) -> Iterator[SessionMetrics]:
@@ -117,7 +120,14 @@ class Metrics:
 
     def drafts(self, used: DraftsUsed) -> None:
         """Count a turn's drafts."""
-        self._drafts.add(used)
+        self._drafts.labels("yes").inc(used.made)
+        self._drafts.labels("no").inc(used.skipped)
+        self._revised.inc(used.revised)
+        self._unlikely.inc(used.unlikely)
+        self._forwards.labels("yes").inc(used.forwards - used.discarded)
+        self._forwards.labels("no").inc(used.discarded)
+        if used.outcome:
+            self._outcomes.labels(used.outcome).inc()
 
     def reply(self, ended: ReplyEnded) -> None:
         """Count a reply."""
@@ -155,59 +165,8 @@ class Metrics:
                 lines.close()
 
 
-class _DraftSeries:
-    """Number, cost and outcome of drafts."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._made = Counter(
-            "quicksilver_drafts",
-            "Replies drafted while the user spoke, or not for want of time",
-            ["made"],
-            registry=registry,
-        )
-        self._revised = Counter(
-            "quicksilver_drafts_revised",
-            "Drafts of which tokens come from the one before",
-            registry=registry,
-        )
-        self._unlikely = Counter(
-            "quicksilver_drafts_unlikely",
-            "Drafts not made because the user's words were not likely to be all",
-            registry=registry,
-        )
-        self._outcomes = Counter(
-            "quicksilver_draft_outcomes",
-            "Turns by what became of their drafts",
-            ["outcome"],
-            registry=registry,
-        )
-        self._forwards = Counter(
-            "quicksilver_draft_forwards",
-            "Model forwards made for drafts",
-            ["used"],
-            registry=registry,
-        )
-
-    def add(self, used: DraftsUsed) -> None:
-        """Count a turn's drafts."""
-        self._made.labels("yes").inc(used.made)
-        self._made.labels("no").inc(used.skipped)
-        self._revised.inc(used.revised)
-        self._unlikely.inc(used.unlikely)
-        self._forwards.labels("yes").inc(used.forwards - used.discarded)
-        self._forwards.labels("no").inc(used.discarded)
-        if used.outcome:
-            self._outcomes.labels(used.outcome).inc()
-
-
 class SessionMetrics:
-    """Counts the events of one session.
-
-    Args:
-        metrics: The server's series.
-        session_id: Written to the lines.
-        transcripts: Whether lines hold what was said.
-    """
+    """Counts the events of one session; with ``transcripts``, lines hold what was said."""
 
     def __init__(self, metrics: Metrics, session_id: str, transcripts: bool) -> None:
         self._metrics = metrics

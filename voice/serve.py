@@ -32,9 +32,6 @@ _BACKLOG = 128
 def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
     """The configuration that a command line asks for.
 
-    Args:
-        arguments: Without the program's name; None takes the process's own.
-
     Raises:
         ConfigError: As `voice.config.load_config`.
     """
@@ -70,11 +67,7 @@ def listen(config: ServerConfig) -> socket.socket:
 
 
 def listen_for_audiosocket(config: TelephonyConfig) -> socket.socket | None:
-    """A listening socket for AudioSocket's calls; None when the option is off.
-
-    Raises:
-        ConfigError: As `listen`.
-    """
+    """As `listen`, for AudioSocket's calls; None when the option is off."""
     if not config.audiosocket_port:
         return None
     option = "telephony.audiosocket_"

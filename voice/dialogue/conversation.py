@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 
 from voice.dialogue.commands import Command, Draft, Emit
@@ -17,7 +18,6 @@ from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
-from voice.dialogue.out_of_band import OutOfBandResponses
 from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.dialogue.reply_playback import Heard
 from voice.dialogue.tool_calls import spoken_result
@@ -65,6 +65,7 @@ STILL_THERE = "Are you still there?"
 GOODBYE = "Goodbye."
 # Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
 APOLOGISE_FROM_S = 0.6
+MOST_OUT_OF_BAND = 4
 
 Context = Sequence[str | Message]
 """What the model is to see in place of the dialogue: messages, and ids of the dialogue's."""
@@ -112,7 +113,8 @@ class Conversation:
         self._limits = limits
         self._draft_words = draft_words
         self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard)
-        self._out_of_band = OutOfBandResponses(ids, limits)
+        # Out-of-band replies that are under way, each with a dialogue of its own for its calls.
+        self._out_of_band: dict[str, ReplyLoop] = {}
         self._turns: dict[int, UserTurn] = {}
         self._speaking: int | None = None
         self._last_turn = 0
@@ -140,11 +142,7 @@ class Conversation:
         return self._agent.silent and not self._turns
 
     def feed(self, event: Input) -> list[Command]:
-        """Take an input in.
-
-        Returns:
-            What is to be done now, in this order.
-        """
+        """Take an input in; returns what is to be done now, in this order."""
         match event:
             case TurnEnded():
                 out = self._turn_ended(event)
@@ -183,7 +181,7 @@ class Conversation:
         for item_id in (one for one in context or () if isinstance(one, str)):
             self.dialogue.get(item_id)
         if out_of_band:
-            reply_id, out = self._out_of_band.begin(options)
+            reply_id, out = self._begin_out_of_band(options)
         else:
             reply_id, out = self._begin_requested(options)
         self._requested[reply_id] = context
@@ -195,9 +193,8 @@ class Conversation:
         Raises:
             ProtocolError: There is none, or it has another id.
         """
-        if reply_id is not None and reply_id in self._out_of_band:
-            return self._out_of_band.cancel(reply_id)
-        return self._agent.cancel(reply_id)
+        agent = self._agent_of(reply_id)
+        return self._settled(reply_id, agent.cancel(reply_id))
 
     def interrupt(self) -> list[Command]:
         """Stop all that the agent says, if it says anything: the user has heard enough."""
@@ -227,11 +224,7 @@ class Conversation:
         return self._agent.prompt(options, self._ending_with(words), options.tool_choice)
 
     def speculate(self, draft: Draft) -> tuple[ReplyLoop, list[Command]]:
-        """The reply that would follow a draft's words, on a copy of the dialogue.
-
-        Returns:
-            The agent's side of the copy, and the commands with which the reply begins.
-        """
+        """The agent's side on a copy of the dialogue that ends in a draft, and its commands."""
         numbers = itertools.count(1)
         agent = ReplyLoop(
             self._ending_with(draft.words),
@@ -245,6 +238,20 @@ class Conversation:
         dialogue = self.dialogue.copy()
         dialogue.add("draft", Message(Role.USER, words))
         return dialogue
+
+    def _begin_out_of_band(self, options: SessionOptions) -> tuple[str, list[Command]]:
+        """Begin a reply that the dialogue never learns of, with the client's tools alone."""
+        if len(self._out_of_band) >= MOST_OUT_OF_BAND:
+            raise ProtocolError(
+                f"{len(self._out_of_band)} replies outside the conversation are in progress; "
+                f"expected at most {MOST_OUT_OF_BAND} at once",
+                "too_many_active_responses",
+            )
+        agent = ReplyLoop(History(), {}, self._ids, self._limits, out_of_band=True)
+        commands = agent.begin(0, replace(options, agent_tools=()))
+        assert agent.current is not None
+        self._out_of_band[agent.current.reply_id] = agent
+        return agent.current.reply_id, commands
 
     def _begin_requested(self, options: SessionOptions) -> tuple[str, list[Command]]:
         if self._agent.current is not None:
@@ -268,7 +275,7 @@ class Conversation:
             seen = None if context is None else self.dialogue.picked(context)
             if reply_id in self._out_of_band:
                 seen = self.dialogue.copy() if seen is None else seen
-                out += self._out_of_band.ask(reply_id, seen)
+                out += self._out_of_band[reply_id].ask(seen)
             elif reply_id == self.active_reply:
                 newest = next(reversed(list(self.dialogue)), None)
                 unclear = seen is None and newest and newest.message == Message(Role.USER)
@@ -301,8 +308,16 @@ class Conversation:
         return []
 
     def _reply_input(self, event: ReplyInput) -> list[Command]:
-        out_of_band = event.reply_id in self._out_of_band
-        return self._out_of_band.feed(event) if out_of_band else self._agent.feed(event)
+        return self._settled(event.reply_id, self._agent_of(event.reply_id).feed(event))
+
+    def _agent_of(self, reply_id: str | None) -> ReplyLoop:
+        return self._out_of_band.get(reply_id or "", self._agent)
+
+    def _settled(self, reply_id: str | None, commands: list[Command]) -> list[Command]:
+        """The commands, once an out-of-band reply that is over has been forgotten."""
+        if reply_id in self._out_of_band and self._out_of_band[reply_id].current is None:
+            del self._out_of_band[reply_id]
+        return commands
 
     def _open(self, turn_id: int, start_sample: int) -> UserTurn:
         words = DraftWords(self._draft_words)

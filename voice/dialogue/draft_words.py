@@ -51,11 +51,7 @@ class DraftWords:
 
 
 def normalised(text: str) -> str:
-    """Words alone, in lower case.
-
-    >>> normalised("Set a timer, please!")
-    'set a timer please'
-    """
+    """Words alone, in lower case: "Set a timer, please!" → "set a timer please"."""
     return " ".join(_WORD.findall(text.lower()))
 
 

@@ -53,10 +53,7 @@ class History:
         return other
 
     def picked(self, wanted: Iterable[str | Message]) -> History:
-        """Another dialogue, of entries of this one by their ids and of messages that are given.
-
-        An id that is no longer known is left out.
-        """
+        """Another dialogue, of messages, and of entries by ids, without those of unknown ids."""
         known = {entry.item_id: entry for entry in self._entries}
         other = History()
         for number, one in enumerate(wanted):
@@ -159,16 +156,13 @@ class History:
         return tuple(text for text in reversed(texts[-count:]) if text)
 
     def view(self, limit: int) -> tuple[Message, ...]:
-        """The newest messages as the model is to see them.
+        """The newest messages as the model is to see them, ``limit`` at most.
 
         Empty ones are left out, and so are calls that have not answered and results whose call is
         gone; a result of nothing says `DONE`, or the call would be made again; calls that stand
         together are one message, and one whose result came late stands before that; what the user
-        said in several goes, with nothing between, is one message as well.
-
-        Args:
-            limit: Messages at most. Where the dialogue is longer, it begins with one of the user's,
-                the last of which is seen however many calls and results stand behind it.
+        said in several goes, with nothing between, is one message as well. Where the dialogue is
+        longer, it begins with one of the user's, the last of which is always seen.
         """
         messages: list[Message] = []
         for message in _results_behind_calls(self._as_said()):

@@ -76,14 +76,7 @@ class Interruption:
     def begin(
         cls, start_sample: int, sounding: Sequence[Reply], holds: bool, reopens: bool
     ) -> Interruption:
-        """The user begins to speak while a reply is being made or heard.
-
-        Args:
-            start_sample: Where the speech began.
-            sounding: Replies of which something may be heard now, the newest last.
-            holds: Whether the client can hold sound back.
-            reopens: Whether the user only goes on with the turn that is being answered.
-        """
+        """The user begins to speak; the newest of the ``sounding`` replies is the last of them."""
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
         # Who goes on before a word of the answer has sounded does not tell the agent to go on.
         answering = asked or (reopens and not sounding)
@@ -120,13 +113,7 @@ class Interruption:
         self._judge_length()
 
     def judge(self, heard: Transcript, end_sample: int, over: bool) -> list[Command]:
-        """At a pause: the words prove it, or the sound goes on, or stays held for what follows.
-
-        Args:
-            heard: Up to the pause.
-            end_sample: Where the speech ended.
-            over: Whether the turn has ended.
-        """
+        """At a pause: the words prove it, or the sound goes on, or stays held for what follows."""
         if not self.is_meant(heard, end_sample):
             return self.release()
         if over or ms_of_samples(end_sample - self.start_sample) >= BEGINNING_MS:
@@ -139,12 +126,7 @@ class Interruption:
         return interrupts(heard.text, seconds, self.answering, heard.guess, heard.sound_odds)
 
     def was_none(self, heard: Transcript, end_sample: int) -> bool:
-        """Whether the agent was stopped at once, for what the words of the turn show to be nothing.
-
-        Args:
-            heard: The final transcript.
-            end_sample: Where the speech ended.
-        """
+        """Whether the agent was stopped at once, for what the final words show to be nothing."""
         return self.state is State.STOPPED and not self.is_meant(heard, end_sample)
 
     def _judge_length(self) -> None:
@@ -154,13 +136,7 @@ class Interruption:
 
 
 def reopens(started: SpeechStarted, ended: TurnEnded | None, answers: Iterable[Reply]) -> bool:
-    """Whether the user only goes on with the turn that the agent is answering.
-
-    Args:
-        started: The speech that begins.
-        ended: The newest turn, if there is one.
-        answers: Replies that are being made or heard.
-    """
+    """Whether the user only goes on with the newest turn, ``ended``, which is being answered."""
     if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
         return False
     return started.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)

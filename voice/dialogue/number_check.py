@@ -19,11 +19,7 @@ def _number_words() -> dict[str, str]:
 
 
 def numbers(text: str) -> set[str]:
-    """Numbers in a text, as digits or words; "one" is left out, for it is often no number.
-
-    >>> sorted(numbers("ten minutes, 3:42 PM"))
-    ['10', '3:42']
-    """
+    """Numbers in a text, as digits or words; "one" is left out, for it is often no number."""
     words = _number_words()
     lowered = text.lower()
     found = {match.replace(",", "") for match in _NUMBER.findall(lowered)}

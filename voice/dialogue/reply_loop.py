@@ -33,6 +33,7 @@ from voice.inputs import (
     ModelAnswered,
     ModelFailed,
     ModelSaid,
+    ReplyInput,
     SessionOptions,
     SpeechFailed,
     ToolAnswered,
@@ -40,7 +41,7 @@ from voice.inputs import (
     ToolSlow,
 )
 from voice.llm.base import Prompt
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
@@ -111,26 +112,35 @@ class ReplyLoop:
         return [*self._playback.playing, *current]
 
     def feed(self, event: Input) -> list[Command]:
-        """Take in what has become of a reply; other inputs change nothing."""
+        """Take in what has become of a reply; what is stale changes nothing."""
+        if not isinstance(event, ReplyInput):
+            return []
         match event:
-            case ModelSaid():
-                return self.model_said(event)
-            case ModelAnswered():
-                return self.model_answered(event)
-            case ModelFailed():
-                return self.model_failed(event)
-            case ToolAnswered():
-                return self.tool_answered(event)
-            case ToolSlow():
-                return self.tool_slow(event)
-            case ToolProgressed():
-                return self.tool_progressed(event)
             case SpeechFailed():
-                return self.speech_failed(event)
+                return self._speech_failed(event)
             case AudioSent(reply_id):
-                return self.audio_sent(reply_id)
+                return self._audio_sent(reply_id)
             case AudioPlayed():
-                return self.audio_played(event)
+                return self._audio_played(event)
+            case ToolAnswered(result=result):
+                # Whatever became of the reply.
+                self.calls.answered(result)
+        reply = self.current
+        if reply is None or reply.reply_id != event.reply_id or reply.phase is Phase.COMPLETE:
+            return []
+        match event:
+            case ModelSaid(text=text):
+                return self._speak_grounded(reply, reply.push(text))
+            case ModelAnswered():
+                return self._answered(reply, event)
+            case ModelFailed(message=message, malformed=malformed):
+                return self._failed(reply, message, malformed)
+            case ToolAnswered(result=result) if result.call_id in reply.pending:
+                return self._tool_answered(reply, result)
+            case ToolSlow(call_id=call_id) if call_id in reply.pending and not reply.segments:
+                return self._playback.speak_aside(reply, ONE_MOMENT)
+            case ToolProgressed(call_id=call_id, text=text) if call_id in reply.pending:
+                return self._playback.speak_aside(reply, text)
         return []
 
     def begin(self, turn_id: int, options: SessionOptions) -> list[Command]:
@@ -141,12 +151,7 @@ class ReplyLoop:
         return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._out_of_band))]
 
     def ask(self, context: History | None = None, resumed: Reply | None = None) -> list[Command]:
-        """Ask the model.
-
-        Args:
-            context: What it sees in place of the dialogue.
-            resumed: The reply of which this is the rest.
-        """
+        """Ask the model, with a ``context`` in place of the dialogue; ``resumed`` was stopped."""
         # Another "bye" over the agent's own takes nothing back.
         newest, parting, self._parting = self._dialogue.user_texts(1), self._parting, ""
         if newest and is_parting(newest[0]):
@@ -164,13 +169,7 @@ class ReplyLoop:
         return self._playback.speak(reply, pieces) + self._close(reply)
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
-        """What the model is asked.
-
-        Args:
-            options: Of the reply.
-            seen: What the model sees of the dialogue.
-            choice: As `SessionOptions.tool_choice`.
-        """
+        """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
         system = (Message(Role.SYSTEM, options.instructions),) if options.instructions else ()
         tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
         return Prompt(
@@ -204,9 +203,7 @@ class ReplyLoop:
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
         """Stop all that the agent says or is about to say. Tools that run are left to finish.
 
-        Args:
-            reason: For the client.
-            withdraw: Whether the reply was begun too soon: nothing of it is kept, heard or not.
+        A reply that is withdrawn was begun too soon: nothing of it is kept, heard or not.
         """
         reply, self.current = self.current, None
         interrupted = reply or next(reversed(self._playback.playing), None)
@@ -250,108 +247,12 @@ class ReplyLoop:
         self._announced = None
         return self.interrupt("client_cancelled")
 
-    def model_said(self, event: ModelSaid) -> list[Command]:
-        """Speak what is complete of the model's text."""
-        reply = self._open(event.reply_id)
-        if reply is None:
-            return []
-        return self._speak_grounded(reply, reply.unrepeated(reply.push(event.text)))
-
-    def model_answered(self, event: ModelAnswered) -> list[Command]:
-        """Speak the rest, then run what was called, or end the reply."""
-        reply = self._open(event.reply_id)
-        if reply is None:
-            return []
-        reply.input_tokens += event.input_tokens
-        reply.output_tokens += event.output_tokens
-        if event.cut:
-            reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
-        else:
-            reply.end_as(ReplyStatus.COMPLETED)
-        out = self._speak_grounded(reply, reply.unrepeated(reply.flush()))
-        if reply.phase is Phase.COMPLETE:
-            return out
-        most = self._limits.max_tool_calls - reply.calls_made
-        calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        if calls:
-            return out + self._call(reply, calls)
-        if not reply.wrote:
-            message = "the model's answer is empty"
-            return out + self.model_failed(ModelFailed(reply.reply_id, message, malformed=True))
-        return out + self._close(reply)
-
-    def model_failed(self, event: ModelFailed) -> list[Command]:
-        """Try a malformed answer again, then in words alone; apologise for anything else."""
-        reply = self._open(event.reply_id)
-        if reply is None:
-            return []
-        reply.fail_round()
-        if event.malformed and reply.retries <= MALFORMED_TRIES:
-            return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
-        reply.end_as(ReplyStatus.FAILED, event.message)
-        failure = Emit(Failure(reply.turn_id, "llm", event.message))
-        apology = self._playback.speak(reply, [f" {WENT_WRONG}"])
-        return [failure, *apology, *self._close(reply)]
-
-    def tool_answered(self, event: ToolAnswered) -> list[Command]:
-        """Keep the result, whatever became of the reply; go on once all tools have answered."""
-        result = event.result
-        self.calls.answered(result)
-        reply = self._open(event.reply_id)
-        if reply is None or result.call_id not in reply.pending:
-            return []
-        out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
-        reply.pending.discard(result.call_id)
-        reply.results.append(result.content)
-        if reply.pending:
-            return out
-        handing_over = reply.phase is Phase.HANDING_OVER
-        return out + (self._close(reply) if handing_over else [self._generate()])
-
-    def tool_slow(self, event: ToolSlow) -> list[Command]:
-        """Ask for patience, once, where nothing has been said yet."""
-        reply = self._open(event.reply_id)
-        if reply is None or event.call_id not in reply.pending or reply.segments:
-            return []
-        return self._playback.speak_aside(reply, ONE_MOMENT)
-
-    def tool_progressed(self, event: ToolProgressed) -> list[Command]:
-        """Say how far a tool is, while the answer waits for it."""
-        reply = self._open(event.reply_id)
-        if reply is None or event.call_id not in reply.pending:
-            return []
-        return self._playback.speak_aside(reply, event.text)
-
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
         """Stop what runs and say so; nothing where no tool runs."""
         stopping = self.calls.stop()
         if stopping is None:
             return []
         return stopping + self.say(STOPPED if stopping else CANNOT_STOP, turn_id, options)
-
-    def speech_failed(self, event: SpeechFailed) -> list[Command]:
-        """End the reply without the sound it cannot have."""
-        reply = self.current
-        if reply is None or reply.reply_id != event.reply_id:
-            return []
-        reply.end_as(ReplyStatus.FAILED, event.message)
-        failure = Emit(Failure(reply.turn_id, "tts", event.message))
-        return [StopGenerating(reply.reply_id), failure, *self.audio_sent(reply.reply_id)]
-
-    def audio_sent(self, reply_id: str) -> list[Command]:
-        """The reply is complete as far as the client is concerned; its sound may go on."""
-        reply = self.current
-        if reply is None or reply.reply_id != reply_id:
-            return []
-        self.current = None
-        self._playback.sounds_on(reply)
-        return [_ended(reply), *self.hang_up()]
-
-    def audio_played(self, event: AudioPlayed) -> list[Command]:
-        """The user has heard all of the reply that will sound."""
-        if self._announced and self._announced.reply_id == event.reply_id:
-            self._announced = None
-        return self.hang_up() if self._playback.played(event) else []
 
     def end(self, reason: str) -> list[Command]:
         """End the session once all has been heard."""
@@ -366,12 +267,67 @@ class ReplyLoop:
         assert self.current is not None
         return self.current
 
-    def _open(self, reply_id: str) -> Reply | None:
-        """The reply if it is the current one and still being made; what is stale ends here."""
+    def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
+        """Speak the rest, then run what was called, or end the reply."""
+        reply.input_tokens += event.input_tokens
+        reply.output_tokens += event.output_tokens
+        if event.cut:
+            reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
+        else:
+            reply.end_as(ReplyStatus.COMPLETED)
+        out = self._speak_grounded(reply, reply.flush())
+        if reply.phase is Phase.COMPLETE:
+            return out
+        most = self._limits.max_tool_calls - reply.calls_made
+        calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
+        if calls:
+            return out + self._call(reply, calls)
+        if not reply.wrote:
+            return out + self._failed(reply, "the model's answer is empty", malformed=True)
+        return out + self._close(reply)
+
+    def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
+        """Try a malformed answer again, then in words alone; apologise for anything else."""
+        reply.fail_round()
+        if malformed and reply.retries <= MALFORMED_TRIES:
+            return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
+        reply.end_as(ReplyStatus.FAILED, message)
+        failure = Emit(Failure(reply.turn_id, "llm", message))
+        apology = self._playback.speak(reply, [f" {WENT_WRONG}"])
+        return [failure, *apology, *self._close(reply)]
+
+    def _tool_answered(self, reply: Reply, result: ToolResult) -> list[Command]:
+        """Go on once all tools have answered."""
+        reply.pending.discard(result.call_id)
+        reply.results.append(result.content)
+        out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
+        if reply.pending:
+            return out
+        handing_over = reply.phase is Phase.HANDING_OVER
+        return out + (self._close(reply) if handing_over else [self._generate()])
+
+    def _speech_failed(self, event: SpeechFailed) -> list[Command]:
+        """End the reply without the sound it cannot have."""
         reply = self.current
-        if reply is None or reply.reply_id != reply_id or reply.phase is Phase.COMPLETE:
-            return None
-        return reply
+        if reply is None or reply.reply_id != event.reply_id:
+            return []
+        reply.end_as(ReplyStatus.FAILED, event.message)
+        failure = Emit(Failure(reply.turn_id, "tts", event.message))
+        return [StopGenerating(reply.reply_id), failure, *self._audio_sent(reply.reply_id)]
+
+    def _audio_sent(self, reply_id: str) -> list[Command]:
+        """The reply is complete as far as the client is concerned; its sound may go on."""
+        reply = self.current
+        if reply is None or reply.reply_id != reply_id:
+            return []
+        self.current = None
+        self._playback.sounds_on(reply)
+        return [_ended(reply), *self.hang_up()]
+
+    def _audio_played(self, event: AudioPlayed) -> list[Command]:
+        if self._announced and self._announced.reply_id == event.reply_id:
+            self._announced = None
+        return self.hang_up() if self._playback.played(event) else []
 
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
@@ -387,6 +343,7 @@ class ReplyLoop:
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
+        pieces = reply.unrepeated(pieces)
         if not reply.results:
             return self._playback.speak(reply, pieces)
         sources = [*reply.results, *(entry.message.content for entry in reply.seen(self._dialogue))]
@@ -403,7 +360,7 @@ class ReplyLoop:
         reply.enter(Phase.COMPLETE)
         if reply.options.speak and reply.segments:
             return [SpeakEnd(reply.reply_id)]
-        return self.audio_sent(reply.reply_id)
+        return self._audio_sent(reply.reply_id)
 
     def _call(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         client_names = {tool.name for tool in reply.options.client_tools}

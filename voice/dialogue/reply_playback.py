@@ -20,12 +20,7 @@ Heard = Callable[[str], str]
 
 
 class ReplyPlayback:
-    """The replies that sound, over the whole conversation.
-
-    Args:
-        dialogue: Keeps the text of a reply, and of one that was stopped what was heard.
-        heard: Reads the ledger of what was played.
-    """
+    """The replies that sound, over the whole conversation."""
 
     def __init__(self, dialogue: History, heard: Heard) -> None:
         self._dialogue = dialogue

@@ -30,13 +30,7 @@ class _Running:
 
 
 class ToolCalls:
-    """Calls that run here, over all replies.
-
-    Args:
-        dialogue: Calls and results are written into it.
-        tools: The tools that run here, by name.
-        ids: Makes an id from a prefix, never the same twice.
-    """
+    """Calls that run here, over all replies; the dialogue has them and their results."""
 
     def __init__(
         self, dialogue: History, tools: Mapping[str, ToolSpec], ids: Callable[[str], str]
@@ -109,11 +103,10 @@ class ToolCalls:
             self._settle(running.key, result.content)
 
     def finished(self, result: ToolResult) -> bool:
-        """Put what was done in the place of what was said for want of it.
+        """Put what was done in the place of what was said for want of it; whether that is news.
 
-        Returns:
-            Whether that is news: a call that repeats another has the same outcome, a reply that
-            waits for it says it, and of one that was called off the user knows.
+        It is none where a call repeats another, where a reply waits for it, and where the user has
+        called it off.
         """
         if result.call_id not in self._unfinished:
             return False

@@ -95,21 +95,14 @@ class ReplyModel(Protocol):
         ...
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
-        """Probability that the prompt's last message is complete.
-
-        None if the model cannot tell, or is too busy.
-        """
+        """Probability that the last message is complete; None if unknown, or the model is busy."""
         ...
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
-        """Refuse a client's tools that this model could never call, as far as it can tell.
-
-        Args:
-            tools: With well-formed schemas.
-            path: Of the tools in the client's event.
+        """Refuse a client's tools, with well-formed schemas, that this model could never call.
 
         Raises:
-            ProtocolError: A tool cannot be called; ``param`` is the path of the fault.
+            ProtocolError: A tool cannot be called; ``param`` is the fault's path, under ``path``.
         """
         ...
 

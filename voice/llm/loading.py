@@ -7,7 +7,7 @@ from voice.llm.base import ReplyModel
 
 
 def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
-    """Load the model that the configuration names; slow, and to be run in a thread.
+    """Load the model that the configuration names; slow.
 
     Returns:
         The model, and a line on which it is and which option chose it.

@@ -162,8 +162,7 @@ class RemoteModel:
     def _refused_field(self, message: str, fields: dict[str, Any]) -> tuple[str, str] | None:
         """The field that a server's error names, and its value where only that is refused.
 
-        vLLM and OpenAI's models know no effort "instant", others none at all; Ollama calls it
-        "reasoning value".
+        Many know no effort "instant", others none at all; Ollama calls it "reasoning value".
         """
         sent, theirs = fields["extra_body"], self._config.remote.extra_body
         if _NEWER_LIMIT in message and "max_tokens" in sent.keys() - theirs.keys():

@@ -32,11 +32,7 @@ class AnswerText:
         self._started = False
 
     def push(self, content: Any) -> str:
-        """The text that a chunk's content adds.
-
-        Args:
-            content: A string, a list of typed parts, or None.
-        """
+        """The text that a chunk's content adds: a string, a list of typed parts, or None."""
         if isinstance(content, list):
             parts = [part for part in content if isinstance(part, dict)]
             content = "".join(part.get("text") or "" for part in parts)
@@ -94,11 +90,7 @@ class AnswerCalls:
         call.add(delta)
 
     def finish(self, tools: tuple[ToolSpec, ...], complete: bool) -> tuple[ToolCall, ...]:
-        """The calls, at the end of the stream.
-
-        Args:
-            tools: The tools that may be called.
-            complete: Whether the server said that the answer is complete.
+        """The calls, at the end of a stream that is ``complete`` if the server said so.
 
         Raises:
             MalformedAnswer: There is no such tool, or the arguments are no object.

@@ -37,13 +37,7 @@ class Backend(Protocol):
 
 
 class CommandRunner:
-    """Runs one conversation, or one draft.
-
-    Args:
-        decide: Takes an input in and gives the commands that follow from it.
-        backend: Executes them.
-        spawn: Runs a task for as long as the session, or the draft, lasts.
-    """
+    """Runs one conversation, or one draft: ``decide`` makes commands of each input."""
 
     def __init__(
         self, decide: Callable[[Input], list[Command]], backend: Backend, spawn: Spawn

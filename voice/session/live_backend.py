@@ -41,9 +41,7 @@ class SessionCallbacks:
 class LiveBackend:
     """The real parts of one session.
 
-    Args:
-        model: Answers what is out of band; drafts are of what the user says.
-        drafts: Answers the conversation's own replies, from drafts as far as there are any.
+    ``model`` answers what is out of band; ``drafts`` answers the conversation's own replies.
     """
 
     def __init__(

@@ -24,10 +24,7 @@ MEMORY_S = 8.0
 
 
 class LoadMonitor:
-    """Shared by all conversations of a process.
-
-    Args:
-        clock: Seconds that go on evenly.
+    """Shared by all conversations of a process; ``clock`` gives seconds that go on evenly.
 
     Attributes:
         requests: Requests at the model now, drafts included.
@@ -70,12 +67,9 @@ class LoadMonitor:
         self.lag_ms = max(late_ms, self.lag_ms / 2)
 
     def allows_draft(self, config: DraftingConfig, likely: bool, own: int) -> bool:
-        """Whether a draft may be begun.
+        """Whether a draft may be begun, in the place of ``own`` requests.
 
-        Args:
-            config: Has the limits.
-            likely: Whether the words are likely to be all; else the model has to be idle.
-            own: Requests that this draft would take the place of.
+        Where its words are not ``likely`` to be all, the model has to be idle.
         """
         limit = config.max_requests if likely else 1
         return (

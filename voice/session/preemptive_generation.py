@@ -140,11 +140,7 @@ class _Answer:
 class PreemptiveGeneration:
     """The drafts of one session; a `Backend` for their commands, as far as these change nothing.
 
-    Args:
-        conversation: Whose replies are drafted.
-        parts: What drafts are made with.
-        spawn: Runs a task for as long as the session lasts.
-        emit: Called with what became of each turn's drafts.
+    ``emit`` is called with what became of each turn's drafts.
     """
 
     def __init__(

@@ -14,13 +14,9 @@ from voice.types import ToolCall, ToolResult
 
 
 class ToolRuns:
-    """Runs what the conversation asks for.
+    """Runs what the conversation asks for, or takes what drafts have read.
 
-    Args:
-        toolbox: Of all conversations.
-        scope: This one.
-        drafts: Has the results of what drafts have read.
-        slow_s: Seconds after which a tool counts as slow; 0 never.
+    A tool counts as slow after ``slow_s`` seconds; 0 is never.
     """
 
     def __init__(

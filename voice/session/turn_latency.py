@@ -14,9 +14,6 @@ class TurnLatency:
 
     The end of the user's speech is known only when the turn has ended; it is counted back from that
     moment by the samples that have gone by since, so that a turn's marks are milliseconds after it.
-
-    Args:
-        clock: Seconds; the event loop's own where none is given.
     """
 
     def __init__(

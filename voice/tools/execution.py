@@ -12,7 +12,7 @@ import asyncio
 import ctypes
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 _KEPT_RUNS = 1024
 _INTERRUPT_WAIT_S = 0.5
-"""Time for interrupted threads to end."""
 _POLL_S = 0.01
 
 
@@ -41,11 +40,7 @@ class NotCarried(Exception):
 
 
 class Runs:
-    """The runs of all sessions.
-
-    Args:
-        timeout_s: Longest wait for a result.
-    """
+    """The runs of all sessions, each awaited for ``timeout_s`` at most."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -54,10 +49,7 @@ class Runs:
         self._read_only: set[tuple[Key, asyncio.Task[ToolResult]]] = set()
 
     async def once(self, key: Key, work: Work) -> ToolResult | None:
-        """The result of a key's only run, which begins with the first call.
-
-        Returns:
-            None when it takes too long; the run goes on.
+        """The result of a key's only run, which the first call begins; None after the time limit.
 
         Raises:
             Cancelled: It was cancelled by `cancel`, now or before.
@@ -71,10 +63,7 @@ class Runs:
         return _result(run) if run.done() else None
 
     async def read_only(self, key: Key, work: Work) -> ToolResult | None:
-        """The result of a run without side effects, which ends with its caller.
-
-        Returns:
-            None when it took too long; the run is cancelled.
+        """The result of a run without side effects, which ends with its caller or the time limit.
 
         Raises:
             Cancelled: It was cancelled by `cancel`.
@@ -126,28 +115,16 @@ def _result(run: asyncio.Task[ToolResult]) -> ToolResult:
 
 
 class Threads(Executor):
-    """Runs functions in daemon threads.
-
-    Args:
-        limit: How many run at a time; further ones wait for one of them to end.
-    """
+    """Runs functions in daemon threads, ``limit`` at a time; further ones wait for one to end."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._started = 0
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._free = threading.Semaphore(limit)
         self._running: dict[threading.Thread, str] = {}
 
     async def run(self, name: str, function: Callable[[], T]) -> T:
         """The return value of a function; if the caller is cancelled, a begun function goes on.
 
-        Args:
-            name: The function's name in the log.
-            function: Called in a thread.
-
         Raises:
-            Exception: The function raised it.
             NotCarried: The function raised StopIteration, or something that is no `Exception`.
         """
 
@@ -170,26 +147,19 @@ class Threads(Executor):
         answer: Future[T] = Future()
 
         def work() -> None:
-            if not answer.set_running_or_notify_cancel():
-                return
-            try:
-                result = fn(*args, **kwargs)
-            except BaseException as failure:
-                answer.set_exception(failure)
-            else:
-                answer.set_result(result)
+            with self._free:
+                if not answer.set_running_or_notify_cancel():
+                    return
+                try:
+                    answer.set_result(fn(*args, **kwargs))
+                except BaseException as failure:
+                    answer.set_exception(failure)
 
-        with self._lock:
-            if self._started < self._limit:
-                threading.Thread(target=self._work, name="tool", daemon=True).start()
-                self._started += 1
-            self._waiting.append(work)
+        threading.Thread(target=work, name="tool", daemon=True).start()
         return answer
 
     async def close(self) -> None:
         """Interrupt the functions that still run, and name them in the log; may be called again."""
-        with self._lock:
-            self._waiting.clear()
         left = dict(self._running)
         if not left:
             return
@@ -199,15 +169,6 @@ class Threads(Executor):
         for _ in range(round(_INTERRUPT_WAIT_S / _POLL_S)):
             if self._running:
                 await asyncio.sleep(_POLL_S)
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._started -= 1
-                    return
-                work = self._waiting.popleft()
-            work()
 
 
 def _interrupt(thread: threading.Thread) -> None:

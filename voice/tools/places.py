@@ -77,13 +77,7 @@ class Place:
 async def find_place(
     place: str, web: Web, config: ToolsConfig, service: str = "place service"
 ) -> Place:
-    """Where a place is.
-
-    Args:
-        place: Its spoken name.
-        web: Connections.
-        config: Has the service's address.
-        service: The service's name in the error.
+    """Where a place is, by its spoken name; ``service`` is what the error calls the service.
 
     Raises:
         Unreadable: There is no such place.

@@ -30,12 +30,7 @@ class ToolError(Exception):
 
 
 class Unreadable(ToolError):
-    """A value could not be understood.
-
-    Args:
-        kind: What the value should have been, such as "duration".
-        value: The spoken value.
-    """
+    """A spoken value is no ``kind``, such as "duration"."""
 
     def __init__(self, kind: str, value: str) -> None:
         super().__init__(f"I could not read the {kind} {value}.")

@@ -17,17 +17,14 @@ def local_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Drink:
-    """One kind of drink in an order; equal values are the same kind.
-
-    Attributes:
-        name: As on the menu, singular.
-        before: Words before the name: size, roast, shots.
-        additions: Words after "with": milk, sweetener, extras.
-    """
+    """One kind of drink in an order; equal values are the same kind."""
 
     name: str
+    """As on the menu, singular."""
     before: tuple[str, ...] = ()
+    """Words before the name: size, roast."""
     additions: tuple[str, ...] = ()
+    """Words after "with": shots, milk, sweetener, extras."""
 
 
 class Line(Protocol):
@@ -41,11 +38,7 @@ class Line(Protocol):
 
 
 class Progress:
-    """Reports to the user how far a tool is, while the answer waits for it.
-
-    Args:
-        emit: Takes a short sentence; called from any thread.
-    """
+    """Reports to the user how far a tool is, from any thread, while the answer waits for it."""
 
     def __init__(self, emit: Callable[[str], None] = lambda _: None) -> None:
         self._emit = emit
@@ -60,8 +53,6 @@ class SessionScope:
     """One conversation, as far as tools are concerned.
 
     Attributes:
-        session_id: Names the conversation.
-        now: The clock that tools read.
         order: Drinks ordered so far → how many of each, oldest first.
         end_requested: Whether the user has asked to end the conversation; read by the session.
         transfer_to: Whom the call is to be handed over to; None without such a request.

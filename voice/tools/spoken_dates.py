@@ -16,6 +16,8 @@ from typing import Any
 
 import dateparser
 from dateutil.easter import easter
+from dateutil.relativedelta import TH, relativedelta
+from dateutil.rrule import MONTHLY, rrule
 
 from voice.tools.registry import ToolError, Unreadable
 from voice.tools.spoken_numbers import digits, duration
@@ -96,11 +98,6 @@ def moment(text: str, now: datetime, first_hour: int = 1) -> When:
     A time without a.m. or p.m. is the next one to come; on a day that was named, the first one
     of that day not before ``first_hour``.
 
-    Args:
-        text: In words or digits.
-        now: Aware.
-        first_hour: In [0, 12].
-
     Raises:
         Unreadable: It is not a moment.
         ToolError: The moment has passed.
@@ -178,8 +175,8 @@ def _take_holiday(said: str, today: date) -> tuple[date | None, str]:
 
 
 def _thanksgiving(year: int) -> date:
-    first = date(year, 11, 1)
-    return first + timedelta((3 - first.weekday()) % 7 + 21)
+    fourth: date = date(year, 11, 1) + relativedelta(weekday=TH(4))
+    return fourth
 
 
 def _take_date(said: str, today: date) -> tuple[date | None, str]:
@@ -192,13 +189,9 @@ def _take_date(said: str, today: date) -> tuple[date | None, str]:
             return parsed.date(), _without(said, match)
     if match := re.search(rf"\b(?:on )?the ({_ORDINAL})\b", said):
         number = int(match[1][:-2])
-        for months in range(12):
-            year, month = divmod(today.month - 1 + months, 12)
-            year, month = today.year + year, month + 1
-            if 1 <= number <= calendar.monthrange(year, month)[1]:
-                meant = date(year, month, number)
-                if meant >= today:
-                    return meant, _without(said, match)
+        if 1 <= number <= 31:
+            (meant,) = rrule(MONTHLY, bymonthday=number, dtstart=base, count=1)
+            return meant.date(), _without(said, match)
     return None, said
 
 

@@ -65,12 +65,8 @@ def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
 def amount(text: str, kind: str = "number") -> Decimal:
     """A spoken number: "twenty", "two and a half", "a", "half a", "minus five", "1,200".
 
-    Args:
-        text: The spoken words.
-        kind: Its name in the error, such as "quantity".
-
     Raises:
-        Unreadable: It is not a number, or not 0 and not within 1e-24 and 1e24.
+        Unreadable: It is no ``kind``, or not 0 and not within 1e-24 and 1e24.
     """
     said = re.sub(r"^(?:about|around|the) ", "", digits(text))
     said = re.sub(rf"^({NUMBER})(?: of)? an?$", r"\1", said)

@@ -13,6 +13,7 @@ import threading
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from voice.errors import ConfigError
 
@@ -69,16 +70,6 @@ class Alert:
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedOrder:
-    """An order that was confirmed; ``placed`` in seconds since the epoch."""
-
-    id: int
-    placed: float
-    customer: str
-    content: str
-
-
 class Store:
     """The database.
 
@@ -112,14 +103,13 @@ class Store:
         self, kind: AlertKind, label: str, due: float | None, session_id: str, length_s: float = 0.0
     ) -> Alert:
         """Keep an entry that is due at ``due``, seconds since the epoch."""
-        with self._lock, self._connection as database:
-            cursor = database.execute(
-                "INSERT INTO alerts (kind, label, due, length_s, session_id)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (kind, label, due, length_s, session_id),
-            )
-            assert cursor.lastrowid is not None
-            return Alert(cursor.lastrowid, kind, label, due, length_s, session_id)
+        row = kind, label, due, length_s, session_id
+        cursor = self._write(
+            "INSERT INTO alerts (kind, label, due, length_s, session_id) VALUES (?, ?, ?, ?, ?)",
+            *row,
+        )
+        assert cursor.lastrowid is not None
+        return Alert(cursor.lastrowid, kind, label, due, length_s, session_id)
 
     def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
         """Entries not announced yet, soonest first, those without a due time last.
@@ -128,78 +118,69 @@ class Store:
             kind: Only of this kind.
             due_by: Only those due by then, seconds since the epoch.
         """
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT id, kind, label, due, length_s, session_id FROM alerts"
-                " WHERE NOT told AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due <= ?2)"
-                " ORDER BY due IS NULL, due, id",
-                (kind, due_by),
-            ).fetchall()
+        rows = self._read(
+            "SELECT id, kind, label, due, length_s, session_id FROM alerts"
+            " WHERE NOT told AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due <= ?2)"
+            " ORDER BY due IS NULL, due, id",
+            kind,
+            due_by,
+        )
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
     def next_due(self) -> float | None:
         """When the next entry is due, seconds since the epoch; None without one."""
-        with self._lock:
-            row = self._connection.execute("SELECT min(due) FROM alerts WHERE NOT told").fetchone()
-        return None if row[0] is None else float(row[0])
+        ((due,),) = self._read("SELECT min(due) FROM alerts WHERE NOT told")
+        return None if due is None else float(due)
 
     def take_alert(self, alert_id: int) -> bool:
         """Mark an entry as announced; False if it was announced or removed before."""
-        with self._lock, self._connection as database:
-            cursor = database.execute(
-                "UPDATE alerts SET told = 1 WHERE id = ? AND NOT told", (alert_id,)
-            )
-            return cursor.rowcount == 1
+        taken = self._write("UPDATE alerts SET told = 1 WHERE id = ? AND NOT told", alert_id)
+        return taken.rowcount == 1
 
     def put_back_alert(self, alert_id: int) -> None:
         """Undo `take_alert`."""
-        with self._lock, self._connection as database:
-            database.execute("UPDATE alerts SET told = 0 WHERE id = ?", (alert_id,))
+        self._write("UPDATE alerts SET told = 0 WHERE id = ?", alert_id)
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was announced or deleted before."""
-        with self._lock, self._connection as database:
-            cursor = database.execute("DELETE FROM alerts WHERE id = ? AND NOT told", (alert_id,))
-            return cursor.rowcount == 1
+        removed = self._write("DELETE FROM alerts WHERE id = ? AND NOT told", alert_id)
+        return removed.rowcount == 1
 
     def add_item(self, list_name: str, item: str) -> None:
         """Put an item at the end of a list, which need not exist."""
-        with self._lock, self._connection as database:
-            database.execute("INSERT INTO list_items (list, item) VALUES (?, ?)", (list_name, item))
+        self._write("INSERT INTO list_items (list, item) VALUES (?, ?)", list_name, item)
 
     def remove_item(self, list_name: str, item: str) -> bool:
         """Take the oldest such item off a list; False if it is not there."""
-        with self._lock, self._connection as database:
-            cursor = database.execute(
-                "DELETE FROM list_items WHERE id ="
-                " (SELECT min(id) FROM list_items WHERE list = ? AND item = ?)",
-                (list_name, item),
-            )
-            return cursor.rowcount == 1
+        removed = self._write(
+            "DELETE FROM list_items WHERE id ="
+            " (SELECT min(id) FROM list_items WHERE list = ? AND item = ?)",
+            list_name,
+            item,
+        )
+        return removed.rowcount == 1
 
     def items(self, list_name: str) -> list[str]:
         """The items of a list, oldest first; an unknown list is empty."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT item FROM list_items WHERE list = ? ORDER BY id", (list_name,)
-            ).fetchall()
-        return [str(row[0]) for row in rows]
+        query = "SELECT item FROM list_items WHERE list = ? ORDER BY id"
+        return [str(item) for (item,) in self._read(query, list_name)]
 
     def place_order(self, customer: str, content: str, placed: float) -> None:
         """Keep a confirmed order; ``placed`` in seconds since the epoch."""
-        with self._lock, self._connection as database:
-            database.execute(
-                "INSERT INTO orders (placed, customer, content) VALUES (?, ?, ?)",
-                (placed, customer, content),
-            )
+        row = placed, customer, content
+        self._write("INSERT INTO orders (placed, customer, content) VALUES (?, ?, ?)", *row)
 
-    def orders(self) -> list[PlacedOrder]:
-        """Every order placed, oldest first."""
+    def orders(self) -> list[tuple[float, str, str]]:
+        """Moment, customer and content of every order placed, oldest first."""
+        return self._read("SELECT placed, customer, content FROM orders ORDER BY id")
+
+    def _read(self, query: str, *values: object) -> list[Any]:
         with self._lock:
-            rows = self._connection.execute(
-                "SELECT id, placed, customer, content FROM orders ORDER BY id"
-            ).fetchall()
-        return [PlacedOrder(*row) for row in rows]
+            return self._connection.execute(query, values).fetchall()
+
+    def _write(self, statement: str, *values: object) -> sqlite3.Cursor:
+        with self._lock, self._connection as database:
+            return database.execute(statement, values)
 
     def _prepare(self) -> None:
         self._connection.execute("PRAGMA journal_mode = WAL")

@@ -138,11 +138,11 @@ class Toolbox:
         run = self._runs.read_only if read_only else self._runs.once
         # `Runs.read_only` has a time limit of its own.
         limit_s = None if read_only else self._finish_s
-        progress = progress or Progress()
+        provided = {**self._provided, SessionScope: session, Progress: progress or Progress()}
         try:
-            result = await run(full, lambda: self._answer(tool, call, session, progress, limit_s))
+            result = await run(full, lambda: self._answer(tool, call, provided, limit_s))
         except Cancelled:
-            return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
+            return _stopped(call)
         if result is None:
             return replace(_too_long(call), unfinished=not read_only)
         return replace(result, call_id=call.call_id)
@@ -156,7 +156,7 @@ class Toolbox:
         try:
             result = await self._runs.outcome((session.session_id, key or call.call_id))
         except Cancelled:
-            return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
+            return _stopped(call)
         return replace(result, call_id=call.call_id)
 
     def cancel(self, session: SessionScope, key: str) -> None:
@@ -168,10 +168,7 @@ class Toolbox:
         await self._runs.drain()
 
     async def close(self) -> None:
-        """Finish begun calls, then release files and connections; may be called again.
-
-        A function that still blocks its thread is left behind, with a line in the log.
-        """
+        """Finish begun calls, then release files and connections; may be called again."""
         await self.drain()
         await self._web.close()
         await self.house.close()
@@ -180,37 +177,29 @@ class Toolbox:
         self.store.close()
 
     async def _answer(
-        self,
-        tool: Tool,
-        call: ToolCall,
-        session: SessionScope,
-        progress: Progress,
-        limit_s: float | None,
+        self, tool: Tool, call: ToolCall, provided: Mapping[type, object], limit_s: float | None
     ) -> ToolResult:
         loop = asyncio.get_running_loop()
         started_s = loop.time()
         try:
             async with asyncio.timeout(limit_s):
-                content = await self._call(tool, call.arguments, session, progress)
+                content = await self._call(tool, call.arguments, provided)
             result = ToolResult(call.call_id, call.name, self._cut(content))
         except ToolError as failure:
             result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
             result = _too_long(call)
-        except NotCarried as failure:
-            result = _broken(call, failure.__cause__ or failure)
         # A tool that exits ends itself, not the program.
         except (Exception, SystemExit, KeyboardInterrupt) as failure:
-            result = _broken(call, failure)
+            cause = failure.__cause__ if isinstance(failure, NotCarried) else None
+            result = _broken(call, cause or failure)
         return replace(result, duration_ms=(loop.time() - started_s) * 1000)
 
     async def _call(
-        self, tool: Tool, arguments: Mapping[str, Any], session: SessionScope, progress: Progress
+        self, tool: Tool, arguments: Mapping[str, Any], provided: Mapping[type, object]
     ) -> str:
         given = checked(tool, arguments)
-        provided = {**self._provided, SessionScope: session, Progress: progress}
-        for name, kind in tool.provided.items():
-            given[name] = provided[kind]
+        given |= {name: provided[kind] for name, kind in tool.provided.items()}
         if inspect.iscoroutinefunction(tool.function):
             return _content(await tool.function(**given))
         return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
@@ -304,6 +293,10 @@ def _broken(call: ToolCall, failure: BaseException) -> ToolResult:
     kind = type(failure).__name__
     logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
     return _failed(call, f"The {_spoken_name(call)} tool failed.")
+
+
+def _stopped(call: ToolCall) -> ToolResult:
+    return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
 
 
 def _too_long(call: ToolCall) -> ToolResult:

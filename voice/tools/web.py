@@ -16,45 +16,28 @@ logger = logging.getLogger(__name__)
 
 
 class Unreachable(ToolError):
-    """A service did not answer in time, or not as it should.
-
-    Args:
-        service: What it is called, such as "weather service".
-    """
+    """A service, such as "weather service", did not answer in time, or not as it should."""
 
     def __init__(self, service: str) -> None:
         super().__init__(f"The {service} cannot be reached.")
 
 
 class Web:
-    """One pool of connections for all tools.
-
-    Args:
-        timeout_s: Longest wait for an answer, name lookup and connecting included.
-    """
+    """One pool of connections for all tools; ``timeout_s`` includes name lookup and connecting."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
 
     async def get(self, service: str, url: str, params: Query) -> httpx.Response:
-        """Fetch a page; redirects are followed.
-
-        Args:
-            service: What the service is called in the error.
-            url: Where.
-            params: The query.
-
-        Raises:
-            Unreachable: No answer in time, or a status other than 200 or 404.
-        """
+        """Fetch a page as `request` does; redirects are followed."""
         return await self.request(service, "GET", url, params=params)
 
     async def request(self, service: str, method: str, url: str, **options: Any) -> httpx.Response:
         """Send a request; ``options`` are those of ``httpx.AsyncClient.request``.
 
         Raises:
-            Unreachable: As `get`.
+            Unreachable: No answer in time, or a status other than 200, 201, 401 or 404.
         """
         try:
             async with asyncio.timeout(self._timeout_s):

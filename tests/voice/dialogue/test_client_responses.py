@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.commands import Generate, Speak, StopGenerating
-from voice.dialogue.conversation import NOT_UNDERSTOOD
-from voice.dialogue.out_of_band import MOST
+from voice.dialogue.conversation import MOST_OUT_OF_BAND, NOT_UNDERSTOOD
 from voice.errors import ProtocolError
 from voice.events import (
     Failure,
@@ -193,7 +192,7 @@ def test_the_clients_tools_are_offered_out_of_band_and_called() -> None:
 
 def test_several_at_once_each_by_its_id() -> None:
     script = client()
-    ids = [script.request(out_of_band=True) for _ in range(MOST)]
+    ids = [script.request(out_of_band=True) for _ in range(MOST_OUT_OF_BAND)]
     with pytest.raises(ProtocolError) as refused:
         script.request(out_of_band=True)
     assert refused.value.code == "too_many_active_responses"
@@ -201,7 +200,9 @@ def test_several_at_once_each_by_its_id() -> None:
     assert script.events(ReplyEnded)[-1].reason == "client_cancelled"
     script.feed(ModelFailed(ids[0], "the model failed", malformed=False))
     assert script.events(ReplyEnded)[-1].status is ReplyStatus.FAILED
-    assert len({*ids, *(script.request(out_of_band=True) for _ in range(2))}) == MOST + 2
+    assert (
+        len({*ids, *(script.request(out_of_band=True) for _ in range(2))}) == MOST_OUT_OF_BAND + 2
+    )
 
 
 def test_a_response_that_is_over_is_not_asked_for() -> None:

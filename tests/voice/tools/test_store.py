@@ -21,9 +21,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
         assert store.alerts(AlertKind.TIMER) == [timer]
         assert [alert.label for alert in store.alerts()] == ["pasta", "buy milk"]
         assert store.items("shopping") == ["milk"]
-        assert [(order.customer, order.content) for order in store.orders()] == [
-            ("Anna", "1 latte")
-        ]
+        assert store.orders() == [(50.0, "Anna", "1 latte")]
 
 
 def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:

@@ -29,11 +29,7 @@ your
 
 
 class Documents:
-    """An index of a folder.
-
-    Args:
-        folder: Searched with its subfolders; None has no documents.
-    """
+    """An index of a folder with its subfolders; None has no documents."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -45,10 +41,7 @@ class Documents:
         )
 
     def search(self, query: str) -> tuple[str, str] | None:
-        """The best passage, from any thread.
-
-        Args:
-            query: Words; the first 32 that are no stop words count.
+        """The best passage for the first 32 words that are no stop words, from any thread.
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.

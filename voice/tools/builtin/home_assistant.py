@@ -40,12 +40,7 @@ _OFF_STATES = {"docked": "off", "returning": "off", "cleaning": "on", "playing":
 
 
 class HomeAssistant:
-    """See `voice.tools.builtin.house.House`.
-
-    Args:
-        url: The instance, such as http://homeassistant.local:8123.
-        token: A long-lived access token.
-        web: Connections.
+    """See `voice.tools.builtin.house.House`; ``token`` is a long-lived access token.
 
     Raises:
         ConfigError: There is no token.

@@ -140,11 +140,7 @@ def _takes_s(name: str) -> bool:
 
 
 def ticker_of(company: str) -> str | None:
-    """The symbol of a company, None if unknown; a symbol itself is returned as it is.
-
-    Args:
-        company: Spoken: "apple", "i b m", "coca-cola", or "AAPL".
-    """
+    """The symbol of a company, spoken or spelled: "apple", "i b m", "AAPL"; None if unknown."""
     said = company.lower().replace("-", " ").replace("&", " and ").strip()
     said = re.sub(r"\b(?:stocks?|shares?|inc|corporation|company|the)\b", "", said)
     said = " ".join(said.replace(".", "").split())

@@ -173,12 +173,7 @@ def _singular(label: str) -> str:
 
 
 class Ringer:
-    """Announces in open sessions what is due.
-
-    Args:
-        store: Has the entries.
-        now: The clock; a test that moves its own calls `wake`.
-    """
+    """Announces in open sessions what is due; who moves ``now``, the clock, calls `wake`."""
 
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -194,8 +189,7 @@ class Ringer:
     async def announcements(self, session_id: str) -> AsyncGenerator[str, None]:
         """Sentences to be spoken in a session, each when its entry is due; never ends by itself.
 
-        Args:
-            session_id: The session; it counts as open while this is iterated.
+        The session counts as open while this is iterated.
 
         Raises:
             ValueError: The session listens already.
@@ -260,10 +254,6 @@ class Ringer:
 
 def announcement(alert: Alert, now: datetime) -> str:
     """The sentence that announces an entry; a late one says when it was due.
-
-    Args:
-        alert: An entry with a due time.
-        now: Aware.
 
     Raises:
         ValueError: The entry has no due time.
