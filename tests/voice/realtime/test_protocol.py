@@ -96,18 +96,15 @@ def test_typed_messages(wire: Wire) -> None:
     front, _ = wire.send("conversation.item.create", item=TYPED, previous_item_id="root")
     assert front["previous_item_id"] is None
     assert wire.session.calls[-1][3] == "root"
-
-
-def test_items_that_do_not_fit_are_refused(wire: Wire) -> None:
-    wire.send("conversation.item.create", item={**TYPED, "id": "mine"})
-    assert (
-        wire.error("conversation.item.create", item={**TYPED, "id": "mine"})["param"] == "item.id"
-    )
-    unknown = wire.error("conversation.item.create", item=TYPED, previous_item_id="nobody")
-    assert unknown["code"] == "item_not_found"
+    wire.session.calls.clear()
     output = {"type": "function_call_output", "call_id": "c1", "output": "Rain."}
-    assert wire.error("conversation.item.create", item=output)["code"] == "invalid_tool_call_id"
-    assert len(wire.session.calls) == 1
+    for code, fields in (
+        ("item_exists", {"item": {**TYPED, "id": "mine"}}),
+        ("item_not_found", {"item": TYPED, "previous_item_id": "nobody"}),
+        ("invalid_tool_call_id", {"item": output}),
+    ):
+        assert wire.error("conversation.item.create", **fields)["code"] == code
+    assert wire.session.calls == []
 
 
 def test_a_function_that_the_client_runs(wire: Wire) -> None:
@@ -156,7 +153,10 @@ def test_truncation_leaves_what_was_heard(wire: Wire) -> None:
         "content_index": 0,
         "audio_end_ms": 1240,
     }
-    assert wire.session.calls == [("truncate", "r1", 1240)]
+    assert wire.send("quicksilver.played", item_id="i2", audio_end_ms=300.5) == []
+    assert wire.session.calls == [("truncate", "r1", 1240), ("played", "r1", 300.5)]
+    unknown = wire.error("quicksilver.played", item_id="i9", audio_end_ms=1)
+    assert unknown["code"] == "item_not_found"
     wire.session.messages["i2"] = Message(Role.AGENT, "Hello there,")
     (retrieved,) = wire.send("conversation.item.retrieve", item_id="i2")
     assert retrieved["type"] == "conversation.item.retrieved"
@@ -182,14 +182,6 @@ def test_items_can_be_deleted(wire: Wire) -> None:
         assert wire.error(f"conversation.item.{kind}", item_id="mine")["code"] == "item_not_found"
 
 
-def test_playback_is_reported_by_item_and_told_by_reply(wire: Wire) -> None:
-    wire.reply()
-    assert wire.send("quicksilver.played", item_id="i2", audio_end_ms=300.5) == []
-    assert wire.session.calls == [("played", "r1", 300.5)]
-    error = wire.error("quicksilver.played", item_id="i9", audio_end_ms=1)
-    assert error["code"] == "item_not_found"
-
-
 def test_extensions_are_opt_in(wire: Wire) -> None:
     final = FinalTranscript(1, "i1", "Hello.", 0.9, 1.0)
     assert wire.protocol.translate(final) == []
@@ -202,19 +194,6 @@ def test_extensions_are_opt_in(wire: Wire) -> None:
     assert len(wire.protocol.translate(final)) == 2
 
 
-def greetings(wire: Wire) -> int:
-    return wire.session.calls.count(("greet",))
-
-
-def test_who_knows_of_greetings_is_greeted_once(wire: Wire) -> None:
-    wire.send("session.update", session={"instructions": "Hi."})
-    assert greetings(wire) == 0
-    wire.send("session.update", session={"quicksilver": {}})
-    wire.send("session.update", session={"quicksilver": {"events": ["state"]}})
-    assert greetings(wire) == 1
-    assert wire.session.calls.index(("greet",)) > 0
-
-
 def test_extensions_in_the_address_put_no_greeting_off_and_bring_none() -> None:
     session = FakeSession()
     protocol = RealtimeProtocol(session, NAMES, counting_ids(), idle_s=15.0)  # type: ignore[arg-type]
@@ -225,6 +204,8 @@ def test_extensions_in_the_address_put_no_greeting_off_and_bring_none() -> None:
     protocol.configure({"quicksilver": {"agent_tools": []}})
     assert (session.calls.count(("greet",)), session.options.idle_timeout_s) == (1, 15.0)
     assert protocol.shown["quicksilver"]["events"] == ["state"]
+    protocol.configure({"quicksilver": {"events": ["heard"]}})
+    assert session.calls.count(("greet",)) == 1
 
 
 def test_who_knows_of_greetings_is_asked_whether_they_are_there() -> None:

@@ -95,7 +95,7 @@ def test_a_partial_change_keeps_the_rest() -> None:
 
 def test_another_type_begins_anew() -> None:
     session = change_detection(SessionObject(), {"type": "server_vad", "interrupt_response": False})
-    session = change_detection(session, {"type": "semantic_vad"})
+    session = change_detection(session, {"type": "semantic_vad", "eagerness": None})
     assert turn_detection(session) == {"type": "semantic_vad", "eagerness": "auto", **VAD}
 
 
@@ -171,14 +171,11 @@ def test_a_transcription_session_shows_its_input_alone() -> None:
     assert set(shown["audio"]) == {"input"}
 
 
-def test_null_leaves_defaults_where_the_type_changes_as_well() -> None:
-    changed = {"type": "server_vad", "threshold": None, "silence_duration_ms": 400}
-    session = change_detection(SessionObject(), changed)
-    before = turn_detection(change_detection(SessionObject(), {"type": "server_vad"}))
-    assert turn_detection(session) == before | {"silence_duration_ms": 400}
-
-
 WEATHER = {"type": "function", "name": "weather", "description": "Tell.", "parameters": {}}
+
+
+def detection(**fields: Any) -> dict[str, Any]:
+    return {"audio": {"input": {"turn_detection": fields}}}
 
 
 def changed(changes: dict[str, Any], base: SessionOptions = BASE) -> SessionOptions:
@@ -201,70 +198,71 @@ def test_a_client_that_changes_nothing_changes_nothing(base: SessionOptions) -> 
     assert changed({}, base) == base
 
 
+DECLARED = (ToolSpec("weather", "Tell.", {}),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options"),
+    [
+        (
+            detection(
+                type="server_vad",
+                threshold=0.7,
+                silence_duration_ms=650,
+                idle_timeout_ms=6000,
+                prefix_padding_ms=120,
+                create_response=False,
+            ),
+            {
+                "vad_threshold": 0.7,
+                "silence_ms": 650,
+                "idle_timeout_s": 6.0,
+                "idle_ends": False,
+                "pre_roll_ms": 120,
+                "create_response": False,
+            },
+        ),
+        (detection(type="semantic_vad", eagerness="low"), {"profile": "patient"}),
+        (detection(type="semantic_vad", eagerness="medium"), {"profile": "balanced"}),
+        (detection(type="semantic_vad", eagerness="high"), {"profile": "eager"}),
+        (detection(type="semantic_vad", eagerness="auto"), {}),
+        (
+            {"audio": {"input": {"turn_detection": None}}},
+            {"turn_detection": False, "create_response": False, "interrupt_response": False},
+        ),
+        ({"parallel_tool_calls": False}, {"parallel_calls": False}),
+        ({"parallel_tool_calls": None}, {}),
+        ({"output_modalities": ["text"]}, {"speak": False}),
+        (
+            {"audio": {"output": {"format": {"type": "audio/pcma"}, "speed": 1.5}}},
+            {"output_rate_hz": 8000, "speed": 1.5},
+        ),
+        *(
+            ({"reasoning": {"effort": effort}}, {"effort": expected})
+            for effort, expected in (("minimal", "instant"), ("low", "low"), ("xhigh", "high"))
+        ),
+        # Declared tools stand alone unless the agent's own are named.
+        ({"tools": [WEATHER]}, {"client_tools": DECLARED, "agent_tools": ()}),
+        (
+            {"tools": [WEATHER], "quicksilver": {"agent_tools": ["get_time"]}},
+            {"client_tools": DECLARED, "agent_tools": ("get_time",)},
+        ),
+        ({"quicksilver": {"agent_tools": []}}, {"agent_tools": ()}),
+        ({"quicksilver": {"events": ["hold"]}}, {"holds": True}),
+        (
+            {"type": "transcription"},
+            {"create_response": False, "interrupt_response": False, "idle_timeout_s": 0.0},
+        ),
+    ],
+)
+def test_changes_become_options(changes: dict[str, Any], options: dict[str, Any]) -> None:
+    base = replace(BASE, idle_timeout_s=20.0)
+    assert changed(changes, base) == replace(base, **options)
+
+
 def test_every_option_but_none_unknown_is_set() -> None:
     known = {field.name for field in fields(SessionOptions)}
     assert set(option_changes(SessionObject(), BASE)) == known
-
-
-def test_turn_detection() -> None:
-    server_vad = {
-        "type": "server_vad",
-        "threshold": 0.7,
-        "silence_duration_ms": 650,
-        "idle_timeout_ms": 6000,
-        "prefix_padding_ms": 120,
-        "create_response": False,
-    }
-    options = changed({"audio": {"input": {"turn_detection": server_vad}}})
-    assert (options.vad_threshold, options.silence_ms, options.idle_timeout_s) == (0.7, 650, 6.0)
-    assert (options.turn_detection, options.create_response) == (True, False)
-    assert (options.pre_roll_ms, options.idle_ends) == (120, False)
-    semantic = changed({"audio": {"input": {"turn_detection": {"type": "semantic_vad"}}}})
-    assert semantic.silence_ms is None
-    assert not changed({"audio": {"input": {"turn_detection": None}}}).turn_detection
-
-
-@pytest.mark.parametrize(
-    ("eagerness", "profile"),
-    [("low", "patient"), ("medium", "balanced"), ("high", "eager"), ("auto", "eager")],
-)
-def test_eagerness_is_a_profile_and_auto_the_servers_own(eagerness: str, profile: str) -> None:
-    semantic = {"type": "semantic_vad", "eagerness": eagerness}
-    base = replace(BASE, profile="eager")
-    options = changed({"audio": {"input": {"turn_detection": semantic}}}, base)
-    assert options.profile == profile
-
-
-def test_one_call_at_a_time() -> None:
-    assert not changed({"parallel_tool_calls": False}).parallel_calls
-    assert changed({"parallel_tool_calls": None}).parallel_calls
-
-
-def test_output() -> None:
-    options = changed(
-        {
-            "output_modalities": ["text"],
-            "audio": {"output": {"format": {"type": "audio/pcma"}, "speed": 1.5}},
-        }
-    )
-    assert (options.speak, options.output_rate_hz, options.speed) == (False, 8000, 1.5)
-
-
-@pytest.mark.parametrize(
-    ("effort", "expected"),
-    [("none", "instant"), ("minimal", "instant"), ("low", "low"), ("xhigh", "high")],
-)
-def test_effort(effort: str, expected: str) -> None:
-    assert changed({"reasoning": {"effort": effort}}).effort == expected
-
-
-def test_declared_tools_stand_alone_unless_the_agents_are_named() -> None:
-    alone = changed({"tools": [WEATHER]})
-    assert alone.client_tools == (ToolSpec("weather", "Tell.", {}),)
-    assert alone.agent_tools == ()
-    both = changed({"tools": [WEATHER], "quicksilver": {"agent_tools": ["get_time"]}})
-    assert both.agent_tools == ("get_time",)
-    assert changed({"quicksilver": {"agent_tools": []}}).agent_tools == ()
 
 
 @pytest.mark.parametrize(
@@ -279,16 +277,3 @@ def test_tools_that_do_not_fit_are_refused(changes: dict[str, Any], param: str) 
     with pytest.raises(ProtocolError) as raised:
         changed(changes)
     assert raised.value.param == param
-
-
-def test_a_transcription_session_never_speaks() -> None:
-    base = replace(BASE, idle_timeout_s=20.0)
-    options = changed({"type": "transcription"}, base)
-    assert (options.create_response, options.interrupt_response) == (False, False)
-    assert options.idle_timeout_s == 0
-    assert options.turn_detection
-
-
-def test_a_client_that_asks_for_hold_can_hold() -> None:
-    assert changed({"quicksilver": {"events": ["hold"]}}, BASE).holds
-    assert not changed({"quicksilver": {"events": ["state"]}}, BASE).holds

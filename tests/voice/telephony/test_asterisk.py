@@ -43,53 +43,46 @@ def test_a_call_starts_in_plain_text() -> None:
     codec = ChanWebSocket({"agent": "coffee"})
     assert codec.receive(PLAIN_START) == [CallStarted("pbx1-123456789.999", {"agent": "coffee"})]
     assert (codec.rate_hz, codec.traits) == (8000, Traits())
+    older = "MEDIA_START connection_id:c1 channel:WebSocket/c1 format:alaw optimal_frame_size:160"
+    assert ChanWebSocket({}).receive(older) == [CallStarted("c1")]
 
 
 def test_a_call_starts_in_json_with_its_variables() -> None:
     codec = ChanWebSocket({})
     (started,) = codec.receive(JSON_START)
     assert isinstance(started, CallStarted)
-    assert started.call_id == "1761245643.1"
-    assert started.parameters["agent"] == "coffee"
+    assert (started.call_id, started.parameters["agent"]) == ("1761245643.1", "coffee")
     assert codec.rate_hz == 16000
 
 
-def test_the_first_form_without_channel_id_starts_a_call() -> None:
-    start = "MEDIA_START connection_id:c1 channel:WebSocket/c1 format:alaw optimal_frame_size:160"
-    codec = ChanWebSocket({})
-    assert codec.receive(start) == [CallStarted("c1")]
-
-
-def test_commands_in_plain_text() -> None:
-    codec = begun()
-    assert codec.answer() == ["ANSWER"]
-    assert codec.audio(SILENT) == [b"\xff" * 160]
-    assert codec.mark("m1") == ["MARK_MEDIA m1"]
-    assert codec.clear() == ["FLUSH_MEDIA"]
-    assert codec.hang_up() == ["HANGUP"]
+@pytest.mark.parametrize(
+    ("start", "written", "marked"),
+    [
+        (PLAIN_START, "{}", "MARK_MEDIA m1"),
+        (JSON_START, '{{"command":"{}"}}', '{"command":"MARK_MEDIA","correlation_id":"m1"}'),
+    ],
+    ids=["plain text", "JSON"],
+)
+def test_commands(start: str, written: str, marked: str) -> None:
+    codec = begun(start)
+    assert codec.answer() == [written.format("ANSWER")]
+    assert codec.clear() == [written.format("FLUSH_MEDIA")]
+    assert codec.hang_up() == [written.format("HANGUP")]
     assert codec.send_digits("1") == []
+    assert codec.mark("m1") == [marked]
+    # The tail of an odd piece is not to be lost.
+    begin, _, end = codec.audio(SILENT[:2])
+    assert begin == written.format("START_MEDIA_BUFFERING")
+    assert end == written.format("STOP_MEDIA_BUFFERING")
 
 
-def test_commands_in_json() -> None:
-    codec = begun(JSON_START)
-    assert codec.answer() == ['{"command":"ANSWER"}']
-    assert codec.audio(np.ones(320, np.int16)) == [b"\x01\x00" * 320]
-    assert codec.mark("m1") == ['{"command":"MARK_MEDIA","correlation_id":"m1"}']
-    assert codec.clear() == ['{"command":"FLUSH_MEDIA"}']
-    assert codec.hang_up() == ['{"command":"HANGUP"}']
-
-
-def test_an_odd_piece_is_buffered_so_that_its_tail_is_not_lost() -> None:
-    assert begun().audio(SILENT[:100]) == [
-        "START_MEDIA_BUFFERING",
-        b"\xff" * 100,
-        "STOP_MEDIA_BUFFERING",
-    ]
-    assert begun(JSON_START).audio(SILENT[:2]) == [
-        '{"command":"START_MEDIA_BUFFERING"}',
-        bytes(4),
-        '{"command":"STOP_MEDIA_BUFFERING"}',
-    ]
+def test_audio_goes_both_ways() -> None:
+    assert begun().audio(SILENT) == [b"\xff" * 160]
+    assert begun(JSON_START).audio(np.ones(320, np.int16)) == [b"\x01\x00" * 320]
+    (audio,) = begun().receive(b"\xff" * 160)
+    assert isinstance(audio, CallAudio)
+    assert (audio.samples.tolist(), audio.rate_hz) == ([0] * 160, 8000)
+    assert begun().receive(b"") == []
 
 
 @pytest.mark.parametrize(
@@ -123,13 +116,6 @@ def test_events(message: str, event: CallEvent) -> None:
 )
 def test_what_is_of_no_use_is_passed_over(message: str) -> None:
     assert begun().receive(message) == []
-
-
-def test_audio() -> None:
-    (audio,) = begun().receive(b"\xff" * 160)
-    assert isinstance(audio, CallAudio)
-    assert (audio.samples.tolist(), audio.rate_hz) == ([0] * 160, 8000)
-    assert begun().receive(b"") == []
 
 
 @pytest.mark.parametrize(

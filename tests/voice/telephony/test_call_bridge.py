@@ -24,8 +24,6 @@ from voice.telephony.asterisk import ChanWebSocket
 from voice.telephony.call_bridge import LONGEST_TURN_S, MAX_KEYS, SILENT_LINE_S, CallBridge
 from voice.telephony.codec import (
     CallAudio,
-    CallEnded,
-    CallStarted,
     FlowChanged,
     KeyPressed,
     LineMessage,
@@ -126,6 +124,13 @@ def test_an_interruption_clears_the_line_and_keeps_what_was_heard(bench: Bench) 
     assert bench.sent() == ["FLUSH_MEDIA"]
     assert bench.calls("truncate") == [("truncate", "r1", pytest.approx(100))]
     assert bench.after(1) == []
+    # Where nothing sounds there is nothing to clear.
+    bench.bridge.from_session(AudioStopped())
+    assert bench.sent() == []
+    bench.bridge.from_session(ReplyAudio("r2", SECOND, 8000))
+    bench.session.refuse = refusal("item_not_found")
+    bench.bridge.from_session(AudioStopped())
+    assert bench.sent() == ["FLUSH_MEDIA"]
     bench.bridge.from_session(
         ReplyEnded("r1", ReplyStatus.CANCELLED, "turn_detected", "Hello", 1, 1)
     )
@@ -146,27 +151,6 @@ def test_a_sound_that_may_be_nothing_only_holds_the_agent(bench: Bench) -> None:
     bench.bridge.from_session(ReplyStarted("r2", "i3", 2, None))
     bench.bridge.from_session(ReplyAudio("r2", SECOND, 8000))
     assert bench.after(0) != []
-
-
-def test_an_agent_that_is_not_to_be_interrupted_speaks_on(bench: Bench) -> None:
-    bench.bridge.from_session(ReplyAudio("r1", SECOND, 8000))
-    bench.bridge.from_session(UserSpeechStarted(2, "i2", 0))
-    assert bench.sent() == []
-    assert bench.after(0) != []
-
-
-def test_speech_without_an_agents_reply_clears_nothing(bench: Bench) -> None:
-    bench.bridge.from_session(AudioStopped())
-    assert bench.sent() == []
-    assert bench.calls("truncate") == []
-
-
-def test_an_item_that_never_was_is_no_matter(bench: Bench) -> None:
-    bench.bridge.from_session(STARTED)
-    bench.bridge.from_session(ReplyAudio("r1", SECOND, 8000))
-    bench.session.refuse = refusal("item_not_found")
-    bench.bridge.from_session(AudioStopped())
-    assert bench.sent() == ["FLUSH_MEDIA"]
 
 
 def test_the_lines_flow_control_is_obeyed(bench: Bench) -> None:
@@ -229,16 +213,6 @@ def test_keys_do_not_wait_for_ever(bench: Bench) -> None:
     assert bench.bridge.tick() == LONGEST_TURN_S
     bench.after(LONGEST_TURN_S)
     assert len(bench.calls("create_response")) == 1
-
-
-def test_the_end_of_the_call_ends_the_session(bench: Bench) -> None:
-    bench.bridge.from_line(CallEnded())
-    assert bench.session.closed == "the caller hung up"
-
-
-def test_a_call_starts_once(bench: Bench) -> None:
-    with pytest.raises(ProtocolError, match="second"):
-        bench.bridge.from_line(CallStarted("c2"))
 
 
 def test_a_line_that_never_plays_what_it_gets(bench: Bench) -> None:

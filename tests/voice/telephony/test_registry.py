@@ -158,7 +158,3 @@ def test_a_key_message_without_a_key_is_broken(name: str, make: Callable[[], Cal
     told = KEY_MESSAGES[name].replace("%s", "").replace("\x01", "\x00")
     with pytest.raises(ProtocolError):
         codec.receive(told.encode() if isinstance(STARTS[name][0], bytes) else told)
-
-
-def test_every_protocol_has_its_start() -> None:
-    assert STARTS.keys() == KEY_MESSAGES.keys() == {"audiosocket", *PROTOCOLS}
