@@ -21,7 +21,7 @@ from voice.audio import pcm16_from_samples
 from voice.config import load_config, secret
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.recordings import CONVERSATIONS, Line, load
-from voice.demo.server import serving
+from voice.demo.server import as_arguments, serving
 from voice.demo.turn_report import Turn, of_type
 from voice.demo.virtual_audio import stereo
 from voice.errors import VoiceError
@@ -130,9 +130,9 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
     file = options.wav or Path("runs") / f"demo-{options.agent}.wav"
     key = secret(load_config(options.config, options.set).server.api_key_env)
     # In memory, so that a demo neither reads nor leaves anything in the user's own lists.
-    passed_on = ["--agent", options.agent, "--set", 'tools.database=":memory:"']
+    settings = as_arguments(['tools.database=":memory:"', *options.set])
+    passed_on = ["--agent", options.agent, *settings]
     passed_on += ["--config", options.config] if options.config else []
-    passed_on += [part for override in options.set for part in ("--set", override)]
     async with serving(passed_on) as server:
         turns, both = await converse(server.realtime_url, key, lines, console)
     write_wav(file, both)

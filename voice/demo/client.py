@@ -272,13 +272,8 @@ class RealtimeClient:
             await asyncio.sleep(PLAYED_EVERY_S)
             played = self.loudspeaker.playing()
             if played and reported != (reported := {played.item_id: int(played.played_ms)}):
-                await self.send(
-                    {
-                        "type": "quicksilver.played",
-                        "item_id": played.item_id,
-                        "audio_end_ms": int(played.played_ms),
-                    }
-                )
+                where = {"item_id": played.item_id, "audio_end_ms": int(played.played_ms)}
+                await self.send({"type": "quicksilver.played", **where})
 
 
 def _ending(socket: ClientConnection) -> str:

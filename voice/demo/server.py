@@ -63,14 +63,7 @@ async def serving(arguments: Sequence[str]) -> AsyncGenerator[ServerProcess, Non
             error, which is ours.
     """
     host, port = "127.0.0.1", _free_port()
-    command = [
-        "-m",
-        "voice.serve",
-        "--set",
-        f'server.host="{host}"',
-        "--set",
-        f"server.port={port}",
-    ]
+    command = ["-m", "voice.serve", *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
     begun_s = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(sys.executable, *command, *arguments)
     try:

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voice.types import Samples
 
@@ -65,6 +64,10 @@ class Microphone:
         rate_hz: Rate of all samples given and delivered.
         clock: The event loop's clock, in seconds.
         background: (T,) int16, repeated without end.
+
+    Attributes:
+        start_s: When its first sample was captured, on the clock.
+        latest_packet_s: How late the latest packet was delivered.
     """
 
     def __init__(self, rate_hz: int, clock: Clock, background: Samples) -> None:
@@ -76,36 +79,21 @@ class Microphone:
         self._packet = rate_hz * PACKET_MS // 1000
         self._waiting: Samples = np.zeros(0, dtype=np.int16)
         self._position = 0
-        self._start_s = clock()
-
-    @property
-    def start_s(self) -> float:
-        """When its first sample was captured, on the clock."""
-        return self._start_s
+        self.start_s = clock()
 
     def time_of(self, position: int) -> float:
         """When a sample, counted from the first, is captured; seconds on the clock."""
-        return self._start_s + position / self.rate_hz
+        return self.start_s + position / self.rate_hz
 
     def say(self, samples: Samples) -> int:
-        """Say something after what is being said.
-
-        Args:
-            samples: (T,) int16.
-
-        Returns:
-            The position that its first sample will have.
-        """
+        """Say (T,) samples after what is being said; returns the position of the first of them."""
         start = self._position + len(self._waiting)
         self._waiting = np.concatenate((self._waiting, samples))
         return start
 
     async def run(self, deliver: Callable[[Samples], Awaitable[None]]) -> None:
-        """Deliver packets of 20 ms, each when its last sample has been captured, until cancelled.
-
-        A late packet is delivered at once; ``latest_packet_s`` keeps the worst delay met.
-        """
-        self._start_s = self._clock()
+        """Deliver packets of 20 ms until cancelled, each once its last sample was captured."""
+        self.start_s = self._clock()
         while True:
             due_s = self.time_of(self._position + self._packet)
             await asyncio.sleep(max(0.0, due_s - self._clock()))
@@ -205,7 +193,7 @@ class Loudspeaker:
     def first_audible_s(self, item_id: str) -> float | None:
         """When the first audible sample of an item sounds; None while there is none."""
         for piece in self._of(item_id):
-            loud = np.flatnonzero(_audible(piece.samples))
+            loud = np.flatnonzero(np.abs(piece.samples.astype(np.int32)) > AUDIBLE_ABOVE)
             if loud.size:
                 return piece.start_s + int(loud[0]) / self.rate_hz
         return None
@@ -240,10 +228,6 @@ class Loudspeaker:
             for piece in self._of(item_id)
         ]
         return Played(item_id, 1000 * sum(lasting))
-
-
-def _audible(samples: Samples) -> NDArray[np.bool_]:
-    return np.abs(samples.astype(np.int32)) > AUDIBLE_ABOVE
 
 
 def stereo(microphone: Microphone, loudspeaker: Loudspeaker) -> Samples:

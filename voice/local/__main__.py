@@ -107,7 +107,8 @@ class LocalConversation:
     def _on(self, event: events.SessionEvent) -> None:
         match event:
             case events.AudioStopped():
-                self._fall_silent()
+                if cut := self._queue.flush():
+                    self._session.truncate(cut.reply_id, cut.played_ms)
             case events.InterimTranscript(text=text):
                 self._screen.change(line("user", text, style="dim"))
             case events.FinalTranscript(text=text):
@@ -137,10 +138,6 @@ class LocalConversation:
                 self._screen.keep(line("error", f"{stage}: {message}"))
             case _:
                 pass
-
-    def _fall_silent(self) -> None:
-        if cut := self._queue.flush():
-            self._session.truncate(cut.reply_id, cut.played_ms)
 
     def _show_end(self, ended: events.ReplyEnded) -> None:
         if ended.status == events.ReplyStatus.CANCELLED:

@@ -112,7 +112,7 @@ class RealtimeConnection:
         protocol: Of this session.
         observe: Called with every session event.
         send_timeout_s: Longest wait for a client that does not read.
-        limits: What the client may send; None is no limit.
+        limits: On what the client sends; None is no limit.
         idle_s: Longest silence of the client; None is no limit.
     """
 

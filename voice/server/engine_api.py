@@ -47,12 +47,7 @@ def api_routes(
 ) -> list[Route]:
     """Routes of the engine's API; none where the model is not in this process.
 
-    Args:
-        model: The model of the conversations.
-        names: Its names for clients, besides its own.
-        config: Limits.
-        gate: Accepts requests.
-        metrics: Keeps the API's series.
+    ``names`` are the model's for clients, besides its own.
     """
     if not isinstance(model, EmbeddedModel):
         return []

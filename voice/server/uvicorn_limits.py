@@ -33,11 +33,7 @@ UNKNOWN = "?"
 
 
 class Proxies:
-    """The trusted reverse proxies.
-
-    Args:
-        trusted: Addresses and networks.
-    """
+    """The trusted reverse proxies: addresses and networks."""
 
     def __init__(self, trusted: Collection[str] = ()) -> None:
         self._networks = [ip_network(one) for one in trusted]
@@ -60,13 +56,7 @@ class Proxies:
 
 
 class Connections:
-    """Counts connections.
-
-    Args:
-        most: In all.
-        most_per_address: From one address.
-        proxies: Have no limit of their own.
-    """
+    """Counts connections, in all and from one address; proxies have no limit of their own."""
 
     def __init__(self, most: int, most_per_address: int, proxies: Proxies | None = None) -> None:
         self._most = most
@@ -98,13 +88,7 @@ class Connections:
 
 
 class ForwardedClients:
-    """Counts the requests of trusted proxies by the address of the client.
-
-    Args:
-        app: Called with that address as the client's.
-        proxies: Whose ``X-Forwarded-For`` is believed.
-        clients: Counts requests.
-    """
+    """Counts requests of trusted proxies by the client's address, which the application is told."""
 
     def __init__(self, app: ASGIApp, proxies: Proxies, clients: Connections) -> None:
         self._app = app
