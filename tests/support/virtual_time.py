@@ -1,15 +1,16 @@
 """An event loop whose clock jumps to the next timer: a dialogue of minutes is over in milliseconds.
 
-`run` takes the place of ``asyncio.run``. Nothing waits: when no callback is ready, the loop's clock
-moves on to the soonest timer. What would run in a thread runs at once on the loop, and its outcome
-arrives after as much virtual time as it has claimed with `spend`; an executor's threads are busy
-for as long, so that contention is simulated as well. A program that waits for something that can
-never happen fails with `NothingLeft` instead of hanging.
+`run` takes the place of ``asyncio.run``, and `virtual` marks a test. Nothing waits: when no
+callback is ready, the loop's clock moves on to the soonest timer. What would run in a thread runs
+at once on the loop, and its outcome arrives after as much virtual time as it has claimed with
+`spend`; an executor's threads are busy for as long, so that contention is simulated as well. A
+program that waits for something that can never happen fails with `NothingLeft` instead of hanging.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import heapq
 import selectors
 from collections.abc import Callable, Coroutine
@@ -96,6 +97,16 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         asyncio.Runner(loop_factory=VirtualTimeLoop) as runner,
     ):
         return runner.run(main)
+
+
+def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Let a test that is a coroutine function run on virtual time."""
+
+    @functools.wraps(test)
+    def running(*given: Any, **named: Any) -> None:
+        run(test(*given, **named))
+
+    return running
 
 
 def spend(seconds: float) -> None:

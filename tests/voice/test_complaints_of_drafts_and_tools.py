@@ -27,7 +27,7 @@ from tests.support.virtual_parts import (
     parts,
     tool_results,
 )
-from tests.support.virtual_time import now, run
+from tests.support.virtual_time import now, run, virtual
 from voice.errors import ModelError
 from voice.events import (
     FinalTranscript,
@@ -52,27 +52,25 @@ async def answered(line: Call, text: str) -> ReplyEnded:
 
 @pytest.mark.parametrize("decode_s", [0.05, 2.0])
 @pytest.mark.parametrize("holds", [True, False])
-def test_complaint_1_the_context_after_an_interruption_is_what_was_heard(
+@virtual
+async def test_complaint_1_the_context_after_an_interruption_is_what_was_heard(
     holds: bool, decode_s: float
 ) -> None:
-    async def main() -> None:
-        model = Model(lambda p: STORY if "story" in last_user(p) else "Fine.")
-        # A slow recogniser has words only when the turn is over.
-        interim_ms = 240 if decode_s < 1 else 60_000
-        slow = Recognizer(Tape(), interim_ms, decode_s)
-        async with calling(parts(model, None, slow, "endpointing.barge_in_ms=5000")) as line:
-            line.session.update(holds=holds)
-            await line.say("tell me a story")
-            await line.next(ReplyHeard, lambda heard: heard.chars > 20)
-            await line.say("no tell me the time")
-            await line.next(ReplyText, lambda text: text.delta == "Fine.")
-            (_, asked), (_, heard), (_, again), _ = line.history()
-            assert (asked, again) == ("tell me a story", "no tell me the time")
-            assert STORY.startswith(heard)
-            assert 20 < len(heard) < len(STORY)
-            assert [m.content for m in model.prompts[-1].messages[1:]] == [asked, heard, again]
-
-    run(main())
+    model = Model(lambda p: STORY if "story" in last_user(p) else "Fine.")
+    # A slow recogniser has words only when the turn is over.
+    interim_ms = 240 if decode_s < 1 else 60_000
+    slow = Recognizer(Tape(), interim_ms, decode_s)
+    async with calling(parts(model, None, slow, "endpointing.barge_in_ms=5000")) as line:
+        line.session.update(holds=holds)
+        await line.say("tell me a story")
+        await line.next(ReplyHeard, lambda heard: heard.chars > 20)
+        await line.say("no tell me the time")
+        await line.next(ReplyText, lambda text: text.delta == "Fine.")
+        (_, asked), (_, heard), (_, again), _ = line.history()
+        assert (asked, again) == ("tell me a story", "no tell me the time")
+        assert STORY.startswith(heard)
+        assert 20 < len(heard) < len(STORY)
+        assert [m.content for m in model.prompts[-1].messages[1:]] == [asked, heard, again]
 
 
 class _Breaking(Voice):
@@ -85,63 +83,57 @@ class _Breaking(Voice):
 
 
 @pytest.mark.parametrize("interrupts", [True, False])
-def test_complaint_1_of_a_reply_that_the_voice_broke_off_the_context_is_what_sounded(
+@virtual
+async def test_complaint_1_of_a_reply_that_the_voice_broke_off_the_context_is_what_sounded(
     interrupts: bool,
 ) -> None:
-    async def main() -> None:
-        model = Model(lambda _: "It is noon. It rains. It is cold. It is windy.")
-        async with calling(parts(model, _Breaking())) as line:
-            await line.say("what is the news")
-            await line.next(ReplyHeard, lambda heard: heard.chars == len("It is noon. It rains."))
-            await asyncio.sleep(0 if interrupts else 5)
-            assert line.of(ReplyEnded)[0].status is ReplyStatus.FAILED
-            await line.say("what was that")
-            await line.next(ReplyStarted)
-            assert line.history()[:2] == [
-                ("user", "what is the news"),
-                ("agent", "It is noon. It rains."),
-            ]
-
-    run(main())
+    model = Model(lambda _: "It is noon. It rains. It is cold. It is windy.")
+    async with calling(parts(model, _Breaking())) as line:
+        await line.say("what is the news")
+        await line.next(ReplyHeard, lambda heard: heard.chars == len("It is noon. It rains."))
+        await asyncio.sleep(0 if interrupts else 5)
+        assert line.of(ReplyEnded)[0].status is ReplyStatus.FAILED
+        await line.say("what was that")
+        await line.next(ReplyStarted)
+        assert line.history()[:2] == [
+            ("user", "what is the news"),
+            ("agent", "It is noon. It rains."),
+        ]
 
 
-def test_complaint_2_a_tools_result_survives_an_interruption_and_nothing_is_booked_twice() -> None:
+@virtual
+async def test_complaint_2_a_tools_result_survives_an_interruption_and_is_not_had_twice() -> None:
     def answer(prompt: Prompt) -> Answer:
         # It books whenever the words ask for it and no result is in sight.
         return tool_results(prompt)[0] if tool_results(prompt) else call("slow_book", what="a boat")
 
-    async def main() -> None:
-        async with calling(parts(Model(answer))) as line:
-            await line.say("book a boat please")
-            await line.next(ReplyStarted)
-            await asyncio.sleep(1.0)
-            await line.say("book a boat hello")
-            await asyncio.sleep(1.0)
-            await line.say("are you there")
-            await asyncio.sleep(8)
-            assert virtual_tools.LEDGER == ["slow_book a boat"]
-            assert ("tool", "Booked a boat.") in line.history()
-
-    run(main())
+    async with calling(parts(Model(answer))) as line:
+        await line.say("book a boat please")
+        await line.next(ReplyStarted)
+        await asyncio.sleep(1.0)
+        await line.say("book a boat hello")
+        await asyncio.sleep(1.0)
+        await line.say("are you there")
+        await asyncio.sleep(8)
+        assert virtual_tools.LEDGER == ["slow_book a boat"]
+        assert ("tool", "Booked a boat.") in line.history()
 
 
-def test_complaint_2_who_asks_again_for_what_took_too_long_has_it_once() -> None:
+@virtual
+async def test_complaint_2_who_asks_again_for_what_took_too_long_has_it_once() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("slow_book", what="a boat")
 
-    async def main() -> None:
-        loaded = parts(Model(answer), None, None, "turn.tool_timeout_s=1.0")
-        async with calling(loaded) as line:
-            await answered(line, "book a boat please")
-            await answered(line, "book a boat please")
-            await asyncio.sleep(12)
-            assert virtual_tools.LEDGER == ["slow_book a boat"]
-            told = [content for role, content in line.history() if role == "tool"]
-            assert told == ["Booked a boat."] * 2
-            # That it is done is said once.
-            assert [ended.text for ended in line.of(ReplyEnded)].count("Booked a boat.") == 1
-
-    run(main())
+    loaded = parts(Model(answer), None, None, "turn.tool_timeout_s=1.0")
+    async with calling(loaded) as line:
+        await answered(line, "book a boat please")
+        await answered(line, "book a boat please")
+        await asyncio.sleep(12)
+        assert virtual_tools.LEDGER == ["slow_book a boat"]
+        told = [content for role, content in line.history() if role == "tool"]
+        assert told == ["Booked a boat."] * 2
+        # That it is done is said once.
+        assert [ended.text for ended in line.of(ReplyEnded)].count("Booked a boat.") == 1
 
 
 def test_complaint_9_speculation_leaves_no_trace_and_its_cost_is_bounded() -> None:
@@ -195,54 +187,50 @@ def test_complaint_10_the_third_call_at_once_is_as_quick_as_the_first(calls: int
     assert max(waits) - min(waits) < 0.05
 
 
-def test_complaint_11_memory_is_flat_over_two_hundred_turns() -> None:
-    async def main() -> None:
-        model = Model(lambda _: "Fine.")
-        async with calling(parts(model)) as line:
+@virtual
+async def test_complaint_11_memory_is_flat_over_two_hundred_turns() -> None:
+    model = Model(lambda _: "Fine.")
+    async with calling(parts(model)) as line:
 
-            async def turns(count: int) -> None:
-                for _ in range(count):
-                    await line.say("thank you", word_ms=100)
-                    await line.next(ReplyEnded)
-                    await asyncio.sleep(0.4)
-                    # What the test itself keeps is no part of the session.
-                    line.forget()
-                    model.prompts.clear()
+        async def turns(count: int) -> None:
+            for _ in range(count):
+                await line.say("thank you", word_ms=100)
+                await line.next(ReplyEnded)
+                await asyncio.sleep(0.4)
+                # What the test itself keeps is no part of the session.
+                line.forget()
+                model.prompts.clear()
 
-            await turns(40)
-            gc.collect()
-            tracemalloc.start(1)
-            await turns(80)
-            gc.collect()
-            half = tracemalloc.get_traced_memory()[0]
-            await turns(80)
-            gc.collect()
-            grown = tracemalloc.get_traced_memory()[0] - half
-            tracemalloc.stop()
-            # The dialogue's own words: two short messages a turn.
-            assert grown < 80 * 1500
-
-    run(main())
+        await turns(40)
+        gc.collect()
+        tracemalloc.start(1)
+        await turns(80)
+        gc.collect()
+        half = tracemalloc.get_traced_memory()[0]
+        await turns(80)
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - half
+        tracemalloc.stop()
+        # The dialogue's own words: two short messages a turn.
+        assert grown < 80 * 1500
 
 
-def test_complaint_13_marks_are_of_their_own_turn_and_as_long_as_they_lasted() -> None:
-    async def main() -> None:
-        model = Model(lambda prompt: f"You said {last_user(prompt)}.")
-        async with calling(parts(model, None, None, "turn.idle_timeout_s=0")) as line:
-            await answered(line, "what time is it")
-            first = await line.next(TurnMeasured)
-            await asyncio.sleep(100)
-            said_s = now()
-            await answered(line, "and what day is it")
-            second = await line.next(TurnMeasured)
-            assert (first.turn_id, second.turn_id) == (1, second.turn_id)
-            assert second.turn_id > 1
-            for measured in (first, second):
-                marks = measured.marks_ms
-                assert 0 < marks["end_of_turn"] <= marks["first_token"] <= marks["first_audio"]
-                assert marks["first_audio"] < 2000
-            assert line.times(TurnMeasured)[-1] - said_s < 10
-            heard_ms = line.heard_after() * 1000
-            assert second.marks_ms["first_audio"] == pytest.approx(heard_ms, abs=25)
-
-    run(main())
+@virtual
+async def test_complaint_13_marks_are_of_their_own_turn_and_as_long_as_they_lasted() -> None:
+    model = Model(lambda prompt: f"You said {last_user(prompt)}.")
+    async with calling(parts(model, None, None, "turn.idle_timeout_s=0")) as line:
+        await answered(line, "what time is it")
+        first = await line.next(TurnMeasured)
+        await asyncio.sleep(100)
+        said_s = now()
+        await answered(line, "and what day is it")
+        second = await line.next(TurnMeasured)
+        assert (first.turn_id, second.turn_id) == (1, second.turn_id)
+        assert second.turn_id > 1
+        for measured in (first, second):
+            marks = measured.marks_ms
+            assert 0 < marks["end_of_turn"] <= marks["first_token"] <= marks["first_audio"]
+            assert marks["first_audio"] < 2000
+        assert line.times(TurnMeasured)[-1] - said_s < 10
+        heard_ms = line.heard_after() * 1000
+        assert second.marks_ms["first_audio"] == pytest.approx(heard_ms, abs=25)

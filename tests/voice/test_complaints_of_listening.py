@@ -28,7 +28,7 @@ from tests.support.virtual_parts import (
     last_user,
     parts,
 )
-from tests.support.virtual_time import now, run
+from tests.support.virtual_time import now, virtual
 from tests.voice.local.test_echo_canceller import agent, cleaned, echo_of
 from voice.audio import Framer
 from voice.config import EndpointingConfig, SphinxConfig, VadConfig, WhisperConfig, load_agent
@@ -113,17 +113,15 @@ def test_complaint_3_detector_and_recogniser_disagree_and_the_turn_ends_all_the_
         assert ended_s <= longest_s
 
 
-def test_complaint_4_a_short_word_is_answered_at_once() -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            for answer in ("yeah", "stop", "no thanks"):
-                await line.say(answer, 300)
-                await line.next(FinalTranscript)
-                await line.next(ReplyAudio)
-                assert line.heard_after() < 0.4
-                await asyncio.sleep(3)
-
-    run(main())
+@virtual
+async def test_complaint_4_a_short_word_is_answered_at_once() -> None:
+    async with calling(noisy()) as line:
+        for answer in ("yeah", "stop", "no thanks"):
+            await line.say(answer, 300)
+            await line.next(FinalTranscript)
+            await line.next(ReplyAudio)
+            assert line.heard_after() < 0.4
+            await asyncio.sleep(3)
 
 
 @pytest.mark.parametrize(
@@ -135,15 +133,15 @@ def test_complaint_4_a_short_word_is_answered_at_once() -> None:
         ("add milk and", "some eggs"),
     ],
 )
-def test_complaint_5_digits_spelling_and_addresses_are_not_cut_off(begun: str, rest: str) -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await line.say(begun)
-            await asyncio.sleep(0.9)
-            await line.say(rest)
-            assert (await line.next(FinalTranscript)).text == f"{begun} {rest}"
-
-    run(main())
+@virtual
+async def test_complaint_5_digits_spelling_and_addresses_are_not_cut_off(
+    begun: str, rest: str
+) -> None:
+    async with calling(noisy()) as line:
+        await line.say(begun)
+        await asyncio.sleep(0.9)
+        await line.say(rest)
+        assert (await line.next(FinalTranscript)).text == f"{begun} {rest}"
 
 
 @pytest.mark.skipif(not can_cancel(), reason="the extra 'local' is not installed")
@@ -154,98 +152,88 @@ def test_complaint_6_the_agents_own_voice_in_the_microphone_begins_no_turn() -> 
     assert happened(cleaned(played, heard)) == []
 
 
-def test_complaint_6_a_scrap_of_its_own_voice_does_not_stop_the_agent() -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line)
-            await line.say("cough", 200)
-            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
-            assert [ended.status for ended in line.of(ReplyEnded)] == [ReplyStatus.COMPLETED]
-
-    run(main())
+@virtual
+async def test_complaint_6_a_scrap_of_its_own_voice_does_not_stop_the_agent() -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line)
+        await line.say("cough", 200)
+        await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
+        assert [ended.status for ended in line.of(ReplyEnded)] == [ReplyStatus.COMPLETED]
 
 
 @pytest.mark.parametrize("holds", [True, False])
-def test_complaint_7_mm_hmm_does_not_stop_the_agent(holds: bool) -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line, holds)
-            await line.say("mm-hmm", 400)
-            await asyncio.sleep(9)
-            told = "".join(text for role, text in line.history() if role == "agent")
-            assert told.replace(" ", "") == STORY.replace(" ", "")
-            assert heard_out(line)
-            assert [text for role, text in line.history() if role == "user"] == ["tell me a story"]
-            assert len(line.of(UserSpeechStopped)) == (1 if holds else 2)
-
-    run(main())
+@virtual
+async def test_complaint_7_mm_hmm_does_not_stop_the_agent(holds: bool) -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line, holds)
+        await line.say("mm-hmm", 400)
+        await asyncio.sleep(9)
+        told = "".join(text for role, text in line.history() if role == "agent")
+        assert told.replace(" ", "") == STORY.replace(" ", "")
+        assert heard_out(line)
+        assert [text for role, text in line.history() if role == "user"] == ["tell me a story"]
+        assert len(line.of(UserSpeechStopped)) == (1 if holds else 2)
 
 
 @pytest.mark.parametrize("holds", [True, False])
-def test_complaint_8_a_cough_is_followed_by_the_rest_and_by_the_next_turn(holds: bool) -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line, holds)
-            await line.say("cough", 300)
-            await asyncio.sleep(9)
-            told = "".join(text for role, text in line.history() if role == "agent")
-            assert told.replace(" ", "") == STORY.replace(" ", "")
-            assert heard_out(line)
-            await line.say("how are you")
-            assert (await line.next(ReplyText, lambda text: "Fine" in text.delta)).delta == "Fine."
-
-    run(main())
-
-
-def test_complaint_12_sound_is_held_at_the_first_sign_and_stopped_when_it_is_meant() -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line)
-            began = now()
-            await line.say("no tell me the time", 300)
-            held = line.times(ReplyHeld)[-1]
-            assert held - began < 0.2
-            stopped = line.times(UserSpeechStarted)[-1]
-            assert stopped - began < 1.1
-            assert line.times(ReplyReleased) == []
-            await line.next(ReplyText, lambda text: text.delta == "Fine.")
-            assert STORY.startswith(line.history()[1][1])
-
-    run(main())
+@virtual
+async def test_complaint_8_a_cough_is_followed_by_the_rest_and_by_the_next_turn(
+    holds: bool,
+) -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line, holds)
+        await line.say("cough", 300)
+        await asyncio.sleep(9)
+        told = "".join(text for role, text in line.history() if role == "agent")
+        assert told.replace(" ", "") == STORY.replace(" ", "")
+        assert heard_out(line)
+        await line.say("how are you")
+        assert (await line.next(ReplyText, lambda text: "Fine" in text.delta)).delta == "Fine."
 
 
-def test_a_held_sound_stays_where_it_was() -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line)
-            await line.say("cough", 400)
-            await line.next(ReplyReleased)
-            held, released = line.times(ReplyHeld)[0], line.times(ReplyReleased)[0]
-            assert 0.1 < released - held < 0.8
-            between = [at for at in line.times(ReplyHeard) if held + 0.11 < at < released]
-            assert between == []
+@virtual
+async def test_complaint_12_sound_is_held_at_the_first_sign_and_stopped_when_it_is_meant() -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line)
+        began = now()
+        await line.say("no tell me the time", 300)
+        held = line.times(ReplyHeld)[-1]
+        assert held - began < 0.2
+        stopped = line.times(UserSpeechStarted)[-1]
+        assert stopped - began < 1.1
+        assert line.times(ReplyReleased) == []
+        await line.next(ReplyText, lambda text: text.delta == "Fine.")
+        assert STORY.startswith(line.history()[1][1])
 
-    run(main())
+
+@virtual
+async def test_a_held_sound_stays_where_it_was() -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line)
+        await line.say("cough", 400)
+        await line.next(ReplyReleased)
+        held, released = line.times(ReplyHeld)[0], line.times(ReplyReleased)[0]
+        assert 0.1 < released - held < 0.8
+        between = [at for at in line.times(ReplyHeard) if held + 0.11 < at < released]
+        assert between == []
 
 
 @pytest.mark.parametrize("holds", [True, False])
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.2, 0.4, 0.6])
-def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one(
+@virtual
+async def test_who_goes_on_just_after_the_turn_was_over_is_understood_as_one(
     holds: bool, after_s: float
 ) -> None:
-    async def main() -> None:
-        async with calling(noisy("endpointing.profile=eager")) as line:
-            line.session.update(holds=holds)
-            await line.say("set a timer for ten minutes")
-            await line.next(UserSpeechStopped)
-            await asyncio.sleep(after_s)
-            await line.say("and tell me a story")
-            await line.next(ReplyText, lambda text: text.delta.startswith("Once"))
-            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
-            whole = "set a timer for ten minutes and tell me a story"
-            assert line.history() == [("user", whole), ("agent", STORY)]
-
-    run(main())
+    async with calling(noisy("endpointing.profile=eager")) as line:
+        line.session.update(holds=holds)
+        await line.say("set a timer for ten minutes")
+        await line.next(UserSpeechStopped)
+        await asyncio.sleep(after_s)
+        await line.say("and tell me a story")
+        await line.next(ReplyText, lambda text: text.delta.startswith("Once"))
+        await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
+        whole = "set a timer for ten minutes and tell me a story"
+        assert line.history() == [("user", whole), ("agent", STORY)]
 
 
 def bump(seed: int) -> Samples:
@@ -319,42 +307,36 @@ def test_complaint_14_what_whisper_makes_of_silence_is_not_what_was_said(
     assert stream.finish().text == text
 
 
-def test_complaint_15_amounts_are_read_as_people_say_them() -> None:
+@virtual
+async def test_complaint_15_amounts_are_read_as_people_say_them() -> None:
     assert spoken("It is $49.95.") == "It is forty nine dollars and ninety five cents."
 
-    async def main() -> None:
-        voice = Voice()
-        async with calling(parts(Model(lambda _: "It is $49.95."), voice)) as line:
-            await line.say("what does it cost")
-            assert (await line.next(ReplyEnded)).text == "It is $49.95."
-            assert set(voice.spoken) == {"It is forty nine dollars and ninety five cents."}
-
-    run(main())
+    voice = Voice()
+    async with calling(parts(Model(lambda _: "It is $49.95."), voice)) as line:
+        await line.say("what does it cost")
+        assert (await line.next(ReplyEnded)).text == "It is $49.95."
+        assert set(voice.spoken) == {"It is forty nine dollars and ninety five cents."}
 
 
-def test_complaint_15_a_long_sentence_sounds_before_its_end_is_known() -> None:
-    async def main() -> None:
-        slow = Model(lambda _: STORY, forward_s=0.5)
-        async with calling(parts(slow, None, None, "drafting.enabled=false")) as line:
-            await line.say("tell me a story")
-            await line.next(ReplyEnded)
-            # The model has its last words two forwards later.
-            assert line.times(ReplyAudio)[0] < line.times(Denoising)[-1] - 0.9
-
-    run(main())
+@virtual
+async def test_complaint_15_a_long_sentence_sounds_before_its_end_is_known() -> None:
+    slow = Model(lambda _: STORY, forward_s=0.5)
+    async with calling(parts(slow, None, None, "drafting.enabled=false")) as line:
+        await line.say("tell me a story")
+        await line.next(ReplyEnded)
+        # The model has its last words two forwards later.
+        assert line.times(ReplyAudio)[0] < line.times(Denoising)[-1] - 0.9
 
 
-def test_complaint_8_who_switches_turn_detection_off_in_a_turn_hears_the_rest() -> None:
-    async def main() -> None:
-        async with calling(noisy()) as line:
-            await in_the_middle_of_a_story(line)
-            speaking = asyncio.create_task(line.say("wait a moment please", 400))
-            await line.next(ReplyHeld)
-            line.session.update(turn_detection=False)
-            await speaking
-            await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
-            # Nor does a turn without an end keep what is announced from being said.
-            line.session._feed(Announce("It rings."))
-            await line.next(ReplyText, lambda text: text.delta == "It rings.")
-
-    run(main())
+@virtual
+async def test_complaint_8_who_switches_turn_detection_off_in_a_turn_hears_the_rest() -> None:
+    async with calling(noisy()) as line:
+        await in_the_middle_of_a_story(line)
+        speaking = asyncio.create_task(line.say("wait a moment please", 400))
+        await line.next(ReplyHeld)
+        line.session.update(turn_detection=False)
+        await speaking
+        await line.next(ReplyHeard, lambda heard: heard.chars == len(STORY))
+        # Nor does a turn without an end keep what is announced from being said.
+        line.session._feed(Announce("It rings."))
+        await line.next(ReplyText, lambda text: text.delta == "It rings.")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.script import Script
 from tests.support.virtual_parts import Model, calling, parts
-from tests.support.virtual_time import run
+from tests.support.virtual_time import virtual
 from voice.dialogue.commands import RunTool
 from voice.dialogue.conversation import GOODBYE, STILL_THERE
 from voice.events import ReplyText, SessionEnded, UserIdle
@@ -34,18 +34,16 @@ def test_a_silence_that_ends_nothing_is_an_entry_of_the_dialogue() -> None:
     assert script.spoken() == STILL_THERE * 2
 
 
-def test_after_fifteen_seconds_the_agent_asks_and_after_as_many_it_says_goodbye() -> None:
-    async def main() -> None:
-        async with calling(parts(Model(lambda _: "Fine."))) as line:
-            ended = await line.next(SessionEnded)
-            assert ended.reason == "idle"
-            assert [text.delta for text in line.of(ReplyText)] == [STILL_THERE, GOODBYE]
-            asked, parted = line.times(ReplyText)
-            assert asked == pytest.approx(15, abs=0.5)
-            # As long again behind the end of the question, of which the sound takes a second.
-            assert parted - asked == pytest.approx(16, abs=1)
-
-    run(main())
+@virtual
+async def test_after_fifteen_seconds_the_agent_asks_and_after_as_many_it_says_goodbye() -> None:
+    async with calling(parts(Model(lambda _: "Fine."))) as line:
+        ended = await line.next(SessionEnded)
+        assert ended.reason == "idle"
+        assert [text.delta for text in line.of(ReplyText)] == [STILL_THERE, GOODBYE]
+        asked, parted = line.times(ReplyText)
+        assert asked == pytest.approx(15, abs=0.5)
+        # As long again behind the end of the question, of which the sound takes a second.
+        assert parted - asked == pytest.approx(16, abs=1)
 
 
 def silence(script: Script) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tests.support import virtual_tools
 from tests.support.virtual_parts import Model, VirtualParts, Voice, last_user, parts
-from tests.support.virtual_time import run
+from tests.support.virtual_time import virtual
 from voice.dialogue.commands import (
     CancelTool,
     Command,
@@ -128,148 +128,126 @@ def model() -> Model:
     return Model(lambda prompt: f"You said {last_user(prompt)}.")
 
 
-def test_the_client_is_told_and_the_session_ended() -> None:
-    async def main() -> None:
-        async with rig(parts(model())) as rigged:
-            event = UserSpeechStopped(1, "i1", 0)
-            await rigged.do(Emit(event), HangUp("enough"))
-            assert (rigged.events, rigged.reasons) == ([event], ["enough"])
-
-    run(main())
+@virtual
+async def test_the_client_is_told_and_the_session_ended() -> None:
+    async with rig(parts(model())) as rigged:
+        event = UserSpeechStopped(1, "i1", 0)
+        await rigged.do(Emit(event), HangUp("enough"))
+        assert (rigged.events, rigged.reasons) == ([event], ["enough"])
 
 
-def test_the_model_is_asked_and_what_it_says_is_told() -> None:
-    async def main() -> None:
-        asked = model()
-        async with rig(parts(asked)) as rigged:
-            await rigged.do(Generate("r1", PROMPT))
-            assert rigged.inputs[0] == ModelSaid("r1", "You said hello.")
-            assert isinstance(rigged.inputs[-1], ModelAnswered)
-            assert ("r1", "first_token") in rigged.reached
-            [*_, shown] = [event for event in rigged.events if isinstance(event, Denoising)]
-            assert shown.text == "You said hello."
-            assert [prompt.priority for prompt in asked.prompts] == [PROMPT.priority]
-
-    run(main())
+@virtual
+async def test_the_model_is_asked_and_what_it_says_is_told() -> None:
+    asked = model()
+    async with rig(parts(asked)) as rigged:
+        await rigged.do(Generate("r1", PROMPT))
+        assert rigged.inputs[0] == ModelSaid("r1", "You said hello.")
+        assert isinstance(rigged.inputs[-1], ModelAnswered)
+        assert ("r1", "first_token") in rigged.reached
+        [*_, shown] = [event for event in rigged.events if isinstance(event, Denoising)]
+        assert shown.text == "You said hello."
+        assert [prompt.priority for prompt in asked.prompts] == [PROMPT.priority]
 
 
-def test_an_out_of_band_reply_takes_no_draft() -> None:
-    async def main() -> None:
-        asked = model()
-        async with rig(parts(asked)) as rigged:
-            await rigged.do(Draft(1, "hello", paused=True))
-            [drafted] = asked.prompts
-            own = replace(drafted, priority=PROMPT.priority)
-            await rigged.do(Generate("aside", own, out_of_band=True))
-            assert len(asked.prompts) == 2
-            await rigged.do(Generate("r1", own))
-            assert len(asked.prompts) == 2
-            texts = {event.text for event in rigged.inputs if isinstance(event, ModelSaid)}
-            assert texts == {"You said hello."}
-
-    run(main())
+@virtual
+async def test_an_out_of_band_reply_takes_no_draft() -> None:
+    asked = model()
+    async with rig(parts(asked)) as rigged:
+        await rigged.do(Draft(1, "hello", paused=True))
+        [drafted] = asked.prompts
+        own = replace(drafted, priority=PROMPT.priority)
+        await rigged.do(Generate("aside", own, out_of_band=True))
+        assert len(asked.prompts) == 2
+        await rigged.do(Generate("r1", own))
+        assert len(asked.prompts) == 2
+        texts = {event.text for event in rigged.inputs if isinstance(event, ModelSaid)}
+        assert texts == {"You said hello."}
 
 
-def test_dropped_drafts_answer_nothing() -> None:
-    async def main() -> None:
-        asked = model()
-        async with rig(parts(asked)) as rigged:
-            await rigged.do(Draft(1, "hello", paused=True))
-            rigged.drafts.drop()
-            await rigged.do(Generate("r1", replace(asked.prompts[0], priority=PROMPT.priority)))
-            assert len(asked.prompts) == 2
-
-    run(main())
+@virtual
+async def test_dropped_drafts_answer_nothing() -> None:
+    asked = model()
+    async with rig(parts(asked)) as rigged:
+        await rigged.do(Draft(1, "hello", paused=True))
+        rigged.drafts.drop()
+        await rigged.do(Generate("r1", replace(asked.prompts[0], priority=PROMPT.priority)))
+        assert len(asked.prompts) == 2
 
 
-def test_requests_are_stopped_in_the_conversation_and_out_of_band() -> None:
-    async def main() -> None:
-        asked = model()
-        async with rig(parts(asked)) as rigged:
-            for reply_id in ("r1", "aside"):
-                aside = reply_id == "aside"
-                await rigged.do(Generate(reply_id, PROMPT, out_of_band=aside), for_s=0.01)
-                assert asked.live == 1
-                await rigged.do(StopGenerating(reply_id))
-                assert asked.live == 0
-            assert rigged.inputs == []
-
-    run(main())
+@virtual
+async def test_requests_are_stopped_in_the_conversation_and_out_of_band() -> None:
+    asked = model()
+    async with rig(parts(asked)) as rigged:
+        for reply_id in ("r1", "aside"):
+            aside = reply_id == "aside"
+            await rigged.do(Generate(reply_id, PROMPT, out_of_band=aside), for_s=0.01)
+            assert asked.live == 1
+            await rigged.do(StopGenerating(reply_id))
+            assert asked.live == 0
+        assert rigged.inputs == []
 
 
-def test_a_tool_is_run_and_its_result_told() -> None:
-    async def main() -> None:
-        async with rig(parts(model())) as rigged:
-            await rigged.do(RunTool("r1", ToolCall("c1", "book", {"what": "a boat"}), "k1"))
-            [answered] = rigged.inputs
-            assert isinstance(answered, ToolAnswered)
-            assert answered.result.content == "Booked a boat."
-
-    run(main())
+@virtual
+async def test_a_tool_is_run_and_its_result_told() -> None:
+    async with rig(parts(model())) as rigged:
+        await rigged.do(RunTool("r1", ToolCall("c1", "book", {"what": "a boat"}), "k1"))
+        [answered] = rigged.inputs
+        assert isinstance(answered, ToolAnswered)
+        assert answered.result.content == "Booked a boat."
 
 
-def test_a_tool_is_called_off() -> None:
-    async def main() -> None:
-        async with rig(parts(model())) as rigged:
-            dig = ToolCall("c1", "dig", {"where": "here"})
-            await rigged.do(RunTool("r1", dig, "k1"), for_s=0.1)
-            await rigged.do(CancelTool("k1"), for_s=60)
-            assert virtual_tools.LEDGER == ["dig here"]
-            assert any(isinstance(event, ToolAnswered) for event in rigged.inputs)
-
-    run(main())
+@virtual
+async def test_a_tool_is_called_off() -> None:
+    async with rig(parts(model())) as rigged:
+        dig = ToolCall("c1", "dig", {"where": "here"})
+        await rigged.do(RunTool("r1", dig, "k1"), for_s=0.1)
+        await rigged.do(CancelTool("k1"), for_s=60)
+        assert virtual_tools.LEDGER == ["dig here"]
+        assert any(isinstance(event, ToolAnswered) for event in rigged.inputs)
 
 
-def test_a_reply_is_spoken_to_its_end() -> None:
-    async def main() -> None:
-        voice = Voice()
-        async with rig(parts(model(), voice)) as rigged:
-            await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"))
-            assert voice.spoken == ["one two three four"]
-            sound = [event for event in rigged.events if isinstance(event, ReplyAudio)]
-            assert sum(len(event.samples) for event in sound) == 4 * 3200
-            assert rigged.inputs[-1] == AudioPlayed("r1")
-
-    run(main())
+@virtual
+async def test_a_reply_is_spoken_to_its_end() -> None:
+    voice = Voice()
+    async with rig(parts(model(), voice)) as rigged:
+        await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"))
+        assert voice.spoken == ["one two three four"]
+        sound = [event for event in rigged.events if isinstance(event, ReplyAudio)]
+        assert sum(len(event.samples) for event in sound) == 4 * 3200
+        assert rigged.inputs[-1] == AudioPlayed("r1")
 
 
-def test_sound_is_held_goes_on_and_is_stopped() -> None:
-    async def main() -> None:
-        async with rig(parts(model())) as rigged:
-            await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"), for_s=0.3)
-            await rigged.do(HoldSpeaking("r1"))
-            assert any(isinstance(event, ReplyHeld) for event in rigged.events)
-            assert AudioPlayed("r1") not in rigged.inputs
-            await rigged.do(ReleaseSpeaking("r1"), for_s=0.2)
-            assert any(isinstance(event, ReplyReleased) for event in rigged.events)
-            await rigged.do(StopSpeaking("r1"), for_s=5)
-            heard = rigged.output.heard("r1")
-            assert WORDS.text.startswith(heard.strip())
-            assert heard != WORDS.text
-
-    run(main())
+@virtual
+async def test_sound_is_held_goes_on_and_is_stopped() -> None:
+    async with rig(parts(model())) as rigged:
+        await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"), for_s=0.3)
+        await rigged.do(HoldSpeaking("r1"))
+        assert any(isinstance(event, ReplyHeld) for event in rigged.events)
+        assert AudioPlayed("r1") not in rigged.inputs
+        await rigged.do(ReleaseSpeaking("r1"), for_s=0.2)
+        assert any(isinstance(event, ReplyReleased) for event in rigged.events)
+        await rigged.do(StopSpeaking("r1"), for_s=5)
+        heard = rigged.output.heard("r1")
+        assert WORDS.text.startswith(heard.strip())
+        assert heard != WORDS.text
 
 
-def test_requests_that_are_over_are_forgotten() -> None:
+@virtual
+async def test_requests_that_are_over_are_forgotten() -> None:
     failures: list[Exception] = [MalformedAnswer("bad"), RuntimeError("a bug")]
 
-    async def main() -> None:
-        async with rig(parts(Model(lambda _: failures.pop() if failures else "Fine."))) as rigged:
-            for _ in range(3):
-                await rigged.do(Generate("r1", PROMPT))
-            failed = [event for event in rigged.inputs if isinstance(event, ModelFailed)]
-            assert [event.malformed for event in failed] == [False, True]
-            assert rigged.inputs[-2] == ModelSaid("r1", "Fine.")
-            assert rigged.runner._requests == {}
-
-    run(main())
+    async with rig(parts(Model(lambda _: failures.pop() if failures else "Fine."))) as rigged:
+        for _ in range(3):
+            await rigged.do(Generate("r1", PROMPT))
+        failed = [event for event in rigged.inputs if isinstance(event, ModelFailed)]
+        assert [event.malformed for event in failed] == [False, True]
+        assert rigged.inputs[-2] == ModelSaid("r1", "Fine.")
+        assert rigged.runner._requests == {}
 
 
-def test_nothing_is_executed_once_it_is_closed() -> None:
-    async def main() -> None:
-        async with rig(parts(model())) as rigged:
-            rigged.runner.close()
-            await rigged.do(HangUp("late"))
-            assert rigged.reasons == []
-
-    run(main())
+@virtual
+async def test_nothing_is_executed_once_it_is_closed() -> None:
+    async with rig(parts(model())) as rigged:
+        rigged.runner.close()
+        await rigged.do(HangUp("late"))
+        assert rigged.reasons == []

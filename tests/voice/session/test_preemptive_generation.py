@@ -20,7 +20,7 @@ from tests.support.virtual_parts import (
     parts,
     tool_results,
 )
-from tests.support.virtual_time import run
+from tests.support.virtual_time import run, virtual
 from voice.events import DraftsUsed, Failure, ReplyEnded, ReplyStarted, ReplyToolResult
 from voice.llm.base import MalformedAnswer, Prompt
 from voice.types import Transcript
@@ -53,123 +53,110 @@ def test_a_reply_that_was_drafted_sounds_at_once(enabled: str) -> None:
     assert (after_commit < 0.01) == (enabled == "true")
 
 
-def test_nothing_of_a_draft_is_seen_before_the_turn_is_over() -> None:
-    async def main() -> None:
-        async with calling(parts(Model(echo))) as line:
-            await line.say("set a timer for")
-            await asyncio.sleep(0.3)
-            assert not line.of(ReplyStarted)
-            assert line.history() == []
-            assert len(line.session._resources.model.prompts) >= 1  # type: ignore[attr-defined]
-
-    run(main())
+@virtual
+async def test_nothing_of_a_draft_is_seen_before_the_turn_is_over() -> None:
+    async with calling(parts(Model(echo))) as line:
+        await line.say("set a timer for")
+        await asyncio.sleep(0.3)
+        assert not line.of(ReplyStarted)
+        assert line.history() == []
+        assert len(line.session._resources.model.prompts) >= 1  # type: ignore[attr-defined]
 
 
-def test_a_draft_that_answers_the_final_words_is_committed_as_it_stands() -> None:
-    async def main() -> None:
-        model = Model(echo)
-        async with calling(parts(model)) as line:
-            await line.say("what time is it")
-            await line.next(ReplyEnded)
-            told = await drafts(line)
-            asked = [last_user(prompt) for prompt in model.prompts]
-            assert told.outcome == "stood"
-            assert told.made == len(asked)
-            assert asked.count("what time is it") == 1
-            assert all(prompt.priority < 0 for prompt in model.prompts)
-            assert told.forwards - told.discarded == 2
-
-    run(main())
+@virtual
+async def test_a_draft_that_answers_the_final_words_is_committed_as_it_stands() -> None:
+    model = Model(echo)
+    async with calling(parts(model)) as line:
+        await line.say("what time is it")
+        await line.next(ReplyEnded)
+        told = await drafts(line)
+        asked = [last_user(prompt) for prompt in model.prompts]
+        assert told.outcome == "stood"
+        assert told.made == len(asked)
+        assert asked.count("what time is it") == 1
+        assert all(prompt.priority < 0 for prompt in model.prompts)
+        assert told.forwards - told.discarded == 2
 
 
-def test_without_a_pause_before_the_end_the_draft_is_revised() -> None:
-    async def main() -> None:
-        model = Model(echo)
-        # The last words are in no interim transcript, and the turn is over when they are decoded.
-        slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
-        async with calling(parts(model, None, slow)) as line:
-            await line.say("please tell me what time it is now")
-            ended = await line.next(ReplyEnded)
-            told = await drafts(line)
-            assert ended.text == "You said please tell me what time it is now."
-            assert told.outcome == "revised"
-            assert told.discarded == told.forwards
-            last = model.prompts[-1]
-            assert last.draft is not None
-            assert last.draft.content.startswith("You said please tell")
-
-    run(main())
+@virtual
+async def test_without_a_pause_before_the_end_the_draft_is_revised() -> None:
+    model = Model(echo)
+    # The last words are in no interim transcript, and the turn is over when they are decoded.
+    slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
+    async with calling(parts(model, None, slow)) as line:
+        await line.say("please tell me what time it is now")
+        ended = await line.next(ReplyEnded)
+        told = await drafts(line)
+        assert ended.text == "You said please tell me what time it is now."
+        assert told.outcome == "revised"
+        assert told.discarded == told.forwards
+        last = model.prompts[-1]
+        assert last.draft is not None
+        assert last.draft.content.startswith("You said please tell")
 
 
-def test_a_draft_that_holds_under_other_words_sounds_from_what_was_made_ahead() -> None:
-    async def main() -> None:
-        voice = Voice()
-        model = Model(lambda _: LONG)
-        slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
-        async with calling(parts(model, voice, slow)) as line:
-            await line.say("tell me something about tea please now")
-            await line.next(ReplyEnded)
-            told = await drafts(line)
-            # The last words change nothing: one forward finds that all of the draft stands.
-            assert told.outcome == "revised"
-            final = [prompt for prompt in model.prompts if prompt.priority > 0]
-            assert [prompt.draft is not None for prompt in final] == [True]
-            assert len(voice.spoken) == len(set(voice.spoken))
-            started = line.times(ReplyStarted)[0] - line.turns_said[0]
-            assert line.heard_after() - started < 0.03
-
-    run(main())
+@virtual
+async def test_a_draft_that_holds_under_other_words_sounds_from_what_was_made_ahead() -> None:
+    voice = Voice()
+    model = Model(lambda _: LONG)
+    slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
+    async with calling(parts(model, voice, slow)) as line:
+        await line.say("tell me something about tea please now")
+        await line.next(ReplyEnded)
+        told = await drafts(line)
+        # The last words change nothing: one forward finds that all of the draft stands.
+        assert told.outcome == "revised"
+        final = [prompt for prompt in model.prompts if prompt.priority > 0]
+        assert [prompt.draft is not None for prompt in final] == [True]
+        assert len(voice.spoken) == len(set(voice.spoken))
+        started = line.times(ReplyStarted)[0] - line.turns_said[0]
+        assert line.heard_after() - started < 0.03
 
 
-def test_a_draft_of_other_words_is_thrown_away() -> None:
-    async def main() -> None:
-        model = Model(lambda prompt: f"{last_user(prompt).split()[-1]} it is.")
-        slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
-        async with calling(parts(model, None, slow)) as line:
-            await line.say("paint it red or rather green instead")
-            assert (await line.next(ReplyEnded)).text == "instead it is."
-            told = await drafts(line)
-            assert told.outcome == "discarded"
-            assert told.forwards == told.discarded > 0
-
-    run(main())
+@virtual
+async def test_a_draft_of_other_words_is_thrown_away() -> None:
+    model = Model(lambda prompt: f"{last_user(prompt).split()[-1]} it is.")
+    slow = Recognizer(Tape(), interim_ms=720, decode_s=2.0)
+    async with calling(parts(model, None, slow)) as line:
+        await line.say("paint it red or rather green instead")
+        assert (await line.next(ReplyEnded)).text == "instead it is."
+        told = await drafts(line)
+        assert told.outcome == "discarded"
+        assert told.forwards == told.discarded > 0
 
 
-def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
+@virtual
+async def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("look_up", topic="tea")
 
-    async def main() -> None:
-        async with calling(parts(Model(answer))) as line:
-            await line.say("tell me about tea")
-            ended = await line.next(ReplyEnded)
-            assert ended.text == "tea is fine."
-            assert virtual_tools.LEDGER == ["look_up tea"]
-            assert line.of(ReplyToolResult)[0].result.content == "tea is fine."
-            assert [role for role, _ in line.history()] == ["user", "agent", "tool", "agent"]
-            started = line.times(ReplyStarted)[0] - line.turns_said[0]
-            assert line.heard_after() - started < 0.01
-
-    run(main())
+    async with calling(parts(Model(answer))) as line:
+        await line.say("tell me about tea")
+        ended = await line.next(ReplyEnded)
+        assert ended.text == "tea is fine."
+        assert virtual_tools.LEDGER == ["look_up tea"]
+        assert line.of(ReplyToolResult)[0].result.content == "tea is fine."
+        assert [role for role, _ in line.history()] == ["user", "agent", "tool", "agent"]
+        started = line.times(ReplyStarted)[0] - line.turns_said[0]
+        assert line.heard_after() - started < 0.01
 
 
-def test_a_tool_with_side_effects_waits_for_the_end_of_the_turn() -> None:
+@virtual
+async def test_a_tool_with_side_effects_waits_for_the_end_of_the_turn() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")
 
-    async def main() -> None:
-        async with calling(parts(Model(answer))) as line:
-            await line.say("book a boat please")
-            await asyncio.sleep(0.25)
-            assert virtual_tools.LEDGER == []
-            await line.next(ReplyEnded)
-            assert virtual_tools.LEDGER == ["book a boat"]
-            assert (await drafts(line)).outcome == "stood"
-
-    run(main())
+    async with calling(parts(Model(answer))) as line:
+        await line.say("book a boat please")
+        await asyncio.sleep(0.25)
+        assert virtual_tools.LEDGER == []
+        await line.next(ReplyEnded)
+        assert virtual_tools.LEDGER == ["book a boat"]
+        assert (await drafts(line)).outcome == "stood"
 
 
-def test_what_was_read_before_something_changed_is_read_again() -> None:
+@virtual
+async def test_what_was_read_before_something_changed_is_read_again() -> None:
     def answer(prompt: Prompt) -> Answer:
         results = tool_results(prompt)
         if len(results) < 3:
@@ -178,78 +165,67 @@ def test_what_was_read_before_something_changed_is_read_again() -> None:
             ]
         return "Done."
 
-    async def main() -> None:
-        async with calling(parts(Model(answer))) as line:
-            await line.say("look and book and look")
-            await line.next(ReplyEnded)
-            assert virtual_tools.LEDGER == ["look_up a", "book b", "look_up a"]
-
-    run(main())
+    async with calling(parts(Model(answer))) as line:
+        await line.say("look and book and look")
+        await line.next(ReplyEnded)
+        assert virtual_tools.LEDGER == ["look_up a", "book b", "look_up a"]
 
 
-def test_a_draft_that_fails_costs_itself_alone() -> None:
+@virtual
+async def test_a_draft_that_fails_costs_itself_alone() -> None:
     failures = [MalformedAnswer("bad"), RuntimeError("a bug")] * 3
 
     def answer(prompt: Prompt) -> Answer:
         return failures.pop() if prompt.priority < 0 and failures else "Fine."
 
-    async def main() -> None:
-        async with calling(parts(Model(answer))) as line:
-            await line.say("how are you doing today")
-            assert (await line.next(ReplyEnded)).text == "Fine."
-            assert not line.of(Failure)
-
-    run(main())
+    async with calling(parts(Model(answer))) as line:
+        await line.say("how are you doing today")
+        assert (await line.next(ReplyEnded)).text == "Fine."
+        assert not line.of(Failure)
 
 
-def test_a_tools_own_words_are_the_draft_of_what_is_said_of_them() -> None:
+@virtual
+async def test_a_tools_own_words_are_the_draft_of_what_is_said_of_them() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")
 
-    async def main() -> None:
-        model = Model(answer)
-        async with calling(parts(model)) as line:
-            await line.say("book a boat please")
-            await line.next(ReplyEnded)
-            last = model.prompts[-1].draft
-            assert last is not None
-            assert (last.content, last.tool_calls) == ("Booked a boat.", ())
-
-    run(main())
+    model = Model(answer)
+    async with calling(parts(model)) as line:
+        await line.say("book a boat please")
+        await line.next(ReplyEnded)
+        last = model.prompts[-1].draft
+        assert last is not None
+        assert (last.content, last.tool_calls) == ("Booked a boat.", ())
 
 
-def test_a_draft_that_fails_when_it_is_already_followed_is_asked_for_again() -> None:
+@virtual
+async def test_a_draft_that_fails_when_it_is_already_followed_is_asked_for_again() -> None:
     def answer(prompt: Prompt) -> Answer:
         return MalformedAnswer("bad") if prompt.priority < 0 else "Fine."
 
-    async def main() -> None:
-        async with calling(parts(Model(answer, forward_s=0.8))) as line:
-            await line.say("how are you doing today")
-            assert (await line.next(ReplyEnded)).text == "Fine."
-            assert not line.of(Failure)
-            assert (await drafts(line)).outcome == "discarded"
-
-    run(main())
+    async with calling(parts(Model(answer, forward_s=0.8))) as line:
+        await line.say("how are you doing today")
+        assert (await line.next(ReplyEnded)).text == "Fine."
+        assert not line.of(Failure)
+        assert (await drafts(line)).outcome == "discarded"
 
 
-def test_a_busy_machine_makes_no_drafts() -> None:
-    async def main() -> None:
-        model = Model(echo)
-        loaded = parts(model)
-        async with calling(loaded) as line:
-            with (
-                loaded.load_monitor.request(),
-                loaded.load_monitor.request(),
-                loaded.load_monitor.request(),
-            ):
-                await line.say("what time is it")
-                await line.next(ReplyEnded)
-            told = await drafts(line)
-            assert (told.made, told.outcome, told.forwards) == (0, "", 0)
-            assert told.skipped > 0
-            assert len(model.prompts) == 1
-
-    run(main())
+@virtual
+async def test_a_busy_machine_makes_no_drafts() -> None:
+    model = Model(echo)
+    loaded = parts(model)
+    async with calling(loaded) as line:
+        with (
+            loaded.load_monitor.request(),
+            loaded.load_monitor.request(),
+            loaded.load_monitor.request(),
+        ):
+            await line.say("what time is it")
+            await line.next(ReplyEnded)
+        told = await drafts(line)
+        assert (told.made, told.outcome, told.forwards) == (0, "", 0)
+        assert told.skipped > 0
+        assert len(model.prompts) == 1
 
 
 def test_a_remote_model_is_not_asked_unless_that_is_wanted() -> None:
@@ -264,15 +240,13 @@ def test_a_remote_model_is_not_asked_unless_that_is_wanted() -> None:
     assert run(main("drafting.remote=true")) > 1
 
 
-def test_sound_made_ahead_is_made_once() -> None:
-    async def main() -> None:
-        voice = Voice()
-        async with calling(parts(Model(lambda _: LONG), voice)) as line:
-            await line.say("tell me about tea")
-            await line.next(ReplyEnded)
-            assert len(voice.spoken) == len(set(voice.spoken))
-
-    run(main())
+@virtual
+async def test_sound_made_ahead_is_made_once() -> None:
+    voice = Voice()
+    async with calling(parts(Model(lambda _: LONG), voice)) as line:
+        await line.say("tell me about tea")
+        await line.next(ReplyEnded)
+        assert len(voice.spoken) == len(set(voice.spoken))
 
 
 class Judge(Model):
@@ -320,41 +294,35 @@ def test_words_that_the_model_expects_to_go_on_are_not_drafted() -> None:
     assert (told.made, told.unlikely) == (len(asked), 0)
 
 
-def test_a_judge_that_fails_costs_the_draft_alone() -> None:
-    async def main() -> None:
-        model = Judge("", RuntimeError("a bug"))
-        async with calling(parts(model)) as line:
-            await line.say("play jazz from new orleans")
-            assert (await line.next(ReplyEnded)).text == "You said play jazz from new orleans."
-            assert not line.of(Failure)
-            assert (await drafts(line)).outcome == "stood"
-
-    run(main())
+@virtual
+async def test_a_judge_that_fails_costs_the_draft_alone() -> None:
+    model = Judge("", RuntimeError("a bug"))
+    async with calling(parts(model)) as line:
+        await line.say("play jazz from new orleans")
+        assert (await line.next(ReplyEnded)).text == "You said play jazz from new orleans."
+        assert not line.of(Failure)
+        assert (await drafts(line)).outcome == "stood"
 
 
-def test_a_draft_made_from_the_one_before_is_counted() -> None:
-    async def main() -> None:
-        async with calling(parts(Model(echo))) as line:
-            await line.say("play jazz loudly now please")
-            await line.next(ReplyEnded)
-            told = await drafts(line)
-            assert told.outcome == "stood"
-            assert told.revised == told.made - 1 > 0
-
-    run(main())
+@virtual
+async def test_a_draft_made_from_the_one_before_is_counted() -> None:
+    async with calling(parts(Model(echo))) as line:
+        await line.say("play jazz loudly now please")
+        await line.next(ReplyEnded)
+        told = await drafts(line)
+        assert told.outcome == "stood"
+        assert told.revised == told.made - 1 > 0
 
 
-def test_a_turn_of_which_nothing_was_understood_needed_no_draft() -> None:
-    async def main() -> None:
-        recognizer = Deaf(Tape())
-        async with calling(parts(Model(echo), None, recognizer)) as line:
-            await line.say("play jazz loudly now please")
-            await line.next(ReplyEnded)
-            told = await drafts(line)
-            assert told.made > 0
-            assert (told.outcome, told.discarded) == ("needless", told.forwards)
-
-    run(main())
+@virtual
+async def test_a_turn_of_which_nothing_was_understood_needed_no_draft() -> None:
+    recognizer = Deaf(Tape())
+    async with calling(parts(Model(echo), None, recognizer)) as line:
+        await line.say("play jazz loudly now please")
+        await line.next(ReplyEnded)
+        told = await drafts(line)
+        assert told.made > 0
+        assert (told.outcome, told.discarded) == ("needless", told.forwards)
 
 
 class Deaf(Recognizer):
@@ -369,18 +337,16 @@ class Unsure(Stream):
         return replace(super().finish(), text="", confidence=0.0)
 
 
-def test_an_interrupted_reply_leaves_no_draft_behind() -> None:
-    async def main() -> None:
-        model = Model(echo)
-        async with calling(parts(model)) as line:
-            await line.say("what time is it")
-            await line.next(ReplyStarted)
-            await asyncio.sleep(0.5)
-            await line.say("no tell me the date")
-            await line.next(ReplyEnded)
-            ended = await line.next(ReplyEnded)
-            assert ended.text.endswith("tell me the date.")
-            assert line.session._drafts._answers == []
-            assert model.live == 0
-
-    run(main())
+@virtual
+async def test_an_interrupted_reply_leaves_no_draft_behind() -> None:
+    model = Model(echo)
+    async with calling(parts(model)) as line:
+        await line.say("what time is it")
+        await line.next(ReplyStarted)
+        await asyncio.sleep(0.5)
+        await line.say("no tell me the date")
+        await line.next(ReplyEnded)
+        ended = await line.next(ReplyEnded)
+        assert ended.text.endswith("tell me the date.")
+        assert line.session._drafts._answers == []
+        assert model.live == 0

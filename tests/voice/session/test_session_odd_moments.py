@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 
 from tests.support.virtual_parts import Answer, Model, Voice, calling, parts
-from tests.support.virtual_time import run
+from tests.support.virtual_time import virtual
 from voice.events import (
     Failure,
     ReplyAudio,
@@ -23,66 +23,58 @@ from voice.tools.store import AlertKind
 from voice.types import Message, Role
 
 
-def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
-    async def main() -> None:
-        async with calling(parts(Model(lambda _: "one two three four five six"))) as line:
-            line.session.update(holds=True)
-            line.session.create_response()
-            await line.next(ReplyAudio)
-            speaking = asyncio.create_task(line.say("no no no no"))
-            await line.next(ReplyHeld)
-            line.session.update(turn_detection=False)
-            # The sound goes on, and what waits for quiet is said once it is over.
-            await line.next(ReplyReleased)
-            line.session._runner.feed(Announce("Your tea is ready."))
-            await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
-            await speaking
-
-    run(main())
+@virtual
+async def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
+    async with calling(parts(Model(lambda _: "one two three four five six"))) as line:
+        line.session.update(holds=True)
+        line.session.create_response()
+        await line.next(ReplyAudio)
+        speaking = asyncio.create_task(line.say("no no no no"))
+        await line.next(ReplyHeld)
+        line.session.update(turn_detection=False)
+        # The sound goes on, and what waits for quiet is said once it is over.
+        await line.next(ReplyReleased)
+        line.session._runner.feed(Announce("Your tea is ready."))
+        await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
+        await speaking
 
 
-def test_what_is_asked_of_a_conversation_that_is_over_is_not_done() -> None:
-    async def main() -> None:
-        model = Model(lambda _: "Fine.")
-        async with calling(parts(model)) as line:
-            session = line.session
-            session.close("ended by the agent")
-            await line.next(SessionEnded)
-            session.add_item("mine", Message(Role.USER), None)
-            session.hear_item("mine", np.ones(1600, np.int16), 16_000)
-            session.cancel_response(session.create_response())
-            session.create_response()
-            session.update(turn_detection=False)
-            session.clear_audio()
-            await asyncio.sleep(1)
-            assert model.prompts == []
-
-    run(main())
+@virtual
+async def test_what_is_asked_of_a_conversation_that_is_over_is_not_done() -> None:
+    model = Model(lambda _: "Fine.")
+    async with calling(parts(model)) as line:
+        session = line.session
+        session.close("ended by the agent")
+        await line.next(SessionEnded)
+        session.add_item("mine", Message(Role.USER), None)
+        session.hear_item("mine", np.ones(1600, np.int16), 16_000)
+        session.cancel_response(session.create_response())
+        session.create_response()
+        session.update(turn_detection=False)
+        session.clear_audio()
+        await asyncio.sleep(1)
+        assert model.prompts == []
 
 
-def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
-    async def main() -> None:
-        loaded = parts(Model(lambda _: "Fine."), Voice(word_s=2.0))
-        loaded.toolbox.store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
-        async with calling(loaded) as line:
-            rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
-            await line.say("how are you today and what is new")
-            await line.next(ReplyText, lambda text: text.delta == "Fine.")
-            await line.next(ReplyText, lambda text: text.delta == rung.delta)
-
-    run(main())
+@virtual
+async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
+    loaded = parts(Model(lambda _: "Fine."), Voice(word_s=2.0))
+    loaded.toolbox.store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
+    async with calling(loaded) as line:
+        rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
+        await line.say("how are you today and what is new")
+        await line.next(ReplyText, lambda text: text.delta == "Fine.")
+        await line.next(ReplyText, lambda text: text.delta == rung.delta)
 
 
-def test_a_malformed_answer_is_asked_for_again_from_within_its_own_task() -> None:
+@virtual
+async def test_a_malformed_answer_is_asked_for_again_from_within_its_own_task() -> None:
     failures = [MalformedAnswer("bad")]
 
     def answer(prompt: Prompt) -> Answer:
         return failures.pop() if failures else "Fine."
 
-    async def main() -> None:
-        async with calling(parts(Model(answer), None, None, "drafting.enabled=false")) as line:
-            await line.say("hello")
-            assert (await line.next(ReplyEnded)).text == "Fine."
-            assert not line.of(Failure)
-
-    run(main())
+    async with calling(parts(Model(answer), None, None, "drafting.enabled=false")) as line:
+        await line.say("hello")
+        assert (await line.next(ReplyEnded)).text == "Fine."
+        assert not line.of(Failure)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import virtual_tools
 from tests.support.virtual_parts import Answer, Model, call, calling, last_user, parts, tool_results
-from tests.support.virtual_time import run
+from tests.support.virtual_time import virtual
 from voice.dialogue.fillers import ONE_MOMENT, STOPPED
 from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
 from voice.llm.base import Prompt
@@ -25,124 +25,111 @@ def spoken(loaded: object) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "bridged"), [("slow_book", True), ("book", False)])
-def test_a_tool_that_takes_longer_than_700_ms_is_bridged(name: str, bridged: bool) -> None:
-    async def main() -> None:
-        loaded = parts(asks(name, what="a boat"))
-        async with calling(loaded) as line:
-            await line.say("book a boat")
-            ended = await line.next(ReplyEnded)
-            assert ended.text == "Booked a boat."
-            assert (ONE_MOMENT in spoken(loaded)) == bridged
-            assert [e.delta for e in line.of(ReplyText)] == ["Booked a boat."]
-
-    run(main())
+@virtual
+async def test_a_tool_that_takes_longer_than_700_ms_is_bridged(name: str, bridged: bool) -> None:
+    loaded = parts(asks(name, what="a boat"))
+    async with calling(loaded) as line:
+        await line.say("book a boat")
+        ended = await line.next(ReplyEnded)
+        assert ended.text == "Booked a boat."
+        assert (ONE_MOMENT in spoken(loaded)) == bridged
+        assert [e.delta for e in line.of(ReplyText)] == ["Booked a boat."]
 
 
-def test_the_bridge_can_be_switched_off() -> None:
-    async def main() -> None:
-        loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.filler_after_ms=0")
-        async with calling(loaded) as line:
-            await line.say("book a boat")
-            await line.next(ReplyEnded)
-            assert ONE_MOMENT not in spoken(loaded)
-
-    run(main())
+@virtual
+async def test_the_bridge_can_be_switched_off() -> None:
+    loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.filler_after_ms=0")
+    async with calling(loaded) as line:
+        await line.say("book a boat")
+        await line.next(ReplyEnded)
+        assert ONE_MOMENT not in spoken(loaded)
 
 
-def test_a_slow_search_is_called_off_by_voice() -> None:
-    async def main() -> None:
-        loaded = parts(asks("slow_look_up", topic="tea"))
-        async with calling(loaded) as line:
-            await line.say("look up tea")
-            await asyncio.sleep(1.5)
-            await line.say("no stop that")
-            await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
-            assert ("tool", "Error: The slow look up tool was stopped.") in line.history()
-
-    run(main())
+@virtual
+async def test_a_slow_search_is_called_off_by_voice() -> None:
+    loaded = parts(asks("slow_look_up", topic="tea"))
+    async with calling(loaded) as line:
+        await line.say("look up tea")
+        await asyncio.sleep(1.5)
+        await line.say("no stop that")
+        await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
+        assert ("tool", "Error: The slow look up tool was stopped.") in line.history()
 
 
 @pytest.mark.parametrize("after_s", [2.0, 9.0])
-def test_what_lets_itself_be_stopped_is_stopped_though_it_was_answered_for(after_s: float) -> None:
-    async def main() -> None:
-        loaded = parts(asks("dig", where="sand"), None, None, "turn.idle_timeout_s=0")
-        async with calling(loaded) as line:
-            await line.say("dig in the sand")
-            await asyncio.sleep(after_s)
-            await line.say("no stop that")
-            await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
-            await asyncio.sleep(30)
-            assert virtual_tools.LEDGER == ["dig sand"]
-            assert ("tool", "Error: The dig tool was stopped.") in line.history()
-            # That it was stopped is said once.
-            assert line.of(ReplyEnded)[-1].text == STOPPED
-
-    run(main())
-
-
-def test_what_took_too_long_is_told_when_it_is_done() -> None:
-    async def main() -> None:
-        loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.tool_timeout_s=1.5")
-        async with calling(loaded) as line:
-            await line.say("book a boat")
-            first = await line.next(ReplyEnded)
-            assert first.text == "Error: The slow book tool took too long."
-            second = await line.next(ReplyEnded)
-            assert second.text == "Booked a boat."
-            assert virtual_tools.LEDGER == ["slow_book a boat"]
-            assert ("tool", "Booked a boat.") in line.history()
-
-    run(main())
+@virtual
+async def test_what_lets_itself_be_stopped_is_stopped_though_it_was_answered_for(
+    after_s: float,
+) -> None:
+    loaded = parts(asks("dig", where="sand"), None, None, "turn.idle_timeout_s=0")
+    async with calling(loaded) as line:
+        await line.say("dig in the sand")
+        await asyncio.sleep(after_s)
+        await line.say("no stop that")
+        await line.next(ReplyEnded, lambda ended: ended.text == STOPPED)
+        await asyncio.sleep(30)
+        assert virtual_tools.LEDGER == ["dig sand"]
+        assert ("tool", "Error: The dig tool was stopped.") in line.history()
+        # That it was stopped is said once.
+        assert line.of(ReplyEnded)[-1].text == STOPPED
 
 
-def test_progress_is_heard_while_the_answer_waits() -> None:
-    async def main() -> None:
-        loaded = parts(asks("count", up_to="3"))
-        async with calling(loaded) as line:
-            await line.say("count to three")
-            await line.next(ReplyEnded)
-            wanted = ["1 of 3.", "2 of 3.", "Counted to 3."]
-            assert [text for text in spoken(loaded) if text != ONE_MOMENT] == [
-                "one of three.", "two of three.", "Counted to three.",
-            ]  # fmt: skip
-            assert [event.delta for event in line.of(ReplyText)] == wanted[2:]
-
-    run(main())
+@virtual
+async def test_what_took_too_long_is_told_when_it_is_done() -> None:
+    loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.tool_timeout_s=1.5")
+    async with calling(loaded) as line:
+        await line.say("book a boat")
+        first = await line.next(ReplyEnded)
+        assert first.text == "Error: The slow book tool took too long."
+        second = await line.next(ReplyEnded)
+        assert second.text == "Booked a boat."
+        assert virtual_tools.LEDGER == ["slow_book a boat"]
+        assert ("tool", "Booked a boat.") in line.history()
 
 
-def test_a_client_that_is_gone_loses_nothing_and_doubles_nothing() -> None:
-    async def main() -> None:
-        loaded = parts(asks("slow_book", what="a boat"))
-        async with calling(loaded) as line:
-            await line.say("book a boat")
-            await asyncio.sleep(1.5)
-            line.session.close("gone")
-            await line.next(SessionEnded)
-        async with calling(loaded) as again:
-            await again.say("hello")
-            assert again.history() == []
-            await loaded.toolbox.drain()
-            assert virtual_tools.LEDGER == ["slow_book a boat"]
-
-    run(main())
+@virtual
+async def test_progress_is_heard_while_the_answer_waits() -> None:
+    loaded = parts(asks("count", up_to="3"))
+    async with calling(loaded) as line:
+        await line.say("count to three")
+        await line.next(ReplyEnded)
+        wanted = ["1 of 3.", "2 of 3.", "Counted to 3."]
+        assert [text for text in spoken(loaded) if text != ONE_MOMENT] == [
+            "one of three.", "two of three.", "Counted to three.",
+        ]  # fmt: skip
+        assert [event.delta for event in line.of(ReplyText)] == wanted[2:]
 
 
-def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
-    async def main() -> None:
-        model = Model(
-            lambda prompt: "Bye." if tool_results(prompt) else call("end_conversation")
-            if last_user(prompt) == "goodbye" else "Hm."
-        )  # fmt: skip
-        async with calling(parts(model)) as line:
-            await line.say("goodbye")
-            assert (await line.next(SessionEnded)).reason == "ended by the agent"
-            assert line.of(ReplyToolResult)
+@virtual
+async def test_a_client_that_is_gone_loses_nothing_and_doubles_nothing() -> None:
+    loaded = parts(asks("slow_book", what="a boat"))
+    async with calling(loaded) as line:
+        await line.say("book a boat")
+        await asyncio.sleep(1.5)
+        line.session.close("gone")
+        await line.next(SessionEnded)
+    async with calling(loaded) as again:
+        await again.say("hello")
+        assert again.history() == []
+        await loaded.toolbox.drain()
+        assert virtual_tools.LEDGER == ["slow_book a boat"]
 
-    run(main())
+
+@virtual
+async def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
+    model = Model(
+        lambda prompt: "Bye." if tool_results(prompt) else call("end_conversation")
+        if last_user(prompt) == "goodbye" else "Hm."
+    )  # fmt: skip
+    async with calling(parts(model)) as line:
+        await line.say("goodbye")
+        assert (await line.next(SessionEnded)).reason == "ended by the agent"
+        assert line.of(ReplyToolResult)
 
 
 @pytest.mark.parametrize("gap_s", [0.62, 0.9])
-def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s: float) -> None:
+@virtual
+async def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s: float) -> None:
     """The same call is not run twice, but what it asks for counts each time."""
 
     def answer(prompt: Prompt) -> Answer:
@@ -150,33 +137,28 @@ def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s: floa
             return f"{results[0]} It was nice to talk to you today."
         return call("end_conversation")
 
-    async def main() -> None:
-        loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
-        async with calling(loaded) as line:
-            line.session.update(silence_ms=500)
-            await line.say("end the call now")
-            await asyncio.sleep(gap_s)
-            await line.say("please hang up")
-            assert (await line.next(SessionEnded)).reason == "ended by the agent"
-
-    run(main())
+    loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+    async with calling(loaded) as line:
+        line.session.update(silence_ms=500)
+        await line.say("end the call now")
+        await asyncio.sleep(gap_s)
+        await line.say("please hang up")
+        assert (await line.next(SessionEnded)).reason == "ended by the agent"
 
 
-def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
+@virtual
+async def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("look_up", topic="tea")
 
-    async def main() -> None:
-        loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
-        async with calling(loaded) as line:
-            await line.say("how is the tea", word_ms=400)
-            await asyncio.sleep(0.15)
-            assert virtual_tools.LEDGER == ["look_up tea"]
-            line.session.clear_audio()
-            await asyncio.sleep(600)
-            line.session.add_item("typed", Message(Role.USER, "how is the tea"), None)
-            line.session.create_response()
-            await line.next(ReplyEnded)
-            assert virtual_tools.LEDGER == ["look_up tea"] * 2
-
-    run(main())
+    loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+    async with calling(loaded) as line:
+        await line.say("how is the tea", word_ms=400)
+        await asyncio.sleep(0.15)
+        assert virtual_tools.LEDGER == ["look_up tea"]
+        line.session.clear_audio()
+        await asyncio.sleep(600)
+        line.session.add_item("typed", Message(Role.USER, "how is the tea"), None)
+        line.session.create_response()
+        await line.next(ReplyEnded)
+        assert virtual_tools.LEDGER == ["look_up tea"] * 2
