@@ -9,18 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import queue
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine
-from dlm.engine.request import Event, Failed, Finished, Request, TextDelta
+from dlm.engine.request import Finished, Request, TextDelta
 from dlm.language.messages import Turn
 
 TIMEOUT_S = 120
@@ -34,13 +33,7 @@ PROMPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One answer.
-
-    Attributes:
-        first_s: Until its first text, or its end where it has none.
-        tokens: Of the answer.
-        forwards: Of the model; 0 where the server does not report them.
-    """
+    """One answer: seconds to its first text, its tokens, its forwards (0 if not reported)."""
 
     first_s: float
     tokens: int
@@ -72,104 +65,55 @@ def engine_ask(engine: Engine, max_tokens: int) -> Ask:
 
     def ask(prompt: str, effort: Effort) -> Measured:
         request = Request((Turn("user", prompt),), effort=effort, max_tokens=max_tokens)
-        # Bounded by the answer's length: two events at most for each forward.
-        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        started = time.perf_counter()
-        engine.submit(request, events.put)
-        first_s: float | None = None
-        while True:
-            event = events.get()
-            if first_s is None and isinstance(event, TextDelta | Finished):
+        started, first_s = time.perf_counter(), 0.0
+        for event in engine.events(request):
+            if not first_s and isinstance(event, TextDelta | Finished):
                 first_s = time.perf_counter() - started
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Finished):
-                return Measured(first_s or 0.0, event.usage.answer_tokens, event.usage.forwards)
+        assert isinstance(event, Finished)
+        return Measured(first_s, event.usage.answer_tokens, event.usage.forwards)
 
     return ask
 
 
 @contextmanager
 def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[Ask]:
-    """Asks a server, for as long as the context lasts.
-
-    Args:
-        url: Of the API, as in ``http://127.0.0.1:8000/v1``.
-        model: What it is called there.
-        key: What the server wants to see; may be empty.
-        max_tokens: Longest answer.
+    """Asks the server at a URL, as in ``http://127.0.0.1:8000/v1``, while the context lasts.
 
     Raises:
         RuntimeError: From what is given: the server cannot be reached, refuses, or fails on the
             way.
     """
     import httpx
-
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S)
+    import openai
 
     def ask(prompt: str, effort: Effort) -> Measured:
-        body = {
-            "model": model,
-            "messages": [{"role": "user", "content": prompt}],
-            "max_tokens": max_tokens,
-            "reasoning_effort": effort,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        started = time.perf_counter()
-        first_s, usage = 0.0, {"completion_tokens": 0}
+        started, first_s, usage = time.perf_counter(), 0.0, None
         try:
-            with client.stream("POST", "/chat/completions", json=body) as answer:
-                if answer.status_code != 200:
-                    message = answer.read().decode()
-                    raise RuntimeError(f"{url}: status {answer.status_code}: {message[:200]}")
-                for line in _lines(answer.iter_text()):
-                    content, usage = _chunk(line, usage)
-                    if content and not first_s:
-                        first_s = time.perf_counter() - started
-        except httpx.HTTPError as error:
-            raise RuntimeError(f"{url}: {error}") from error
+            stream = client.chat.completions.create(
+                model=model,
+                messages=[{"role": "user", "content": prompt}],
+                max_tokens=max_tokens,
+                stream=True,
+                stream_options={"include_usage": True},
+                extra_body={"reasoning_effort": effort},
+            )
+            for chunk in stream:
+                if not first_s and any(choice.delta.content for choice in chunk.choices):
+                    first_s = time.perf_counter() - started
+                usage = chunk.usage or usage
+        except (openai.OpenAIError, httpx.HTTPError) as error:
+            raise RuntimeError(f"{url}: {str(error)[:200]}") from error
+        tokens = usage.completion_tokens if usage else 0
         whole_s = time.perf_counter() - started
-        return Measured(first_s or whole_s, usage["completion_tokens"], usage.get("forwards", 0))
+        return Measured(first_s or whole_s, tokens, getattr(usage, "forwards", 0))
 
+    client = openai.OpenAI(base_url=url, api_key=key or "none", timeout=TIMEOUT_S, max_retries=0)
     with client:
         yield ask
 
 
-def _lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Lines of a stream. What else ends a line to `str.splitlines` may stand in a chunk's text."""
-    begun = ""
-    for piece in pieces:
-        *whole, begun = (begun + piece).split("\n")
-        yield from whole
-    yield begun
-
-
-def _chunk(line: str, usage: dict[str, int]) -> tuple[bool, dict[str, int]]:
-    """Whether a line of a stream holds content, and the usage so far.
-
-    Raises:
-        RuntimeError: It holds an error.
-    """
-    if not line.startswith("data: {"):
-        return False, usage
-    chunk = json.loads(line.removeprefix("data: "))
-    if chunk.get("error"):
-        raise RuntimeError(f"the answer failed: {str(chunk['error'])[:200]}")
-    deltas = [choice.get("delta", {}) for choice in chunk.get("choices", ())]
-    return any(delta.get("content") for delta in deltas), chunk.get("usage") or usage
-
-
 def measure(ask: Ask, effort: Effort, at_once: int, rounds: int) -> Row:
-    """Answer each prompt so many times.
-
-    Args:
-        ask: Answers one prompt; called from several threads.
-        effort: How much is refined.
-        at_once: Answers under way at a time.
-        rounds: Times that each prompt is answered.
-    """
+    """Answer each prompt in several rounds, so many ``at_once``, from as many threads."""
     prompts = PROMPTS * rounds
     ask(prompts[0], effort)
     started = time.perf_counter()

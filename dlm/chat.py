@@ -7,14 +7,15 @@ above the answer, dimmed.
 from __future__ import annotations
 
 import argparse
-import queue
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
 
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine
-from dlm.engine.request import Event, Failed, Finished, Reasoned, Request, Snapshot, TextDelta
+from dlm.engine.request import Finished, Reasoned, Request, Snapshot, TextDelta
 from dlm.language.answer_text import MASKED
 from dlm.language.messages import Turn
 
@@ -22,17 +23,7 @@ HELP = "/effort instant|low|medium|high   /system TEXT   /new   /quit"
 
 
 class Chat:
-    """A dialogue without tools.
-
-    Args:
-        engine: Generates the answers.
-        effort: How much is refined.
-        max_tokens: Longest answer.
-
-    Attributes:
-        turns: The dialogue so far.
-        thought: Reasoning before the last answer; empty where there was none.
-    """
+    """A dialogue without tools; ``thought`` is the reasoning before the last answer, if any."""
 
     def __init__(self, engine: Engine, effort: Effort, max_tokens: int) -> None:
         self.effort = effort
@@ -66,11 +57,7 @@ class Chat:
         raise ValueError(f"/{name}: got no command; expected {HELP}")
 
     def say(self, text: str, show: Callable[[str], None]) -> Finished:
-        """Answer a message.
-
-        Args:
-            text: What the user says.
-            show: Called with the answer as it stands, ``░`` for what is undecided.
+        """Answer a message; ``show`` is called with the answer as it stands, ``░`` for undecided.
 
         Raises:
             ValueError: The dialogue has become too long; the message is left out.
@@ -78,13 +65,10 @@ class Chat:
         """
         turns = (*self.turns, Turn("user", text))
         request = Request(turns, effort=self.effort, max_tokens=self._max_tokens)
-        # Bounded by the answer's length: two events at most for each forward.
-        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        cancel = self._engine.submit(request, events.put)
         answer = self.thought = ""
-        try:
-            while True:
-                match events.get():
+        with closing(self._engine.events(request)) as events:
+            for event in events:
+                match event:
                     case Reasoned(thought):
                         self.thought = thought
                         show(answer)
@@ -93,25 +77,15 @@ class Chat:
                     case TextDelta(piece):
                         answer += piece
                         show(answer)
-                    case Finished() as finished:
-                        self.turns[:] = [*turns, Turn("assistant", finished.answer.content)]
-                        return finished
-                    case Failed(error):
-                        raise error
-        finally:
-            cancel()
+        assert isinstance(event, Finished)
+        self.turns[:] = [*turns, Turn("assistant", event.answer.content)]
+        return event
 
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:
     """Pieces of a shown answer, and whether each is undecided."""
-    at = 0
-    while at < len(text):
-        undecided = text[at] == MASKED
-        end = at
-        while end < len(text) and (text[end] == MASKED) is undecided:
-            end += 1
-        yield text[at:end], undecided
-        at = end
+    for undecided, letters in groupby(text, lambda letter: letter == MASKED):
+        yield "".join(letters), undecided
 
 
 def talk(chat: Chat, lines: Iterator[str]) -> None:

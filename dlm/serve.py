@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -28,6 +30,17 @@ from dlm.server.description import ModelCard
 
 DRAIN_S = 30
 DTYPES = ("float32", "bfloat16", "float16", "int8")
+
+
+def _number(text: str, least: int = 1, most: float = math.inf) -> int:
+    if not text.isdecimal() or not least <= int(text) <= most:
+        bounds = f"at least {least}" if most == math.inf else f"{least} to {most}"
+        raise argparse.ArgumentTypeError(f"got {text}, expected {bounds}")
+    return int(text)
+
+
+_natural = partial(_number, least=0)
+_port = partial(_number, least=0, most=65535)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,42 +70,16 @@ def parser() -> argparse.ArgumentParser:
         default=Kernels.AUTO,
         help="whether the project's kernels run the model: auto where the device is CUDA",
     )
-    out.add_argument("--max-live", type=_positive, default=64, help="answers generated at a time")
-    out.add_argument("--max-tokens", type=_positive, default=16_384, help="longest answer")
+    out.add_argument("--max-live", type=_number, default=64, help="answers generated at a time")
+    out.add_argument("--max-tokens", type=_number, default=16_384, help="longest answer")
     out.add_argument(
-        "--max-body", type=_positive, default=8 * 1024 * 1024, help="longest body in bytes"
+        "--max-body", type=_number, default=8 * 1024 * 1024, help="longest body in bytes"
     )
     return out
 
 
-def _positive(text: str) -> int:
-    return _number(text, 1)
-
-
-def _natural(text: str) -> int:
-    return _number(text, 0)
-
-
-def _port(text: str) -> int:
-    value = _number(text, 0)
-    if value > 65535:
-        raise argparse.ArgumentTypeError(f"got {text}, expected at most 65535")
-    return value
-
-
-def _number(text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"got {text}, expected at least {least}")
-    return int(text)
-
-
 def load(given: argparse.Namespace) -> Engine:
-    """The engine for a command line.
-
-    Raises:
-        OSError: A file of the checkpoint is missing.
-        ValueError: The checkpoint, or an option, is wrong.
-    """
+    """The engine for a command line."""
     if given.dtype is not None and given.dtype not in DTYPES:
         raise ValueError(f"--dtype: got {given.dtype!r}, expected one of {', '.join(DTYPES)}")
     dtype = None if given.dtype is None else getattr(torch, given.dtype)
@@ -107,11 +94,7 @@ def name_of(checkpoint: str) -> str:
 
 
 def application(given: argparse.Namespace, engine: Engine) -> Starlette:
-    """The application for a command line.
-
-    Raises:
-        ValueError: There is no key, and other machines could reach the server.
-    """
+    """The application for a command line."""
     gate = KeyGate(keys_of(os.environ), given.host, given.allowed_host)
     context = engine.model.config.max_position_embeddings
     names = tuple(dict.fromkeys((name_of(given.checkpoint), *given.name)))
@@ -125,7 +108,7 @@ def serve(given: argparse.Namespace) -> None:
 
     Raises:
         OSError: A file is missing, or the port is taken.
-        ValueError: The checkpoint, or an option, is wrong.
+        ValueError: The checkpoint, or an option, is wrong, or other machines could come in keyless.
     """
     # Checked before the model is loaded, which takes long.
     KeyGate(keys_of(os.environ), given.host, given.allowed_host)

@@ -12,7 +12,7 @@ import atexit
 import math
 import queue
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from pathlib import Path
 
 import torch
@@ -187,33 +187,29 @@ class Engine:
 
         cancel = self.submit(request, emit)
         try:
-            while True:
-                event = await events.get()
-                if isinstance(event, Failed):
-                    raise event.error
-                yield event
-                if isinstance(event, Finished):
-                    return
+            event: Event | None = None
+            while not isinstance(event, Finished):
+                yield (event := _unless_failed(await events.get()))
+        finally:
+            cancel()
+
+    def events(self, request: Request) -> Generator[Event, None, None]:
+        """As `stream`, for threads other than the engine's; closing the generator cancels."""
+        # Bounded by the answer's length: two events at most for each forward.
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        cancel = self.submit(request, events.put)
+        try:
+            event: Event | None = None
+            while not isinstance(event, Finished):
+                yield (event := _unless_failed(events.get()))
         finally:
             cancel()
 
     def answer(self, request: Request) -> Finished:
-        """Answer a request and wait for it; not to be called from the engine's thread.
-
-        Raises:
-            AnswerError: The answer was malformed.
-            ValueError: The request cannot be answered: too long, or contradictory.
-            queue.Full: Too many requests are unfinished.
-            RuntimeError: The engine is closed, or was closed meanwhile.
-        """
-        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self.submit(request, events.put)
-        while True:
-            event = events.get()
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Finished):
-                return event
+        """Answer a request and wait for it; errors are those of `stream`."""
+        *_, last = self.events(request)
+        assert isinstance(last, Finished)
+        return last
 
     def score(
         self,
@@ -327,3 +323,9 @@ class Engine:
         finally:
             with self._lock:
                 self._unfinished -= 1
+
+
+def _unless_failed(event: Event) -> Event:
+    if isinstance(event, Failed):
+        raise event.error
+    return event

@@ -21,14 +21,7 @@ class Gate(Protocol):
     """Decides which requests are admitted."""
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Admit a request.
-
-        Args:
-            headers: Lower-case names.
-
-        Raises:
-            ApiError: It is not admitted.
-        """
+        """Admit a request by its headers, of lower-case names; else raise an `ApiError`."""
         ...
 
 

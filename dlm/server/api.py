@@ -12,6 +12,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
@@ -60,6 +61,8 @@ seconds, and the tokenizer holds the interpreter's lock meanwhile."""
 CLIENT_LEFT = 499
 """nginx's status for a client that left; nobody receives it."""
 
+_SECTIONS = {"edit": ("code_to_edit",), "apply": ("original_code", "update_snippet")}
+"""Sections of a rewrite request's message: the one to rewrite, and others that it needs."""
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}")
 
 _log = logging.getLogger(__name__)
@@ -69,12 +72,8 @@ _log = logging.getLogger(__name__)
 class Limits:
     """What one request may take.
 
-    Attributes:
-        body_bytes: Longest body.
-        body_s: Longest time that a body may take to arrive.
-        answer_tokens: Longest answer.
-        usual_tokens: Longest answer where the client sets no limit.
-        keep_alive_s: A stream that sent nothing for so long gets a comment line.
+    A stream that sent nothing for `keep_alive_s` gets a comment line; `usual_tokens` is the longest
+    answer where the client sets no limit.
     """
 
     body_bytes: int = 8 * 1024 * 1024
@@ -85,15 +84,7 @@ class Limits:
 
 
 class Api:
-    """The endpoints around one engine.
-
-    Args:
-        engine: Where requests run.
-        card: Describes the model.
-        gate: Decides who may come in.
-        metrics: What is counted.
-        limits: What one request may take.
-    """
+    """The endpoints around one engine."""
 
     def __init__(
         self,
@@ -121,8 +112,8 @@ class Api:
                     ("chat/completions", self.chat),
                     ("completions", self.complete),
                     ("fim/completions", self.fim),
-                    ("edit/completions", self.edit),
-                    ("apply/completions", self.apply),
+                    ("edit/completions", partial(self.rewrite, "edit")),
+                    ("apply/completions", partial(self.rewrite, "apply")),
                 )
             ),
         ]
@@ -178,14 +169,6 @@ class Api:
         )
         return await self._reply(http, body, "messages", requests, ChatReply(body.model, options))
 
-    async def edit(self, http: HttpRequest) -> Response:
-        """``POST /v1/edit/completions``."""
-        return await self._rewrite(http, "edit", "code_to_edit", ())
-
-    async def apply(self, http: HttpRequest) -> Response:
-        """``POST /v1/apply/completions``."""
-        return await self._rewrite(http, "apply", "original_code", ("update_snippet",))
-
     async def complete(self, http: HttpRequest) -> Response:
         """``POST /v1/completions``."""
         body = await self._read(http, CompletionRequest)
@@ -196,11 +179,10 @@ class Api:
         body = await self._read(http, FimRequest)
         return await self._text(http, body, fim_requests(body))
 
-    async def _rewrite(
-        self, http: HttpRequest, kind: str, section: str, needed: Sequence[str]
-    ) -> Response:
+    async def rewrite(self, kind: str, http: HttpRequest) -> Response:
+        """``POST /v1/edit/completions`` and ``POST /v1/apply/completions``."""
         body = await self._read(http, RewriteRequest)
-        requests = rewrite_requests(body, section, needed)
+        requests = rewrite_requests(body, *_SECTIONS[kind])
         options = ReplyOptions(len(requests), len(requests), _wants_usage(body), predicted=True)
         reply = ChatReply(body.model, options, kind, f"{kind}.completion")
         return await self._reply(http, body, "messages", requests, reply)
@@ -219,7 +201,7 @@ class Api:
         requests: Sequence[Request],
         reply: Reply,
     ) -> Response:
-        """Run requests, whose prompts are made of a field of the body, and answer."""
+        """Answer requests, whose prompts are made of a field of the body."""
         fitted = await self._fitted(requests, field, body)
         if body.stream:
             return await self._executor.stream(http, fitted, reply)

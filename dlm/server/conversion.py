@@ -7,10 +7,8 @@ tool's parameters are a JSON schema.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pydantic_core
 
@@ -86,7 +84,7 @@ def fim_requests(body: FimRequest) -> list[Request]:
     return _choices(body, _infill(body.prompt, body.suffix, body.max_tokens or FIM_TOKENS))
 
 
-def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) -> list[Request]:
+def rewrite_requests(body: RewriteRequest, section: str, *needed: str) -> list[Request]:
     """A request for each choice; the section to rewrite is the draft that the answer revises.
 
     Args:
@@ -101,9 +99,8 @@ def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) 
     for name in (section, *needed):
         if f"<|{name}|>" not in message:
             raise invalid("messages[0].content", f"got no <|{name}|>, which is needed")
-    name = re.escape(section)
-    found = re.search(rf"<\|{name}\|>(.*?)(?:<\|/{name}\|>|\Z)", message, re.DOTALL)
-    draft = found[1].replace("<|cursor|>", "").strip() if found else ""
+    text = message.partition(f"<|{section}|>")[2].partition(f"<|/{section}|>")[0]
+    draft = text.replace("<|cursor|>", "").strip()
     longest = body.max_completion_tokens or body.max_tokens or 0
     asked = turns(body.messages)
     # No reasoning: the answer is little else than a copy of the draft.
@@ -113,14 +110,14 @@ def rewrite_requests(body: RewriteRequest, section: str, needed: Sequence[str]) 
 
 def characters(request: Request) -> int:
     """Length of the texts that a prompt is made of, schemas and arguments as JSON."""
-    spoken = sum(
-        len(turn.content) + sum(len(call.name) + _length(call.arguments) for call in turn.calls)
-        for turn in request.turns
-    )
-    declared = sum(
-        len(tool.name) + len(tool.description) + _length(tool.parameters) for tool in request.tools
-    )
-    return spoken + declared + len(request.prefix)
+    calls = [call for turn in request.turns for call in turn.calls]
+    texts = [request.prefix, *(turn.content for turn in request.turns)]
+    texts += [call.name for call in calls]
+    texts += [text for tool in request.tools for text in (tool.name, tool.description)]
+    # Names of arguments become tokens as well, and options may stand anywhere in a schema.
+    objects = [call.arguments for call in calls] + [tool.parameters for tool in request.tools]
+    texts += [json.dumps(one, ensure_ascii=False) for one in objects]
+    return sum(map(len, texts))
 
 
 def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
@@ -131,18 +128,18 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """
     out: list[Turn] = []
     open_calls: dict[str, int] = {}
-    results: list[tuple[int, Turn]] = []
+    # By the place of its call.
+    results: dict[int, Turn] = {}
     for index, message in enumerate(messages):
         where = f"messages[{index}]"
         if isinstance(message, ToolMessage):
             if message.tool_call_id not in open_calls:
                 got = f"got {message.tool_call_id!r}, which is the id of no call before it"
                 raise invalid(f"{where}.tool_call_id", got)
-            order = open_calls.pop(message.tool_call_id)
-            results.append((order, Turn("tool", _text(message.content))))
+            results[open_calls.pop(message.tool_call_id)] = Turn("tool", _text(message.content))
             continue
-        out += [turn for _, turn in sorted(results, key=lambda result: result[0])]
-        results = []
+        out += [results[order] for order in sorted(results)]
+        results = {}
         calls: tuple[Call, ...] = ()
         if isinstance(message, AssistantMessage):
             calls = _calls(message, where)
@@ -151,12 +148,7 @@ def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
                 raise invalid(f"{where}.content", "got null, expected text or tool_calls")
         role = "system" if message.role == "developer" else message.role
         out.append(Turn(role, _text(message.content or ""), calls))
-    return (*out, *(turn for _, turn in sorted(results, key=lambda result: result[0])))
-
-
-def _length(value: Mapping[str, Any]) -> int:
-    # Names of arguments become tokens as well, and options may stand anywhere in a schema.
-    return len(json.dumps(value, ensure_ascii=False))
+    return (*out, *(results[order] for order in sorted(results)))
 
 
 def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:
@@ -216,13 +208,14 @@ def _choices(body: Generation, request: Request) -> list[Request]:
         raise invalid("stop", "got an empty text")
     named = body.reasoning_effort or "medium"
     effort = _EFFORTS[named] if named in _EFFORTS else Effort(named)
-    shared = replace(
-        request,
-        effort=effort,
-        temperature=body.temperature or 0.0,
-        top_p=1.0 if body.top_p is None else body.top_p,
-        seed=body.seed,
-        stop=tuple(stop),
-    )
-    seeds = [None if body.seed is None else body.seed + i for i in range(body.n or 1)]
-    return [replace(shared, seed=seed) for seed in seeds]
+    return [
+        replace(
+            request,
+            effort=effort,
+            temperature=body.temperature or 0.0,
+            top_p=1.0 if body.top_p is None else body.top_p,
+            seed=None if body.seed is None else body.seed + index,
+            stop=tuple(stop),
+        )
+        for index in range(body.n or 1)
+    ]

@@ -119,12 +119,7 @@ class ModelCard:
 
 
 def openapi(version: str, models: Sequence[str]) -> dict[str, Any]:
-    """The OpenAPI description.
-
-    Args:
-        version: Of the package.
-        models: What the model may be called.
-    """
+    """The OpenAPI description of this package's version, for a model of some names."""
     schemas: dict[str, Any] = {}
     paths = {
         f"/v1/{path}": {"post": _post(summary, request, reply, schemas)}

@@ -30,14 +30,7 @@ class ErrorBody(TypedDict):
 
 
 class ApiError(Exception):
-    """A request fails.
-
-    Args:
-        status: HTTP status.
-        message: For the client's developer.
-        code: A short machine-readable code.
-        param: Path of the field at fault, as in ``messages[0].content``.
-    """
+    """A request fails; ``param`` is the path of the field at fault (``messages[0].content``)."""
 
     def __init__(
         self, status: int, message: str, code: str | None = None, param: str | None = None
@@ -79,12 +72,7 @@ def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:
 
 
 def from_engine(error: Exception, tools: Sequence[str] = ()) -> ApiError:
-    """What a failure of the engine means to the client.
-
-    Args:
-        error: What `Engine.submit` raised, or a request failed with.
-        tools: Names of the request's tools, in order.
-    """
+    """What `Engine.submit` raised, or a request with some tools failed with, to the client."""
     match error:
         case queue.Full():
             return ApiError(429, "the model is busy; try again soon", "engine_full")

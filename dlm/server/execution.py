@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -23,8 +23,8 @@ from dlm.server.metrics import ApiMetrics
 from dlm.server.responses import DONE, KEEP_ALIVE, Reply, sse
 
 Result = TypeVar("Result")
-IndexedEvent = tuple[int, Event]
-"""An event, and the index of the request that it belongs to."""
+IndexedEvent = tuple[int, Event | None]
+"""An event, and the index of the request that it belongs to; None where a stream was silent."""
 
 
 class RequestEngine(Protocol):
@@ -46,13 +46,7 @@ class RequestEngine(Protocol):
 
 
 class Executor:
-    """Runs clients' requests and measures them.
-
-    Args:
-        engine: Where they run.
-        metrics: What is counted.
-        keep_alive_s: A stream that sent nothing for so long gets a comment line.
-    """
+    """Runs clients' requests and measures them."""
 
     def __init__(self, engine: RequestEngine, metrics: ApiMetrics, keep_alive_s: float) -> None:
         self._engine = engine
@@ -71,9 +65,9 @@ class Executor:
     async def _finished(self, requests: Sequence[Request]) -> list[Finished]:
         finished: dict[int, Finished] = {}
         async with aclosing(self._measured(requests)) as events:
-            async for indexed in events:
-                if indexed is not None and isinstance(indexed[1], Finished):
-                    finished[indexed[0]] = indexed[1]
+            async for index, event in events:
+                if isinstance(event, Finished):
+                    finished[index] = event
         return [finished[index] for index in sorted(finished)]
 
     async def stream(
@@ -86,7 +80,7 @@ class Executor:
             ClientDisconnect: The client left.
         """
         events = self._measured(requests, self._keep_alive_s, reply.shows)
-        first = await while_connected(_next(events), http.receive)
+        first = await while_connected(anext(events), http.receive)
         return EventStream(_lines(first, events, reply), events)
 
     async def _measured(
@@ -94,25 +88,24 @@ class Executor:
         requests: Sequence[Request],
         keep_alive_s: float | None = None,
         shows: Callable[[Event], bool] = lambda event: True,
-    ) -> AsyncGenerator[IndexedEvent | None, None]:
-        """Events of requests as `run` gives them, with metrics; failures become `ApiError`s."""
+    ) -> AsyncGenerator[IndexedEvent, None]:
+        """Events as `run` gives them, with metrics; failures become `ApiError`s."""
         started = time.monotonic()
         begun = False
         tools = [tool.name for tool in requests[0].tools]
-        with self._metrics.live():
+        with self._metrics.live.track_inprogress():
             try:
                 async with aclosing(run(self._engine, requests, keep_alive_s, shows)) as events:
-                    async for indexed in events:
-                        event = indexed[1] if indexed else None
+                    async for index, event in events:
                         if not begun and isinstance(event, TextDelta | Snapshot):
                             begun = True
-                            self._metrics.began(time.monotonic() - started)
+                            self._metrics.first_s.observe(time.monotonic() - started)
                         if isinstance(event, Finished):
                             self._metrics.finished(event.usage)
-                        yield indexed
+                        yield index, event
             except Exception as error:
                 raise from_engine(error, tools) from error
-            self._metrics.ended(time.monotonic() - started)
+            self._metrics.whole_s.observe(time.monotonic() - started)
 
 
 async def run(
@@ -120,14 +113,14 @@ async def run(
     requests: Sequence[Request],
     keep_alive_s: float | None = None,
     shows: Callable[[Event], bool] = lambda event: True,
-) -> AsyncGenerator[IndexedEvent | None, None]:
-    """Events of several requests as they come; closing the generator cancels all requests.
+) -> AsyncGenerator[IndexedEvent, None]:
+    """Events of at least one request as they come; closing the generator cancels all requests.
 
     Args:
         engine: Where they run.
-        requests: At least one.
-        keep_alive_s: A None comes when nothing that the client sees came for so long; None for
-            never.
+        requests: Their order gives the events' indices.
+        keep_alive_s: None comes as an event when nothing that the client sees came for so long;
+            None for never.
         shows: Whether the client sees an event.
 
     Raises:
@@ -135,7 +128,7 @@ async def run(
     """
     loop = asyncio.get_running_loop()
     # Bounded by the answers' lengths: two events at most for each forward.
-    events: asyncio.Queue[IndexedEvent] = asyncio.Queue()
+    events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue()
 
     def emit(index: int, event: Event) -> None:
         # The loop may be closed while the last step of a cancelled request runs.
@@ -157,7 +150,7 @@ async def run(
                     index, event = await events.get()
             except TimeoutError:
                 due = deadline()
-                yield None
+                yield 0, None
                 continue
             if isinstance(event, Failed):
                 raise event.error
@@ -170,23 +163,19 @@ async def run(
             cancel()
 
 
-async def _next(events: AsyncGenerator[IndexedEvent | None, None]) -> IndexedEvent | None:
-    return await anext(events)
-
-
 async def _lines(
-    first: IndexedEvent | None, events: AsyncGenerator[IndexedEvent | None, None], reply: Reply
+    first: IndexedEvent, events: AsyncGenerator[IndexedEvent, None], reply: Reply
 ) -> AsyncGenerator[bytes, None]:
     """The body of a stream."""
     async with aclosing(events):
         for chunk in reply.begin():
             yield sse(chunk)
-        indexed = first
+        index, event = first
         try:
             while True:
-                for line in map(sse, reply.chunks(*indexed)) if indexed else (KEEP_ALIVE,):
+                for line in map(sse, reply.chunks(index, event)) if event else (KEEP_ALIVE,):
                     yield line
-                indexed = await anext(events)
+                index, event = await anext(events)
         except StopAsyncIteration:
             for chunk in reply.end():
                 yield sse(chunk)
@@ -198,9 +187,7 @@ async def _lines(
 class EventStream(Response):
     """Server-sent events, which end when their client leaves.
 
-    Args:
-        lines: What is sent.
-        source: What the lines are made from; closed at the end in any case.
+    The source that the lines are made from is closed in any case.
     """
 
     media_type = "text/event-stream"
@@ -229,17 +216,13 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": b""})
 
 
-async def while_connected(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
-    """Do something for a client, unless it leaves.
-
-    Args:
-        work: Cancelled when the client leaves.
-        receive: Of a request whose body has been read.
+async def while_connected(work: Awaitable[Result], receive: Receive) -> Result:
+    """Do something for a client whose request's body has been read, unless it leaves.
 
     Raises:
-        ClientDisconnect: The client left.
+        ClientDisconnect: The client left; the work was cancelled.
     """
-    task = asyncio.create_task(work)
+    task = asyncio.ensure_future(work)
     watcher = asyncio.create_task(_disconnected(receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)

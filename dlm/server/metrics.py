@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -21,6 +20,11 @@ class ApiMetrics:
     Args:
         registry: Where they are kept.
         cached_bytes: Returns the memory of kept prompts.
+
+    Attributes:
+        live: Requests now.
+        first_s: From a request to the first of its answer.
+        whole_s: From a request to the end of its answer.
     """
 
     def __init__(
@@ -33,7 +37,7 @@ class ApiMetrics:
             ["endpoint", "status"],
             registry=registry,
         )
-        self._live = Gauge("quicksilver_api_live_requests", "Requests now", registry=registry)
+        self.live = Gauge("quicksilver_api_live_requests", "Requests now", registry=registry)
         cached = Gauge(
             "quicksilver_prompt_cache_bytes",
             "Memory of keys and values of prompts that are kept",
@@ -46,32 +50,22 @@ class ApiMetrics:
         self._forwards = Counter(
             "quicksilver_api_forwards", "Model forwards spent on answers", registry=registry
         )
-        self._first = Histogram(
+        self.first_s = Histogram(
             "quicksilver_api_first_event_seconds",
             "From a request to the first of its answer",
             buckets=_BUCKETS_S,
             registry=registry,
         )
-        self._whole = Histogram(
+        self.whole_s = Histogram(
             "quicksilver_api_answer_seconds",
             "From a request to the end of its answer",
             buckets=_BUCKETS_S,
             registry=registry,
         )
 
-    @contextmanager
-    def live(self) -> Iterator[None]:
-        """Count a request for as long as the context lasts."""
-        with self._live.track_inprogress():
-            yield
-
     def answered(self, endpoint: str, status: int) -> None:
         """Count an answer."""
         self._requests.labels(endpoint, str(status)).inc()
-
-    def began(self, seconds: float) -> None:
-        """Enter the time to the first event of an answer."""
-        self._first.observe(seconds)
 
     def finished(self, cost: Usage) -> None:
         """Enter the usage of a choice."""
@@ -80,10 +74,6 @@ class ApiMetrics:
         self._tokens.labels("answer").inc(cost.answer_tokens)
         self._tokens.labels("reasoning").inc(cost.reasoning_tokens)
         self._forwards.inc(cost.forwards)
-
-    def ended(self, seconds: float) -> None:
-        """Enter the time of a whole answer."""
-        self._whole.observe(seconds)
 
     def render(self) -> bytes:
         """All series in Prometheus's text format."""

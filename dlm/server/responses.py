@@ -148,14 +148,7 @@ class ReplyOptions:
 
 
 class Reply(ABC):
-    """One reply, which is sent whole or as chunks of a stream; the two share an id.
-
-    Args:
-        model: As the client named it.
-        options: What the reply is to hold.
-        prefix: Of the id.
-        kinds: Values of ``object``, of the whole reply and of a chunk.
-    """
+    """One reply, which is sent whole or as chunks of a stream; the two share an id."""
 
     def __init__(
         self, model: str, options: ReplyOptions, prefix: str, kinds: tuple[str, str]
@@ -202,14 +195,7 @@ class Reply(ABC):
 
 
 class ChatReply(Reply):
-    """Answers to a dialogue, or rewritten sections.
-
-    Args:
-        model: As the client named it.
-        options: What the reply is to hold.
-        prefix: Of the id.
-        kind: Value of ``object`` of the whole reply.
-    """
+    """Answers to a dialogue, or rewritten sections."""
 
     def __init__(
         self,
@@ -293,12 +279,7 @@ class ChatReply(Reply):
 
 
 class TextReply(Reply):
-    """Texts that go on with a prompt.
-
-    Args:
-        model: As the client named it.
-        options: What the reply is to hold.
-    """
+    """Texts that go on with a prompt."""
 
     def __init__(self, model: str, options: ReplyOptions) -> None:
         super().__init__(model, options, "cmpl", ("text_completion", "text_completion"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from dlm.chat import HELP, Chat, cost, main, runs, talk
+from dlm.chat import HELP, Chat, cost, main, talk
 from dlm.effort import Effort
 from dlm.engine.engine import Engine
 from dlm.engine.request import Finished, Usage
@@ -82,16 +82,6 @@ def test_commands(engine: Engine) -> None:
     for wrong in ("/efort low", "/effort huge", "/"):
         with pytest.raises(ValueError, match=r"effort|huge"):
             chat.command(wrong)
-
-
-def test_what_is_undecided_is_told_apart() -> None:
-    assert list(runs(f"It is{MASKED * 2} now{MASKED}")) == [
-        ("It is", False),
-        (MASKED * 2, True),
-        (" now", False),
-        (MASKED, True),
-    ]
-    assert list(runs("")) == []
 
 
 def test_the_cost_in_words() -> None:

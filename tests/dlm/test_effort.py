@@ -31,17 +31,3 @@ def test_the_table_in_the_docs_is_this_one(repo_root: Path) -> None:
         if budget is not None and budget.least > 4:
             thought = [budget.least, *thought]
         assert told == [refinement.steps, refinement.threshold, *thought]
-
-
-def test_instant_drafts_once() -> None:
-    assert REFINEMENT[Effort.INSTANT].steps == 1
-
-
-def test_the_table_rises_with_effort() -> None:
-    assert set(REASONING) == set(REFINEMENT)
-    medium, high = REASONING[Effort.MEDIUM], REASONING[Effort.HIGH]
-    assert medium is not None and high is not None
-    assert REASONING[Effort.INSTANT] is REASONING[Effort.LOW] is None
-    assert medium.least <= high.least
-    assert medium.enough < high.enough
-    assert all(1 <= one.least < one.enough < one.most for one in (medium, high))

@@ -8,14 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
 from dlm.engine.engine import Engine
-from dlm.engine.request import Request, Usage
+from dlm.engine.request import Request
 from dlm.server.access import KeyGate
 from dlm.server.api import build_app
-from dlm.server.metrics import ApiMetrics
 from tests.dlm.server.asking import (
     CARD,
     HELLO,
@@ -36,13 +34,13 @@ APPLY = [{"role": "user", "content": "<|original_code|>x<|update_snippet|>y"}]
 
 
 async def test_an_answer(client: httpx.AsyncClient) -> None:
-    reply = await post(client, messages=HELLO, tools=TOOLS_BODY)
+    reply = await post(client, messages=HELLO, tools=TOOLS_BODY, verbosity="low")
     schema("Completion").validate(reply)
     (choice,) = reply["choices"]
     assert choice["message"]["content"] == DIALOGUES[0][1].content
     assert choice["finish_reason"] == "stop"
     assert reply["usage"]["completion_tokens"] > reply["usage"]["steps"] > 0
-    assert "warning" not in reply
+    assert reply["warning"] == "ignored: verbosity"
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", {"name": "set_timer"}])
@@ -189,11 +187,6 @@ async def test_other_endpoints_do_not_think(
     assert reply["usage"]["reasoning_tokens"] == 0
 
 
-async def test_what_is_ignored_is_told(client: httpx.AsyncClient) -> None:
-    reply = await post(client, messages=HELLO, tools=TOOLS_BODY, verbosity="low")
-    assert reply["warning"] == "ignored: verbosity"
-
-
 @pytest.mark.parametrize("n", [1, 3])
 async def test_an_answer_that_is_cut_says_so(client: httpx.AsyncClient, n: int) -> None:
     reply = await post(client, messages=HELLO, tools=TOOLS_BODY, max_tokens=2, n=n)
@@ -237,6 +230,13 @@ async def test_what_a_server_needs_besides(taught_engine: Engine) -> None:
         assert (
             'quicksilver_api_requests_total{endpoint="chat/completions",status="200"} 1' in series
         )
+        names = ("first_event_seconds", "answer_seconds")
+        assert all(f"quicksilver_api_{name}_count 1.0" in series for name in names)
+        kinds = ("prompt", "cached", "answer", "reasoning")
+        assert all(f'quicksilver_api_tokens_total{{kind="{kind}"}}' in series for kind in kinds)
+        assert 'quicksilver_api_tokens_total{kind="answer"} 3.0' in series
+        assert "quicksilver_api_forwards_total 0.0" not in series
+        assert "quicksilver_prompt_cache_bytes 0.0" not in series
         assert (await client.get("/openapi.json")).json()["openapi"] == "3.1.0"
 
 
@@ -267,25 +267,3 @@ async def test_the_engine_is_closed_with_the_application() -> None:
         pass
     with pytest.raises(RuntimeError, match="closed"):
         engine.answer(Request(()))
-
-
-def test_the_series() -> None:
-    metrics = ApiMetrics(CollectorRegistry(), lambda: 5.0)
-    metrics.answered("chat/completions", 200)
-    metrics.finished(Usage(10, 4, 6, 3, reasoning_tokens=2))
-    metrics.began(0.2)
-    metrics.ended(0.7)
-    value = metrics.registry.get_sample_value
-    with metrics.live():
-        assert value("quicksilver_api_live_requests") == 1
-    assert value("quicksilver_api_live_requests") == 0
-    labels = {"endpoint": "chat/completions", "status": "200"}
-    assert value("quicksilver_api_requests_total", labels) == 1
-    kinds = ("prompt", "cached", "answer", "reasoning")
-    tokens = [value("quicksilver_api_tokens_total", {"kind": kind}) for kind in kinds]
-    assert tokens == [10, 4, 6, 2]
-    assert value("quicksilver_api_forwards_total") == 3
-    assert value("quicksilver_api_first_event_seconds_sum") == 0.2
-    assert value("quicksilver_api_answer_seconds_count") == 1
-    assert value("quicksilver_prompt_cache_bytes") == 5
-    assert b"quicksilver_api_live_requests 0.0" in metrics.render()

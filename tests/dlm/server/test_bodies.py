@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from dlm.server.bodies import (
-    MAX_PARTS,
     ChatRequest,
     CompletionRequest,
     parsed,
@@ -44,9 +43,7 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
     ("fields", "param"),
     [
         ({"model": None}, "model"),
-        ({"model": 3}, "model"),
         ({"messages": []}, "messages"),
-        ({"messages": "hello"}, "messages"),
         ({"messages": [{"content": "x"}]}, "messages[0]"),
         ({"messages": [{"role": "bot", "content": "x"}]}, "messages[0]"),
         ({"messages": [{"role": "user"}]}, "messages[0].content"),
@@ -55,41 +52,28 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
             "messages[0].content[0].type",
         ),
-        (
-            {"messages": [{"role": "tool", "content": "x"}]},
-            "messages[0].tool_call_id",
-        ),
         ({"temperature": 2.1}, "temperature"),
-        ({"temperature": "1"}, "temperature"),
-        ({"temperature": -0.1}, "temperature"),
         ({"top_p": 0}, "top_p"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"max_tokens": True}, "max_tokens"),
         ({"max_completion_tokens": 1.5}, "max_completion_tokens"),
         ({"n": 5}, "n"),
         ({"stop": [1]}, "stop[0]"),
         ({"stop": ["a"] * 17}, "stop"),
-        ({"stream": "yes"}, "stream"),
         ({"seed": 2**70}, "seed"),
         ({"reasoning_effort": "huge"}, "reasoning_effort"),
-        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
         ({"tools": [{"type": "function"}]}, "tools[0].function"),
         (
             {"tools": [{"type": "function", "function": {"name": "a b"}}]},
             "tools[0].function.name",
         ),
-        ({"tool_choice": "always"}, "tool_choice"),
         ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}, "tool_choice.type"),
         ({"tool_choice": 3}, "tool_choice"),
-        ({"stop": 3}, "stop"),
         ({"tool_choice": {"type": "function", "function": {}}}, "tool_choice.function.name"),
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"logprobs": True}, "logprobs"),
         ({"logprobs": 0}, "logprobs"),
-        ({"top_logprobs": 3}, "top_logprobs"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
-        ({"functions": [{"name": "f"}]}, "functions"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"best_of": True}, "best_of"),
     ],
@@ -98,13 +82,6 @@ def test_the_field_that_is_wrong_is_named(fields: dict[str, Any], param: str) ->
     error = refused(body(**fields))
     assert error.param == param
     assert str(error).startswith(f"{param}: ")
-
-
-def test_texts_that_end_an_answer_may_be_long_and_not_many() -> None:
-    long = "and so they all lived happily"
-    assert parsed(ChatRequest, body(stop=long)).stop == long
-    assert parsed(ChatRequest, body(stop=[long])).stop == [long]
-    assert "at most 16 items" in str(refused(body(stop=["a"] * 17)))
 
 
 def test_a_missing_field_is_told_from_a_wrong_one() -> None:
@@ -181,12 +158,3 @@ def test_a_list_that_is_all_wrong_is_told_once(
     with pytest.raises(ValidationError) as raised:
         kind.model_validate({"model": "m", **fields})
     assert raised.value.error_count() <= 3
-
-
-def test_lists_of_texts_have_an_end() -> None:
-    part = {"type": "text", "text": "a"}
-    for fields in ({"messages": [user([part] * (MAX_PARTS + 1))]}, {"messages": []}):
-        with pytest.raises(ValidationError):
-            ChatRequest.model_validate({"model": "m", **fields})
-    with pytest.raises(ValidationError, match="at most 4"):
-        CompletionRequest.model_validate({"model": "m", "prompt": ["a"] * 5})

@@ -7,7 +7,6 @@ import json
 import queue
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from starlette.types import Message
 
 from dlm.effort import Effort
 from dlm.engine.engine import Engine
-from dlm.engine.request import Event, Failed, Finished, Request, Snapshot, TextDelta, Usage
+from dlm.engine.request import Event, Finished, Request, Snapshot, TextDelta, Usage
 from dlm.language.messages import Answer, Turn
 from dlm.server.execution import EventStream, run, while_connected
 from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
@@ -67,41 +66,6 @@ async def test_a_failure_ends_all(taught_engine: Engine) -> None:
     await unfinished(taught_engine, 0)
 
 
-class Silent:
-    """An engine that is told when to answer."""
-
-    max_requests = 1
-
-    def __init__(self) -> None:
-        self.emit: Callable[[Event], None] = lambda event: None
-
-    def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
-        self.emit = emit
-        return lambda: None
-
-    def room(self, request: Request) -> int:
-        return 1
-
-
-async def test_a_stream_without_visible_events_is_kept_alive() -> None:
-    engine = Silent()
-    hidden = Snapshot("x", 1)
-    shows = lambda event: event is not hidden  # noqa: E731
-    async with aclosing(run(engine, [BABBLE], 0.05, shows)) as events:
-        assert await anext(events) is None
-        engine.emit(hidden)
-        assert await anext(events) == (0, hidden)
-        assert await anext(events) is None
-        engine.emit(Failed(RuntimeError("over")))
-        with pytest.raises(RuntimeError, match="over"):
-            await anext(events)
-
-
-async def never() -> Message:
-    await asyncio.Event().wait()
-    raise AssertionError
-
-
 async def gone() -> Message:
     return {"type": "http.disconnect"}
 
@@ -118,17 +82,6 @@ async def test_work_ends_with_its_client() -> None:
     with pytest.raises(ClientDisconnect):
         await while_connected(work(), gone)
     assert cancelled.is_set()
-
-
-async def test_work_that_is_done_or_fails() -> None:
-    async def work(fails: bool) -> int:
-        if fails:
-            raise ValueError("no")
-        return 7
-
-    assert await while_connected(work(False), never) == 7
-    with pytest.raises(ValueError, match="no"):
-        await while_connected(work(True), never)
 
 
 SCOPE = {"type": "http", "method": "POST", "headers": []}
@@ -154,24 +107,6 @@ class Lines:
                 await asyncio.Event().wait()
         finally:
             self.closed = True
-
-
-async def test_lines_are_sent_as_they_are() -> None:
-    lines, source = Lines(hangs=False), Lines(hangs=False)
-    begun = source.run()
-    await anext(begun)
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await EventStream(lines.run(), begun)(SCOPE, stay, send)
-    headers = dict(sent[0]["headers"])
-    assert headers[b"content-type"].startswith(b"text/event-stream")
-    assert b"content-length" not in headers
-    assert [message["body"] for message in sent[1:]] == [b"a", b"b", b""]
-    assert lines.closed
-    assert source.closed
 
 
 async def test_a_client_that_cannot_be_sent_to_ends_the_stream() -> None:

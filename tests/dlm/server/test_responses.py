@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from pydantic import TypeAdapter
 
 from dlm.engine.request import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
@@ -19,9 +18,6 @@ from dlm.server.responses import (
     ReplyOptions,
     TextReply,
     UsageBody,
-    finish_reason,
-    new_call,
-    sse,
     usage_body,
 )
 
@@ -47,27 +43,6 @@ def test_the_whole_reply_and_its_chunks_share_an_id() -> None:
     assert whole["id"] != ChatReply("m", ReplyOptions(1, 1)).whole([finished("hello")])["id"]
 
 
-def test_arguments_are_json_text() -> None:
-    made = new_call(Call("f", {"a": "é", "b": [1, None]}))
-    assert made["function"] == {"name": "f", "arguments": '{"a": "é", "b": [1, null]}'}
-    assert new_call(Call("f", {}))["id"] != made["id"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (finished("hello"), "stop"),
-        (finished("hello", reason="length"), "length"),
-        (finished("", Call("f", {})), "tool_calls"),
-    ],
-)
-def test_why_an_answer_ended(answer: Finished, reason: str) -> None:
-    assert finish_reason(answer) == reason
-    choice = choice_of(answer)
-    assert TypeAdapter(Choice).validate_python(choice, strict=True) == choice
-    assert (choice["index"], choice["finish_reason"]) == (0, reason)
-
-
 def test_content_is_null_only_beside_calls() -> None:
     assert choice_of(finished(""))["message"]["content"] == ""
     assert choice_of(finished("", Call("f", {})))["message"]["content"] is None
@@ -86,9 +61,6 @@ def test_usage_in_both_shapes() -> None:
     assert usage["cached_input_tokens"] == usage["prompt_tokens_details"]["cached_tokens"] == 4
     assert (usage["steps"], usage["forwards"], usage["tokens_per_forward"]) == (4, 6, 2.0)
     assert usage["completion_tokens_details"]["rejected_prediction_tokens"] == 0
-
-
-def test_a_prompt_that_choices_share_counts_once() -> None:
     assert usage_body([COST] * 4, per_prompt=2)["prompt_tokens"] == 20
 
 
@@ -120,10 +92,6 @@ def streamed(stream: Reply, *events: Event) -> list[dict[str, Any]]:
 
 def chat(*events: Event, **plan: Any) -> list[dict[str, Any]]:
     return streamed(ChatReply("m", ReplyOptions(1, 1, **plan)), *events)
-
-
-def test_an_event_is_one_line_of_json() -> None:
-    assert sse({"a": "é\n"}) == b'data: {"a": "\xc3\xa9\\n"}\n\n'
 
 
 def test_an_answer_in_pieces() -> None:
@@ -168,11 +136,6 @@ def test_snapshots_replace_each_other() -> None:
     assert contents == ["Hel░░", "Hello", None]
     progress = [chunk["diffusion_meta"]["diffusion_progress"] for chunk in chunks[:-1]]
     assert progress == [0.6, 1.0]
-
-
-def test_the_reasoning_is_told_of_at_the_end() -> None:
-    chunks = chat(*ANSWER, summary=NONE)
-    assert [("reasoning_summary" in chunk) for chunk in chunks] == [False, False, False, True]
 
 
 def test_a_thought_is_told_of_before_the_answer_and_at_its_end() -> None:
