@@ -23,13 +23,7 @@ from dlm.language.template import split
 
 
 class ArgumentPruning:
-    """Prunes the calls of finished answers to requests with some tools.
-
-    Args:
-        dialect: Of the answers.
-        calls: How it spells calls.
-        tools: The offered tools.
-    """
+    """Prunes calls of some tools, as a dialect spells them, in finished answers."""
 
     def __init__(self, dialect: Dialect, calls: MarkedCalls, tools: Sequence[Tool]) -> None:
         self._dialect = dialect
@@ -53,9 +47,7 @@ class ArgumentPruning:
     def steps(self, decoder: Decoder, logits: Sequence[Tensor] | None = None) -> Steps[None]:
         """Remove arguments from a finished answer, one by one, as long as it gets likelier.
 
-        Args:
-            decoder: Whose answer is complete.
-            logits: The outputs of `forwards` for this answer, where they were asked for already.
+        ``logits`` are the outputs of `forwards` for it, where they were asked for already.
         """
         tokens = list(decoder.progress.tokens)
         while shorter := self.shortened(tokens):

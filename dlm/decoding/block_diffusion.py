@@ -36,9 +36,6 @@ def decode_block(
         plan: How to decode; ``verified`` does not matter.
         matcher: At the beginning of the answer.
         shift: Whether a position's logits predict the next token.
-
-    Raises:
-        ValueError: No token may be generated.
     """
     checked(plan)
     return _BlockDecoding(decoder, plan, matcher, shift).steps()
@@ -47,16 +44,9 @@ def decode_block(
 def decode_full(
     decoder: Decoder, plan: Plan, matcher: Matcher | None = None, shift: bool = False
 ) -> Steps[None]:
-    """Answer the prompt with a checkpoint of the kind ``full``; see `Decoder.progress`.
+    """As `decode_block`, with a checkpoint of the kind ``full``.
 
-    Args:
-        decoder: Its cache is empty, and empty again in the end: no other prompt could use it.
-        plan: How to decode; ``verified`` does not matter.
-        matcher: At the beginning of the answer.
-        shift: Whether a position's logits predict the next token.
-
-    Raises:
-        ValueError: No token may be generated.
+    The decoder's cache is empty, and empty again in the end: no other prompt could use it.
     """
     checked(plan)
     return _full_steps(decoder, plan, None if matcher is None else Constraint(matcher), shift)

@@ -112,7 +112,6 @@ class Decoder:
         applies_grammar: Whether the runner can choose tokens under a grammar.
 
     Attributes:
-        progress: What it has produced.
         in_doubt: Whether the last draft chose a tool in doubt (`dlm.grammar.tool_choice`).
     """
 
@@ -284,10 +283,6 @@ class Decoder:
 
 
 def checked(plan: Plan) -> None:
-    """Refuse a plan for an answer of no tokens.
-
-    Raises:
-        ValueError: It is one.
-    """
+    """Refuse a plan for an answer of no tokens with a ValueError."""
     if plan.max_tokens < 1:
         raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")

@@ -40,12 +40,7 @@ class FirstTokenCache:
         return () if first is None else (first,)
 
     def learn(self, turns: Sequence[Turn], answer: Sequence[int]) -> None:
-        """Remember the first token of an answer.
-
-        Args:
-            turns: The dialogue that it answers.
-            answer: Its ids; may be empty or cut off.
-        """
+        """Remember the first token of the answer to a dialogue; it may be empty or cut off."""
         for kind in _result_kinds(turns) if answer else ():
             self._first[kind] = answer[0]
             self._first.move_to_end(kind)

@@ -95,7 +95,7 @@ Steps = Generator[ForwardRequest, Any, T]
 
 
 def forwards_of(cache: Cache, asked: ForwardRequest) -> tuple[tuple[Cache, Forward], ...]:
-    """The forwards that a request asks for, each with its cache; ``cache`` is the request's own."""
+    """The forwards that a request asks for, each with its cache; ``cache`` is its own."""
     return asked.parts if isinstance(asked, SideForwards) else ((cache, asked),)
 
 
@@ -208,15 +208,11 @@ def choose(logits: Tensor, choice: Choice) -> Proposal:
 
 
 def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Tensor]:
-    """Serve several requests with one forward of the model.
-
-    Args:
-        model: On its device.
-        batch: At most one forward for each cache.
+    """Serve several requests with one forward of the model, at most one of each cache.
 
     Returns:
-        For each forward its logits, (wanted, V) float32 on the model's device. They do not depend
-        on the rest of the batch.
+        For each its logits, (wanted, V) float32 on the model's device. They do not depend on the
+        rest of the batch.
 
     Raises:
         ValueError: A cache is full.

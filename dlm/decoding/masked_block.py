@@ -101,10 +101,9 @@ class MaskedBlock:
             self._tokens[:1] = propose(logits, self._plan.sampling, self._first).tokens
 
     def denoise(self, logits: Tensor) -> None:
-        """Take one denoising step.
+        """Take one denoising step by logits (L, V), row i predicting position i.
 
-        Args:
-            logits: (L, V), row i predicting position i; banned tokens are -inf.
+        Banned tokens are -inf.
         """
         if self._constraint is not None:
             self._follow_grammar(logits, self._constraint)

@@ -44,11 +44,10 @@ class PromptLookup:
         self._shared = 0
 
     def propose(self, answer: Sequence[int], room: int) -> list[int]:
-        """The tokens that may follow, `REACH` or ``room`` at most; empty where none are found.
+        """The tokens that may follow an answer of at least one token.
 
-        Args:
-            answer: The answer so far, at least one token.
-            room: Tokens that the answer may still have.
+        Empty where none are found. They are `REACH` at most, or ``room``, the tokens that the
+        answer may still have.
         """
         self._shared = 0
         places = np.flatnonzero(self._prompt[:-1] == answer[-1])[-PLACES:].tolist()

@@ -20,7 +20,6 @@ class Scoring:
     """A prompt and its continuations, to be scored.
 
     Attributes:
-        priority: Higher first.
         cancelled: Never set.
         result: Log-probability of each continuation, in nats; set in the end.
     """

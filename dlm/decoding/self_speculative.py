@@ -49,12 +49,6 @@ def decode_causal(
 ) -> Steps[None]:
     """Answer the prompt; `Decoder.progress` shows how far the answer has come.
 
-    Args:
-        decoder: Of the request.
-        plan: How to decode.
-        matcher: Of the answer's grammar.
-        aids: For verified drafts.
-
     Raises:
         ValueError: A grammar is given for unverified drafts, which are not final left to right; or
             no token may be generated.
@@ -122,10 +116,10 @@ class _Verified:
         return forced or list(likely[: self.plan.max_tokens])
 
     def _verify_and_draft(self, draft: list[int]) -> Steps[int]:
-        """Verify a draft but for its last token; in the same forward draft a block from that token.
+        """Verify a draft but for its last token.
 
-        Returns:
-            The number of its tokens that are accepted.
+        In the same forward draft a block from that. Returns the number of its tokens that are
+        accepted.
         """
         decoder, known = self.decoder, self.known
         self.pruning_logits = None

@@ -41,11 +41,9 @@ class _Reading:
 
 
 class ToolLikelihoods:
-    """Reads messages behind declarations, for one checkpoint that was trained to.
+    """Reads messages behind declarations, for a checkpoint that was trained to.
 
-    Args:
-        dialect: Of the checkpoint.
-        make: Builds an empty cache of a capacity.
+    ``make`` builds an empty cache of a capacity.
     """
 
     def __init__(self, dialect: Dialect, make: Callable[[int], Cache]) -> None:
@@ -53,14 +51,9 @@ class ToolLikelihoods:
         self._pool = PrefixPool(make, KEPT_BYTES)
 
     def gains(self, text: str, tools: Sequence[Tool]) -> Steps[dict[str, float]]:
-        """The gain of each tool, in nats; 0 for the likeliest.
+        """The gain of each of some tools for a user's message, in nats.
 
-        Args:
-            text: The user's message.
-            tools: At least one.
-
-        Returns:
-            By name; 0 for all tools where there is no memory for the readings.
+        0 for the likeliest. It is 0 for all where there is no memory for the readings.
         """
         likelihood: dict[str, float] = {}
         for start in range(0, len(tools), TOGETHER):

@@ -38,12 +38,10 @@ class Proposal:
 
 
 def propose(logits: Tensor, sampling: Sampling | None = None, first: int = 0) -> Proposal:
-    """Read a proposal off logits.
+    """Read a proposal off logits, (L, V) float32.
 
-    Args:
-        logits: (L, V) float32; the mask token and all other banned tokens are -inf.
-        sampling: Draws the tokens; None takes the likeliest.
-        first: Position in the answer of the first row, which the noise belongs to.
+    All banned tokens are -inf, and the mask. ``first`` is the position in the answer of the first
+    row, which the noise belongs to.
     """
     if sampling is None and logits.is_cuda:
         tokens, confidence = ops.confidence(logits)

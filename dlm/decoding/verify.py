@@ -36,11 +36,10 @@ class Verdict:
 
 
 def choose(row: Tensor | int, matcher: Matcher | None) -> list[int]:
-    """The causal choice at one position, and what the grammar forces after it; all consumed.
+    """The causal choice at one position, and what the grammar forces after it.
 
-    Args:
-        row: Logits, (V,), or the token that was chosen from them within the grammar.
-        matcher: Of the answer so far, or None where there is no grammar.
+    All consumed. ``row`` is logits, (V,), or the token that was chosen from them within the
+    grammar.
     """
     if isinstance(row, int):
         token = row

@@ -53,7 +53,7 @@ MAX_REQUESTS = 64
 class Engine:
     """A loaded checkpoint and the thread that runs it.
 
-    Use `load`, then `stream` from asyncio or `submit` from threads; `close` at the end.
+    Use `load`, then `stream` from asyncio or `events` from threads; `close` at the end.
 
     Args:
         model: On its device, in its dtype.
@@ -139,12 +139,9 @@ class Engine:
         return self._unfinished
 
     def room(self, request: Request) -> int:
-        """Longest answer, in tokens, that the context has room for; below 1 for none.
+        """Longest answer, in tokens, that the context has room for.
 
-        Any thread may call it.
-
-        Raises:
-            ValueError: A role is unknown.
+        Below 1 for none. Any thread may call it. An unknown role is a ValueError.
         """
         return self._setup.room(request)
 
@@ -218,21 +215,12 @@ class Engine:
         texts: Sequence[str],
         priority: int = 0,
     ) -> list[float]:
-        """The log-probability of each of some texts as the whole answer; waits for the model.
+        """Log-probability, in nats, of each text, with the end behind it, as the whole answer.
 
-        Args:
-            turns: The dialogue.
-            tools: Tools that may be called.
-            texts: Each with at least one word.
-            priority: As of a request.
-
-        Returns:
-            Log-probability of each text and the end behind it, in nats.
+        Waits for the model; errors are those of `stream`.
 
         Raises:
-            ValueError: A text is empty, or the dialogue too long.
-            queue.Full: Too many requests are unfinished.
-            RuntimeError: The engine is closed, or was closed meanwhile.
+            ValueError: A text has no word, or the dialogue is too long.
         """
         for text in texts:
             if not text.strip():
@@ -244,22 +232,13 @@ class Engine:
     def end_of_message(
         self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
     ) -> float:
-        """The probability that the last message ends where it does; waits for the model.
+        """The probability that the last message ends where it does.
 
-        Cheap as a message grows, since only its new words are forwarded.
-
-        Args:
-            turns: The dialogue; the last message may be unfinished.
-            tools: Tools that may be called.
-            priority: As of a request.
-
-        Returns:
-            Probability of the end mark behind the last turn's text.
+        Waits for the model. Cheap as a message grows, since only its new words are forwarded.
+        Errors are those of `stream`.
 
         Raises:
             ValueError: The dialogue is empty, or too long.
-            queue.Full: Too many requests are unfinished.
-            RuntimeError: The engine is closed, or was closed meanwhile.
         """
         if not turns:
             raise ValueError("turns: got none, expected at least 1")

@@ -151,13 +151,8 @@ Event = TextDelta | Reasoned | Snapshot | Finished | Failed
 class RequestJob:
     """Turns the progress of a request's decoding into events; a job of `dlm.engine.scheduler`.
 
-    Args:
-        request: What to answer.
-        emit: Called with each event.
-        dialect: Reads the answer.
-        reasoning: Marks of the reasoning before the answer; None for none.
-
     Attributes:
+        reasoning: Marks of the reasoning before the answer; None for none.
         rules: What the answer may be.
         cancelled: Set when the caller wants no more events.
         prefix_ids: Ids of the request's prefix; they belong to the prompt.

@@ -37,14 +37,8 @@ DRAFT_CHARACTERS = 16
 class RequestSetup:
     """Sets up the decoding of requests to one checkpoint.
 
-    Args:
-        config: Of the model.
-        dialect: Of the checkpoint.
-        runner: Runs the model.
-        prefix_bytes: Memory for keys and values of finished requests.
-
     Attributes:
-        prefixes: Those keys and values.
+        prefixes: Keys and values of finished requests.
 
     Raises:
         ValueError: Model and dialect do not fit.
@@ -77,11 +71,7 @@ class RequestSetup:
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
     def room(self, request: Request) -> int:
-        """Longest answer, in tokens, that the context has room for; below 1 for none.
-
-        Raises:
-            ValueError: A role is unknown.
-        """
+        """See `Engine.room`."""
         prompt = self._dialect.prompt(request.turns, request.tools)
         known = len(prompt) + len(self._dialect.text(request.prefix))
         known += self.reasoning_marks(request) is not None
@@ -95,14 +85,11 @@ class RequestSetup:
     def start(
         self, job: RequestJob, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """Start to answer a request.
+        """Start to answer a request: its decoder and its decoding.
 
         Args:
             job: Of the request.
             running_decoders: Of other jobs, whose prompts may begin as this one does.
-
-        Returns:
-            Its decoder and its decoding.
 
         Raises:
             ValueError: It cannot be answered: too long, or contradictory.
@@ -134,16 +121,10 @@ class RequestSetup:
         running_decoders: Iterable[Decoder],
         reasoning: ReasoningMarks | None = None,
     ) -> Decoder:
-        """A decoder whose cache holds as much of a prompt as was cached.
-
-        Args:
-            prompt: Ids, at least one.
-            answer_tokens: Longest answer.
-            running_decoders: As `start`.
-            reasoning: Marks of the reasoning before the answer; None without reasoning.
+        """A decoder whose cache holds as much of a prompt, of at least one id, as was cached.
 
         Raises:
-            ValueError: The context is too short for that.
+            ValueError: The context is too short for that and an answer of ``answer_tokens``.
         """
         config = self._config
         limit = config.max_position_embeddings

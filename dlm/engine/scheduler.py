@@ -85,9 +85,8 @@ class Waiting:
 def choose(waiting: Sequence[Waiting], budget: int) -> list[int]:
     """Indices of the jobs that the next forward serves, by rank.
 
-    Args:
-        waiting: In the order in which they came.
-        budget: New tokens in a round, unless a single job wants more.
+    ``waiting`` is in the order in which they came; a single job may want more than the budget of
+    new tokens.
     """
 
     def rank(index: int) -> tuple[int, bool, int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dlm.language.references import MOST_LEVELS, levels
+from dlm.language.references import MOST_LEVELS, levels, pointed
 from dlm.server.errors import invalid
 
 # Keywords of a tool's parameters that do not restrict several properties together.
@@ -76,7 +76,7 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
     """
     if parameters.get("type", "object") != "object":
         raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
-    _check(parameters, where, _DEEPEST)
+    _check(parameters, where, parameters, _DEEPEST)
     properties, required = parameters.get("properties", {}), parameters.get("required", [])
     for name, schema in properties.items():
         if isinstance(schema, bool):
@@ -85,7 +85,7 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
         raise invalid(f"{where}.required", f"got {required!r}, expected names of properties")
 
 
-def _check(schema: Any, where: str, deepest: int) -> None:
+def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:
     """Check a schema and those that it holds, each of which may be true or false."""
     if isinstance(schema, bool):
         return
@@ -96,8 +96,13 @@ def _check(schema: Any, where: str, deepest: int) -> None:
     for key, (fits, expected) in _FORMS.items():
         if key in schema and not fits(schema[key]):
             raise invalid(f"{where}.{key}", f"got {schema[key]!r}, expected {expected}")
+    if schema.get("$ref", "").startswith("#/"):
+        try:
+            pointed(schema["$ref"], root)
+        except LookupError as error:
+            raise invalid(f"{where}.$ref", f"got {error}, which leads nowhere") from error
     for path, held in _held(schema):
-        _check(held, f"{where}.{path}", deepest - 1)
+        _check(held, f"{where}.{path}", root, deepest - 1)
 
 
 def _held(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -58,10 +58,6 @@ def declared(**parameters: Any) -> dict[str, Any]:
             declared(properties={"a": {"not": {}}}),
             "tools[1].function.parameters.properties.a",
         ),
-        (
-            declared(properties={"a": {"$ref": "#/nope"}}),
-            "tools[1].function.parameters.properties.a",
-        ),
         ({"response_format": {"type": "regex", "pattern": "("}}, "response_format"),
         ({"response_format": {"type": "lark", "grammar": "start: <[2]>"}}, "response_format"),
         (

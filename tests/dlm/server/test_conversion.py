@@ -289,6 +289,7 @@ def test_what_is_taken(parameters: dict[str, Any]) -> None:
         ({"properties": {"a": {"properties": []}}}, "p.properties.a.properties"),
         ({"properties": {"a": {"required": 5}}}, "p.properties.a.required"),
         ({"properties": {"a": {"$ref": 5}}}, "p.properties.a.$ref"),
+        ({"properties": {"a": {"$ref": "#/nope"}}}, "p.properties.a.$ref"),
         ({"required": ["a"]}, "p.required"),
         ({"properties": {"a": NESTED}}, f"p.properties.a{'.items' * 31}"),
     ],
