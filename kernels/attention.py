@@ -161,16 +161,10 @@ def attention_into(
     shares: int,
     out: torch.Tensor,
 ) -> None:
-    """Write what every row's heads attend to; see `kernels.ops.attention`.
+    """Write what every row's heads attend to into ``out``.
 
-    Args:
-        queries: (T, H, N), contiguous, T ≥ 1; N a power of 2, at least 16.
-        keys: (pages, P, K, N), contiguous, the new rows' keys included.
-        values: As keys.
-        context: Of each request.
-        shares: Parts that the keys are split into, a power of 2: more keep a GPU busy when there
-            are few requests.
-        out: (T, H, N), contiguous; overwritten.
+    Arguments as `kernels.ops.attention`. There is at least one row, and a head's size is a power of
+    2, at least 16.
     """
     rows, heads, size = queries.shape
     _, page, kv_heads, _ = keys.shape

@@ -10,11 +10,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def expect(name: str, got: object, expected: str, good: bool) -> None:
-    """Raise unless an argument is good.
-
-    Raises:
-        ValueError: It is not; the text names it, what was got and what is expected.
-    """
+    """Raise a ValueError that names an argument, what was got and what is expected, if not good."""
     if not good:
         raise ValueError(f"{name}: got {got}; expected {expected}")
 

@@ -35,12 +35,7 @@ def _silu_mul_kernel(gate_up_ptr, out_ptr, width, row_stride, COLUMNS: tl.conste
 
 
 def silu_mul_into(gate_up: torch.Tensor, out: torch.Tensor) -> None:
-    """Write silu of the first half times the second.
-
-    Args:
-        gate_up: (N, 2I), N ≥ 1, last dim contiguous.
-        out: (N, I), contiguous; overwritten.
-    """
+    """Write silu of the first half times the second; see `kernels.ops.silu_mul`. N ≥ 1."""
     rows, width = out.shape
     columns = min(TILE, triton.next_power_of_2(width))
     with torch.cuda.device(out.device if out.is_cuda else -1):

@@ -54,15 +54,7 @@ def add_norm_into(
     eps: float,
     out: torch.Tensor,
 ) -> None:
-    """Write the norm of ``x + residual`` and keep the sum in ``residual``.
-
-    Args:
-        x: (N, D), N ≥ 1, last dim contiguous.
-        residual: (N, D), contiguous, changed; None norms ``x`` itself.
-        weight: (D,), contiguous.
-        eps: Added to the mean square.
-        out: (N, D), contiguous; overwritten.
-    """
+    """Write the norm of ``x + residual``, and the sum; see `kernels.ops.add_norm`. N ≥ 1."""
     rows, width = x.shape
     with torch.cuda.device(x.device if x.is_cuda else -1):
         _add_norm_kernel[(rows,)](

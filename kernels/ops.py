@@ -40,32 +40,6 @@ def _by_kernel(x: torch.Tensor) -> bool:
     return x.is_cuda or _INTERPRETED.get()
 
 
-def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Most likely token at each position and the model's probability for it.
-
-    Args:
-        logits: (N, V) float16, bfloat16 or float32, V ≥ 1, last dim contiguous; -inf bans a token.
-
-    Returns:
-        tokens: (N,) int64; ties go to the lowest id. A nan logit is never the most likely.
-        confidence: (N,) float32 in (0, 1]; nan where a whole row is -inf, or holds nan or +inf.
-
-    Raises:
-        ValueError: logits is not 2-D, has no columns or another dtype, or its last dim is not
-            contiguous.
-    """
-    expect_tensor("logits", logits, ("N", "V"), FLOATS, dense=False)
-    expect("logits", f"shape {tuple(logits.shape)}", "(N, V) with V >= 1", logits.shape[1] > 0)
-    if not _by_kernel(logits) or not logits.shape[0]:
-        return reference.confidence(logits)
-    from kernels.confidence import confidence_into
-
-    tokens = torch.empty(logits.shape[0], dtype=torch.int64, device=logits.device)
-    probabilities = torch.empty(logits.shape[0], dtype=torch.float32, device=logits.device)
-    confidence_into(logits, tokens, probabilities)
-    return tokens, probabilities
-
-
 def unmask(
     hidden: torch.Tensor,
     weight: torch.Tensor,

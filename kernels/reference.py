@@ -14,14 +14,6 @@ from kernels.context import Context
 _WORD = 0xFFFFFFFF
 
 
-def confidence(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Most likely token at each position and the model's probability for it."""
-    scores = logits.float()
-    tokens = _best(scores)
-    best = scores.gather(-1, tokens.unsqueeze(-1))
-    return tokens, 1.0 / (scores - best).exp().sum(dim=-1)
-
-
 def unmask(
     hidden: torch.Tensor,
     weight: torch.Tensor,

@@ -70,15 +70,9 @@ def rope_into(
     slots: torch.Tensor,
     out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> None:
-    """Write queries, and keys and values into their slots; see `kernels.ops.rope`.
+    """Write queries, and keys and values into their slots.
 
-    Args:
-        qkv: (T, (H + 2K)·N), T ≥ 1, last dim contiguous.
-        norms: Weights of queries and keys, each (N,), contiguous.
-        eps: Of the norms.
-        rope: cos and sin, each (T, N / 2) float32, contiguous.
-        slots: (T,) int64; negative where nothing is filed.
-        out: Queries (T, H, N), keys and values (S, K, N), contiguous; overwritten.
+    See `kernels.ops.rope`. T ≥ 1. ``out`` is queries (T, H, N), keys and values (S, K, N).
     """
     queries, keys, values = out
     heads, kv_heads, size = queries.shape[1], keys.shape[1], queries.shape[2]

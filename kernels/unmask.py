@@ -207,16 +207,7 @@ def unmask_into(
     noise: tuple[torch.Tensor, torch.Tensor] | None,
     out: tuple[torch.Tensor, torch.Tensor],
 ) -> None:
-    """Write each row's token and its probability; see `kernels.ops.unmask`.
-
-    Args:
-        hidden: (N, D), last dim contiguous.
-        weight: (V, D), last dim contiguous.
-        rows: (M,) int64, M ≥ 1; negative for padding.
-        banned: (M, ceil(V / 32)) int32, last dim contiguous; a set bit bans an id.
-        noise: Temperatures, (M,) float32, and seeds, (M,) int64; None takes the likeliest.
-        out: tokens (M,) int64 and confidence (M,) float32; overwritten.
-    """
+    """Write each row's token and its probability into ``out``; see `kernels.ops.unmask`. M ≥ 1."""
     count, (columns, width) = rows.shape[0], weight.shape
     tiles = triton.cdiv(columns, VOCABULARY_TILE)
     sums = torch.empty((4, count, tiles), dtype=torch.float32, device=hidden.device)

@@ -156,7 +156,6 @@ def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
         rows = torch.zeros(32, dtype=torch.int64)
         banned = torch.zeros(32, -(-shape.vocabulary // 32), dtype=torch.int32)
         ops.unmask(hidden, head, rows, banned, (torch.ones(32), rows))
-        ops.confidence(torch.empty(32, shape.vocabulary, dtype=dtype))
 
 
 def launches(quick: bool) -> Iterator[Callable[[], None]]:

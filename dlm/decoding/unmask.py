@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from dlm.effort import Refinement
-from kernels import ops
 
 if TYPE_CHECKING:
     from dlm.decoding.sampling import Sampling
@@ -43,9 +42,6 @@ def propose(logits: Tensor, sampling: Sampling | None = None, first: int = 0) ->
     All banned tokens are -inf, and the mask. ``first`` is the position in the answer of the first
     row, which the noise belongs to.
     """
-    if sampling is None and logits.is_cuda:
-        tokens, confidence = ops.confidence(logits)
-        return Proposal(tokens.cpu(), confidence.cpu())
     tokens = likeliest(logits if sampling is None else sampling.perturb(logits, first))
     confidence = logits.softmax(dim=-1).gather(-1, tokens[:, None])[:, 0]
     return Proposal(tokens.cpu(), confidence.cpu())

@@ -21,12 +21,7 @@ from kernels.context import Context
 
 
 class FusedModel:
-    """A Transformer's weights over a store of pages.
-
-    Args:
-        model: Its weights are used as they are.
-        pages: Of the store, shared by all requests.
-        page_size: P.
+    """A Transformer's weights, used as they are, over a store of pages.
 
     Attributes:
         head: (V, D): the LM head.

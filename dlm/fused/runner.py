@@ -43,15 +43,9 @@ HOST_BYTES = 2**28
 
 
 def runner_for(model: Transformer, kernels: Kernels, requests: int) -> Runner:
-    """The runner of a model.
+    """The runner of a model with this many unfinished requests, each of which may fill the context.
 
-    Args:
-        model: On its device.
-        kernels: Whether it uses kernels.
-        requests: Unfinished requests at a time, each of which may fill the context.
-
-    Raises:
-        ValueError: Kernels are required, and cannot run it here; the text says why.
+    Where kernels are required and cannot run it here, a ValueError says why.
     """
     config, weight = model.config, model.embed_tokens.weight
     if not uses_kernels(config, weight.device, kernels):

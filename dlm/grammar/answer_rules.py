@@ -31,7 +31,6 @@ class AnswerRules:
     """What an answer may be.
 
     Attributes:
-        tools: The offered tools.
         choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
         copy_sources: Texts that string values are copied from, as spans; None leaves strings free.
         parallel: Whether one answer may hold several calls.
@@ -108,10 +107,6 @@ class Sources:
 def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.calls) -> str:
     """The grammar of an answer in llguidance's Lark dialect.
 
-    Args:
-        rules: What the answer may be.
-        calls: How it spells calls.
-
     Raises:
         ValueError: The rules allow no answer.
     """
@@ -152,13 +147,10 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
 def _json_calls(
     calls: JsonCalls, tools: Sequence[Tool], spans: Sequence[Mapping[str, Sequence[str]]]
 ) -> list[str]:
-    """The rule ``call`` and the rules that it refers to, for calls in JSON.
+    """The rule ``call`` and the rules that it refers to, for calls in JSON to some tools.
 
-    Args:
-        calls: How the checkpoint spells a call.
-        tools: Tools that may be called, at least one.
-        spans: For each tool the values of the parameters that are bound to texts. They are listed,
-            because JSON has no other way to say that a value is a span of a text.
+    Spans of texts are listed for each tool's parameters that are bound to them, because JSON has no
+    other way to say that a value is a span.
     """
     names = " | ".join(f"t{number}" for number in range(len(tools)))
     lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']

@@ -32,11 +32,10 @@ _LARK_PIECES = re.compile(
 
 
 class FormatError(ValueError):
-    """A format or a tool's schema that cannot be made a grammar; the text names the feature.
+    """A format or a tool's schema that cannot be made a grammar.
 
-    Attributes:
-        tool: Name of the tool at fault; None where it is the answer's format.
-        parameter: Name of its parameter at fault, where it is one.
+    The text names the feature. It names the tool and the parameter at fault too, where it is not
+    the answer's format.
     """
 
     def __init__(self, text: str, tool: str | None = None, parameter: str | None = None) -> None:
@@ -104,10 +103,9 @@ def _check_lark(grammar: str) -> None:
 
 
 def strict_json(schema: Mapping[str, Any]) -> str:
-    """A schema as llguidance takes it: unsupported keywords refused, one layout for all values.
+    """A schema as llguidance takes it, unsupported keywords refused, with one layout for values.
 
-    Raises:
-        FormatError: It is too deep to be read.
+    A schema too deep to be read is a FormatError.
     """
     if (deep := levels(schema)) > MOST_LEVELS:
         raise FormatError(f"format: got {deep} levels of schemas, expected at most {MOST_LEVELS}")

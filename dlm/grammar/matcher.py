@@ -59,11 +59,7 @@ class GrammarFactory:
         )
 
     def matcher(self, rules: AnswerRules, names: ToolChoice | None = None) -> Matcher:
-        """A matcher at the beginning of an answer.
-
-        Args:
-            rules: What the answer may be.
-            names: Adjusts the choice between tools; None where the model alone chooses.
+        """A matcher at the beginning of an answer; ``names`` adjusts the choice between tools.
 
         Raises:
             FormatError: A schema or format cannot be expressed.
@@ -90,11 +86,7 @@ class GrammarFactory:
 
 
 def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:
-    """Refuse tools that no answer could call.
-
-    Args:
-        tools: With well-formed parameters and different names.
-        calls: How answers spell calls.
+    """Refuse tools, of well-formed parameters and different names, that no answer could call.
 
     Raises:
         FormatError: A parameter's schema cannot be expressed.
@@ -120,13 +112,10 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
 
 
 class Matcher:
-    """The state of an answer in its grammar. Tokens go in one by one, left to right.
+    """The state of an answer in its grammar.
 
-    Too complex a grammar is a FormatError where all of it is the answer's format, and a plain
-    ValueError elsewhere.
-
-    Attributes:
-        end: The token that ends an answer.
+    Tokens go in one by one, left to right. Too complex a grammar is a FormatError where all of it
+    is the answer's format, and a plain ValueError elsewhere.
     """
 
     def __init__(

@@ -23,13 +23,7 @@ from dlm.language.chat_format import ReasoningMarks
 
 
 class ReasoningMatcher(Matcher):
-    """Reasoning, its closing mark, and then the grammar of another matcher.
-
-    Args:
-        answer: At the beginning of the answer.
-        marks: Of the dialect.
-        budget: Length of the reasoning.
-    """
+    """Reasoning, its closing mark, and then the grammar of another matcher."""
 
     def __init__(self, answer: Matcher, marks: ReasoningMarks, budget: Reasoning) -> None:
         super().__init__(None, answer.end)
@@ -143,10 +137,9 @@ class ReasoningMatcher(Matcher):
 def split_reasoning(
     tokens: Sequence[int], marks: ReasoningMarks
 ) -> tuple[list[int], list[int] | None]:
-    """Split the tokens behind the opening mark into reasoning and answer.
+    """Split the tokens behind the opening mark into reasoning and answer, closing mark left out.
 
-    Returns:
-        The reasoning, marks left out; the answer, None where the reasoning is not over.
+    The answer is None where the reasoning is not over.
     """
     tokens = list(tokens)
     if marks.closing not in tokens:

@@ -74,11 +74,7 @@ class ToolChoice:
         return max(found) < CERTAIN * sum(found)
 
     def set_gains(self, gains: Mapping[str, float]) -> None:
-        """Add tool likelihoods to the logits of the first call's name from here on.
-
-        Args:
-            gains: Tool → what is added to the logits of its name, in nats.
-        """
+        """Add gains, tool → nats, to the logits of the first call's name from here on."""
         self._gains = gains
 
     def adjusted(self, logits: Tensor) -> Tensor:

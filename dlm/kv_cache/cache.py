@@ -99,15 +99,10 @@ class CacheShape(Protocol):
 
 
 class KVCache(Cache):
-    """One buffer for one request.
+    """One buffer of a dtype on a device, for one request.
 
-    Args:
-        shape: Of the model.
-        capacity: Positions that fit.
-        dtype: Of the numbers.
-        device: Where they are.
-        buffers: Main memory to take the buffer from, on a CPU, and to give it back to once the
-            cache is no longer referred to; None leaves it to torch.
+    On a CPU it may be taken from reused ``buffers``, and is given back once
+    the cache is no longer referred to.
     """
 
     def __init__(
@@ -158,7 +153,7 @@ class KVCache(Cache):
 
         Args:
             layer: Index of the layer.
-            keys: (1, K, T, N).
+            keys: (1, K, T, N); values likewise.
             values: (1, K, T, N).
             wanted: Positions to return, at least; those behind the new ones hold any finite number.
 
@@ -189,11 +184,7 @@ class KVCache(Cache):
             self._filled = end
 
     def copy(self, length: int, capacity: int) -> KVCache:
-        """A cache of another capacity with the first ``length`` committed positions.
-
-        Raises:
-            ValueError: Fewer positions are committed, or they do not fit.
-        """
+        """See `Cache.copy`."""
         self._check_copy(length, capacity)
         other = KVCache(self._shape, capacity, self._store.dtype, self._store.device, self._buffers)
         other._store[:, :, :, :length] = self._store[:, :, :, :length]

@@ -116,12 +116,7 @@ class PagedCache(Cache):
         return self.pages[at // size].astype(np.int64) * size + at % size
 
     def copy(self, length: int, capacity: int) -> PagedCache:
-        """A cache of another capacity with the first ``length`` committed positions.
-
-        Raises:
-            ValueError: So many are not committed, or do not fit.
-            queue.Full: The store has too few free pages.
-        """
+        """See `Cache.copy`; `queue.Full` where the store has too few free pages."""
         self._check_copy(length, capacity)
         whole, rest = divmod(length, self._store.page_size)
         other = PagedCache(self._store, capacity, self.pages[:whole])

@@ -98,30 +98,21 @@ class ChatTemplate:
             raise ValueError(f"{directory}: {error}") from error
 
     def text(self, text: str) -> list[int]:
-        """Ids of text; no special token is among them."""
+        """See `Dialect.text`."""
         return self._encode(self._broken(text))
 
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of a dialogue, up to where the next answer begins.
-
-        Raises:
-            ValueError: A role is unknown, the template refuses the turns, or tools are given and
-                it has no place for them.
-        """
+        """See `Dialect.prompt`."""
         return self._encode(self._filled(turns, tools, answer=True))
 
     def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of a dialogue, up to and including the end of the last message.
-
-        Raises:
-            ValueError: As `prompt`.
-        """
+        """See `Dialect.ended`."""
         ids = self._encode(self._filled(turns, tools, answer=False))
         last = len(ids) - ids[::-1].index(self.end) if self.end in ids else len(ids)
         return ids[:last]
 
     def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of an answer as the model would write it to these tools, end included."""
+        """See `Dialect.spell`."""
         ids = self.text(answer.content)
         for call in answer.calls:
             if self.calls is None:
@@ -132,28 +123,23 @@ class ChatTemplate:
         return [*ids, self.end]
 
     def words(self, tokens: Sequence[int]) -> list[int]:
-        """Tokens of an answer's text: those before its first call or end."""
+        """See `Dialect.words`."""
         for index, token in enumerate(tokens):
             if token in self.ends or (self.calls and token == self.calls.opening):
                 return list(tokens[:index])
         return list(tokens)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Text of tokens, special ones left out."""
+        """See `Dialect.decode`."""
         plain = [token for token in tokens if token not in self._unsaid]
         return str(self._backend.decode(plain, skip_special_tokens=True))
 
     def unspellable(self) -> Mapping[str, Any]:
-        """The tokenizer as tokenizer.json has it, special tokens spelled as no text is."""
+        """See `Dialect.unspellable`."""
         return unspellable(json.loads(self._backend.to_str()))
 
     def answer(self, tokens: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer; tokens behind its first end are left out.
-
-        Raises:
-            AnswerError: A call is malformed, names a tool that is not offered, or has arguments
-                that do not fit the schema.
-        """
+        """See `Dialect.answer`."""
         tokens = list(tokens)
         end = next((at for at, token in enumerate(tokens) if token in self.ends), len(tokens))
         tokens = tokens[:end]
@@ -257,15 +243,11 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 def read_call(body: str, tools: Mapping[str, Tool]) -> Call:
-    """Read one call.
-
-    Args:
-        body: An object with ``name`` and ``arguments``; these may also be a JSON text of an object.
-        tools: Those that may be called, by name.
+    """Read one call of some tools, by name; ``arguments`` may also be a JSON text of an object.
 
     Raises:
-        AnswerError: It is no such object, a tool or parameter is unknown, a required one is
-            missing, or a value does not fit its schema.
+        AnswerError: It is no object with ``name`` and ``arguments``, a tool or parameter is
+            unknown, a required one is missing, or a value does not fit its schema.
     """
     call = _object(body, "call")
     if call.keys() != {"name", "arguments"}:

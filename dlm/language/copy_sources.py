@@ -15,16 +15,12 @@ USER_MESSAGES = 3
 
 
 def sources(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The texts that string arguments of the next answer may be spans of.
+    """The texts that string arguments of the next answer to a dialogue may be spans of.
 
-    Args:
-        turns: The dialogue so far, oldest first.
-
-    Returns:
-        The user's last messages, oldest first; then the string arguments of the last message that
-        called tools, because a change like "make it ten" keeps the others, however old their words
-        are. Arguments that occur in the messages are left out: words that occur twice may be used
-        for two arguments of one call (`dlm.grammar.distinct_spans`).
+    These are the user's last messages, oldest first; then the string arguments of the last message
+    that called tools, because a change like "make it ten" keeps the others, however old their words
+    are. Arguments that occur in the messages are left out: words that occur twice may be used for
+    two arguments of one call (`dlm.grammar.distinct_spans`).
     """
     messages = [turn.content for turn in turns if turn.role == "user" and turn.content]
     found = messages[-USER_MESSAGES:]

@@ -35,13 +35,10 @@ def written(value: Any) -> str:
 
 
 def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A parameter's schema, references followed and null left out.
+    """A parameter's schema, references to ``$defs`` followed and null left out.
 
-    A parameter that may be null is not given instead, so that "text or null" is text.
-
-    Args:
-        schema: JSON schema of the parameter.
-        definitions: ``$defs`` of the tool's schema; those that it still refers to go with it.
+    A parameter that may be null is not given instead, so that "text or null" is text. Definitions
+    that it still refers to go with it.
     """
     said = False
     followed: set[object] = set()

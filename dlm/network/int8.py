@@ -17,12 +17,7 @@ from dlm.network.model import Transformer
 
 
 class Int8Linear(nn.Module):
-    """A linear layer with weights of 8 bits, one scale for each output and each row.
-
-    Args:
-        weight: (O, D), to be rounded.
-        bias: (O,), or None.
-    """
+    """A linear layer whose weight (O, D) is rounded to 8 bits: a scale for each output and row."""
 
     weight: Tensor
     scale: Tensor

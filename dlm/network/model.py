@@ -283,16 +283,12 @@ class Transformer(nn.Module):
         positions: Tensor,
         mask: Tensor | Attend | None = None,
     ) -> Tensor:
-        """Hidden states after the last norm, of rows of one length.
+        """Hidden states after the last norm, (B, T, D), of rows of one length.
 
         Args:
             ids: (B, T) int64.
             positions: (B, T) int64, for the rotary embedding.
-            mask: (B or 1, 1, T, T) bool, true where a position may look; None looks everywhere.
-                Or a function that attends.
-
-        Returns:
-            (B, T, D).
+            mask: As in `Attention.forward`.
         """
         rope = self._rope.at(positions[:, :, None], int(positions.max()) + 1)
         x = self.embed_tokens(ids)

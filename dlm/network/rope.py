@@ -53,11 +53,10 @@ class RopeScaling:
 
     @classmethod
     def read(cls, raw: Mapping[str, Any] | None, positions: int) -> RopeScaling | None:
-        """Read a config's ``rope_scaling`` or ``rope_parameters``; None where nothing is stretched.
+        """Read a config's ``rope_scaling`` or ``rope_parameters``.
 
-        Args:
-            raw: The group, or None.
-            positions: ``max_position_embeddings``, for groups that do not name the original ones.
+        None where nothing is stretched. ``positions`` is ``max_position_embeddings``, for groups
+        that do not name the original ones.
 
         Raises:
             ValueError: The kind is not known here, or a value is impossible.
@@ -132,13 +131,7 @@ class RopeScaling:
 
 
 def frequencies(size: int, theta: float, scaling: RopeScaling | None) -> Tensor:
-    """Radians per position of each pair, (size / 2,) float32 on the CPU.
-
-    Args:
-        size: R, how many numbers of a head are turned; even.
-        theta: Base of the wavelengths.
-        scaling: None for none.
-    """
+    """Radians per position of each pair, (size / 2,) float32 on the CPU; ``size`` is R, even."""
     # Rounded as transformers rounds it: far on, another last bit is an angle of 0.001.
     plain = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     return plain if scaling is None else scaling.stretch(plain, theta)
@@ -149,11 +142,6 @@ class RopeTable:
 
     A table is less work than computing them in each forward, and the same position gets the same
     bits in any batch.
-
-    Args:
-        size: R, how many numbers of a head are turned; even.
-        theta: Base of the wavelengths.
-        scaling: None for none.
     """
 
     FIRST = 1024

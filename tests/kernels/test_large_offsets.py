@@ -36,15 +36,6 @@ def assert_same(got: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(got, expected, rtol=2e-3, atol=2e-3)
 
 
-def test_confidence(memory: torch.Tensor) -> None:
-    logits = rows_of(memory, 50)
-    with ops.interpreted():
-        tokens, probabilities = ops.confidence(logits)
-    expected, likely = reference.confidence(logits)
-    assert torch.equal(tokens, expected)
-    assert_same(probabilities, likely)
-
-
 def test_silu_mul(memory: torch.Tensor) -> None:
     gate_up = rows_of(memory, 40)
     with ops.interpreted():

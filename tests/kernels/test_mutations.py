@@ -19,10 +19,9 @@ import torch
 
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
 
-from kernels import attention, confidence, mlp, norm, rope, unmask
+from kernels import attention, mlp, norm, rope, unmask
 from tests.kernels import (
     test_attention,
-    test_confidence,
     test_mlp,
     test_norm,
     test_rope,
@@ -30,9 +29,6 @@ from tests.kernels import (
 )
 
 MUTATIONS: list[tuple[ModuleType, ModuleType, str, str]] = [
-    (confidence, test_confidence, "tile_best > best", "tile_best >= best"),
-    (confidence, test_confidence, "total * tl.exp(best - shift) +", "total +"),
-    (confidence, test_confidence, "inside = offsets < columns", "inside = offsets < columns - 1"),
     (unmask, test_unmask, "(ids % 32)[None, :]) & 1", "(ids % 31)[None, :]) & 1"),
     (unmask, test_unmask, "x ^= x >> 15", "x ^= x >> 14"),
     (unmask, test_unmask, "tl.where(temperatures > 0.0, drawn, logits)", "drawn"),
@@ -95,7 +91,7 @@ def test_every_kernel_has_three_planted_bugs() -> None:
         for name in known:
             if name.endswith("_kernel"):
                 counts[f"{module.__name__}.{name}"] = planted(name, known, texts)
-    assert len(counts) == 8
+    assert len(counts) == 7
     assert min(counts.values()) >= 3, counts
 
 
