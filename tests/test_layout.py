@@ -25,7 +25,7 @@ ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub
 SERVING = ("dlm.server", "dlm.serve")
 # Programs for the command line draw with rich and matplotlib and ask servers with httpx, all
 # imported when used.
-PROGRAM_LAZY_IMPORTS = {"rich", "httpx", "matplotlib"}
+PROGRAM_LAZY_IMPORTS = {"openai", "rich", "httpx", "matplotlib"}
 PROGRAMS = (
     "dlm.chat",
     "dlm.bench",
