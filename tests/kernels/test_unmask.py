@@ -175,18 +175,6 @@ def test_a_row_with_nan_has_no_confidence_and_a_real_token(device: torch.device)
     assert confidence.isnan().all()
 
 
-def test_noise_depends_on_seed_and_id_alone(device: torch.device) -> None:
-    hidden = torch.randn(1, 8, device=device).expand(5, 8).contiguous()
-    weight = torch.randn(400, 8, device=device) / 8
-    seeds = torch.tensor([9, 1, 9, 2, 9], device=device)
-    ones = torch.ones(5, device=device)
-    rows = torch.arange(5, device=device)
-    together = run(hidden, weight, rows, None, (ones, seeds))[0]
-    alone = run(hidden[:1], weight, rows[:1], None, (ones[:1], seeds[:1]))[0]
-    assert together[0] == together[2] == together[4] == alone[0]
-    assert len(set(together.tolist())) > 1
-
-
 # The interpreter multiplies tiles of other sizes in another order.
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
@@ -198,12 +186,3 @@ def test_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
     for count in (1, 5, 16, 17, 32):
         for whole, part in zip(together, run(hidden, weight, rows[:count]), strict=True):
             assert torch.equal(whole[:count], part)
-
-
-def test_noise_draws_from_the_distribution() -> None:
-    logits = torch.tensor([0.0, 1.0, 2.0, -1.0])
-    seeds = torch.arange(20_000)
-    noise = reference.gumbel(seeds[:, None], torch.arange(4)[None])
-    drawn = (logits + noise).argmax(dim=-1).bincount(minlength=4) / len(seeds)
-    # Four standard deviations of a share of 20,000 draws.
-    torch.testing.assert_close(drawn, logits.softmax(-1), rtol=0, atol=0.014)

@@ -9,7 +9,7 @@ import pytest
 
 from dlm.decoding.argument_pruning import ArgumentPruning
 from dlm.decoding.decoder import Decoder, Plan
-from dlm.decoding.forwards import Forward, SideForwards, drive
+from dlm.decoding.forwards import Forward, drive
 from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort
 from dlm.engine.engine import Engine
@@ -190,14 +190,3 @@ def test_looking_while_the_answer_is_verified_gives_the_same_for_less() -> None:
     (late, held), (early, kept) = spent
     assert held == kept
     assert early == late - 1
-
-
-def test_what_is_asked_goes_behind_the_prompt_alone() -> None:
-    made = finished(spelled(ASKED), 4)
-    asked = next(pruning().steps(made))
-    assert isinstance(asked, SideForwards)
-    assert {cache.length for cache, _ in asked.parts} == {len(made.prompt) - 1}
-    answers = [spelled(ASKED), *pruning().shortened(spelled(ASKED))]
-    assert [forward.ids for _, forward in asked.parts] == [
-        [made.prompt[-1], *answer[:-1]] for answer in answers
-    ]

@@ -9,7 +9,7 @@ from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.effort import Refinement
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
-from tests.dlm.greedy import END, SPEAKABLE
+from tests.dlm.greedy import SPEAKABLE
 from tests.dlm.tiny import LIGHT, TIMER, decoder, model, template, tokenizer
 
 PROMPT = template().prompt(
@@ -58,10 +58,3 @@ def test_marks_that_never_answer_are_banned() -> None:
     logits = drive(net, made.cache, made.logits(Forward(PROMPT[:5], 5)))
     banned = {i for i in range(352) if bool((logits[:, i] == -torch.inf).all())}
     assert banned == set(range(16)) - SPEAKABLE | set(range(tokenizer().vocab_size, 352))
-
-
-def test_until_end() -> None:
-    made = decoder(model(0), PROMPT)
-    assert made.until_end([5, END, 6, END]) == [5, END]
-    assert made.until_end([5, 6]) == [5, 6]
-    assert made.until_end([]) == []

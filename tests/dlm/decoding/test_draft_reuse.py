@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from dlm.decoding.decoder import Plan, Progress
-from dlm.decoding.draft_reuse import REACH, DraftReuse, mask_doubted
+from dlm.decoding.draft_reuse import REACH, DraftReuse
 from dlm.decoding.forwards import drive
 from dlm.decoding.self_speculative import decode_causal
 from dlm.decoding.verify import Verdict
@@ -118,15 +117,6 @@ def test_where_they_part_there_are_guesses(given: int, then: int | None, rest: l
     assert earlier.propose(9) == rest
 
 
-def test_what_is_agreed_again_counts_as_kept() -> None:
-    earlier = DraftReuse([20, 21, 22, 23])
-    earlier.propose(9)
-    earlier.learn(Verdict([20], [99]))
-    assert earlier.propose(9) == [22, 23]
-    assert earlier.learn(Verdict([22, 23], [END])) == 2
-    assert earlier.propose(9) == []
-
-
 def test_who_is_lost_finds_back_with_two_tokens() -> None:
     earlier = DraftReuse([20, 21, 22, 23, 24, 25])
     for given in (98, 99):
@@ -139,19 +129,6 @@ def test_who_is_lost_finds_back_with_two_tokens() -> None:
     assert earlier.propose(9) == [25]
 
 
-def test_without_an_earlier_answer_nothing_is_proposed() -> None:
-    earlier = DraftReuse([])
-    assert earlier.propose(9) == []
-    assert earlier.learn(Verdict([20], [21])) == 0
-
-
-def test_what_is_doubted_is_masked() -> None:
-    logits = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]).log()
-    assert mask_doubted([0, 0, 0], logits, 0.5, mask=9) == [0, 9, 0]
-    assert mask_doubted([0], logits, 0.95, mask=9) == [9]
-    assert mask_doubted([], logits, 0.5, mask=9) == []
-
-
 def test_unverified_only_what_is_doubted_is_denoised() -> None:
     prompt, answer = learned()
     same = answered(taught(), prompt, answer, verified=False)
@@ -162,12 +139,3 @@ def test_unverified_only_what_is_doubted_is_denoised() -> None:
     assert 0 < changed.steps <= 3
     assert len(answer) - 4 <= changed.kept < len(answer)
     assert changed.steps < answered(taught(), prompt, [], verified=False).steps
-
-
-@pytest.mark.parametrize("longest", [1, 5, 60])
-def test_an_unverified_revision_is_cut_and_ends(longest: int) -> None:
-    prompt, answer = learned()
-    progress = answered(taught(), prompt, answer, verified=False, longest=longest)
-    assert progress.tokens == answer[:longest]
-    assert progress.complete == (longest >= len(answer))
-    assert progress.kept == len(progress.tokens)

@@ -4,11 +4,9 @@ import pytest
 
 from dlm.decoding import first_token_cache as module
 from dlm.decoding.first_token_cache import FirstTokenCache
-from dlm.language.chat_format import JsonCalls
 from dlm.language.messages import Call, Turn
-from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
-from tests.dlm.tiny import template, tokenizer
+from tests.dlm.tiny import template
 
 ASKED = Turn("user", "set a timer for ten minutes")
 TIMER = Turn("assistant", "", (Call("set_timer", {"duration": "ten minutes"}),))
@@ -40,21 +38,6 @@ def test_a_result_is_expected_to_be_told_as_one_like_it_was() -> None:
     assert cache.guess(told("Timer set for 10 minutes.", WEATHER)) == ()
     cache.learn(told("Timer set for 1 minute."), [60])
     assert cache.guess(told("Timer set for 5 hours.")) == (60,)
-
-
-def test_of_calls_in_json_nothing_is_expected() -> None:
-    class Json(Template):
-        calls = JsonCalls(1, 2)
-
-    cache = FirstTokenCache(Json(tokenizer()))
-    cache.learn(told("Done."), [40])
-    assert cache.guess([ASKED]) == cache.guess(told("Done.")) == ()
-
-
-def test_an_answer_that_never_began_teaches_nothing() -> None:
-    cache = FirstTokenCache(template())
-    cache.learn(told("Done."), [])
-    assert cache.guess(told("Done.")) == ()
 
 
 def test_what_was_met_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

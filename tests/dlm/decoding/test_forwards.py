@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
 from dlm.decoding.forwards import (
@@ -51,13 +50,6 @@ def test_many_are_served_as_each_alone() -> None:
         assert torch.equal(one, other)
 
 
-def test_nothing_is_committed() -> None:
-    caches = [filled(n, i) for i, (n, _) in enumerate(WISHES)]
-    with torch.inference_mode():
-        logits_of(NET, list(zip(caches, (asked for _, asked in WISHES), strict=True)))
-    assert [cache.length for cache in caches] == [n for n, _ in WISHES]
-
-
 def test_a_block_sees_no_further_than_its_end() -> None:
     with torch.inference_mode():
         both = logits_of(
@@ -69,22 +61,6 @@ def test_a_block_sees_no_further_than_its_end() -> None:
         tail = logits_of(NET, [(filled(12, 0), Forward(list(range(40, 44)), 0))])
     torch.testing.assert_close(both[0][:8], first[0], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(begun[0][:4], tail[0], atol=1e-5, rtol=1e-5)
-
-
-def test_driving_returns_what_the_steps_return() -> None:
-    def steps() -> Steps[int]:
-        logits = yield Forward([20, 21], 2)
-        return int(logits[1].argmax())
-
-    cache = KVCache(NET.config, 8)
-    token = drive(NET, cache, steps())
-    with torch.inference_mode():
-        assert token == int(logits_of(NET, [(cache, Forward([20, 21], 2, 1))])[0].argmax())
-
-
-def test_a_full_cache_is_an_error() -> None:
-    with pytest.raises(ValueError, match="cache"):
-        logits_of(NET, [(KVCache(NET.config, 2), Forward([20, 21, 22], 3))])
 
 
 def test_a_choice_is_made_of_the_logits_that_others_get() -> None:

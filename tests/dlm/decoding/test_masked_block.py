@@ -5,7 +5,6 @@ from torch import Tensor
 
 from dlm.decoding.decoder import Plan
 from dlm.decoding.masked_block import Constraint, MaskedBlock
-from dlm.decoding.sampling import Sampling
 from dlm.effort import Refinement
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory
@@ -69,13 +68,6 @@ def test_an_earlier_answer_stays_where_it_is_not_doubted() -> None:
     assert block.tokens == [20, MASK, 40, MASK]
 
 
-def test_an_earlier_answer_that_nobody_doubts_is_over_after_a_look() -> None:
-    block = MaskedBlock([20, 21], 0, plan(), vocabulary())
-    block.denoise(wanting((20, 0.95), (21, 0.95)))
-    assert block.complete
-    assert block.tokens == [20, 21]
-
-
 def test_the_first_position_may_be_known_from_before() -> None:
     block = blank(2)
     block.decide_first(wanting((40, 0.1)))
@@ -85,17 +77,6 @@ def test_the_first_position_may_be_known_from_before() -> None:
     assert block.tokens == [40, 21]
     block.denoise(wanting((99, 0.99), (21, 0.95)))
     assert block.tokens == [40, 21]
-
-
-def test_sampled_tokens_belong_to_their_positions() -> None:
-    how = Plan(Refinement(8, 0.0), False, 50, Sampling(1.0, 1.0, 3))
-    flat = torch.zeros(6, SIZE)
-    whole = blank(6, how)
-    whole.denoise(flat)
-    later = MaskedBlock([MASK] * 4, 2, how, vocabulary())
-    later.denoise(flat[2:])
-    assert later.tokens == whole.tokens[2:]
-    assert len(set(whole.tokens)) > 3
 
 
 def constraint(*said: str) -> Constraint:
@@ -124,14 +105,3 @@ def test_under_a_grammar_a_run_from_the_left_is_decided() -> None:
         tokens[stretch:] = block.tokens
         assert len(tokens) < 40
     assert tokens[: tokens.index(END) + 1] == [*CALL, *ten, END]
-
-
-def test_under_a_grammar_the_unsure_waits_but_the_first() -> None:
-    block = blank(12, constraint=constraint("ten two minutes"))
-    size = 12
-    block.denoise(wanting(*((50, 0.95),) * size))
-    known = len(block.decided)
-    before = block.tokens
-    block.denoise(wanting(*((60 + at, 0.01) for at in range(size))))
-    assert block.tokens[:known] == before[:known]
-    assert len(block.decided) >= min(known + 1, size)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dlm.decoding.prompt_lookup import CONTEXT, REACH, PromptLookup
+from dlm.decoding.prompt_lookup import CONTEXT, PromptLookup
 
 NEVER = (1, 5)
 
@@ -37,10 +37,6 @@ def test_a_proposal_ends_before_what_is_never_said() -> None:
     assert PromptLookup([20, 1, 22], NEVER).propose([20], 50) == []
     # The end of a message may well be the end of the answer.
     assert PromptLookup([20, 21, 2, 5, 22], NEVER).propose([20], 50) == [21, 2]
-
-
-def test_a_proposal_has_its_length() -> None:
-    assert PromptLookup(range(20, 60), NEVER).propose([20], 50) == list(range(21, 21 + REACH))
 
 
 def test_what_brings_little_is_given_up_and_drafting_is_its_measure() -> None:

@@ -94,28 +94,6 @@ def test_any_rule_gives_the_same_tokens(rule: str) -> None:
     assert made.progress.tokens == greedy_of_random(1, "none")
 
 
-def test_what_an_answer_must_begin_with_rides_with_the_prompt() -> None:
-    only = AnswerRules((TIMER,), "required", (SAID,))
-    begun = FACTORY.matcher(only).forced()
-    assert begun[0] == Mark.CALL and Mark.VALUE in begun
-    net = model(0)
-    made = decoder(net, PROMPT)
-    going = decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 40), FACTORY.matcher(only))
-    steps_of(net, made, going, -(-len(PROMPT) // 128))
-    assert made.progress.tokens == begun
-    # What follows is drafted already.
-    assert len(made.progress.draft) == net.config.block_size - 1
-    check_cache(net, made)
-
-
-def test_no_steps_is_token_by_token() -> None:
-    net = model(1)
-    made = decoder(net, PROMPT)
-    drive(net, made.cache, decode_causal(made, Plan(Refinement(0, 0.5), True, 40)))
-    assert made.progress.tokens == greedy_of_random(1, "none")
-    assert (made.progress.forwards, made.progress.steps) == (len(made.progress.tokens), 0)
-
-
 def learned() -> list[tuple[list[int], list[int]]]:
     """Prompt and answer of each assistant turn that `taught` knows."""
     out = []
@@ -141,15 +119,6 @@ def test_a_taught_model_drafts_whole_blocks(
         blocks = -(-len(answer) // 8)
         assert progress.steps <= blocks
         assert progress.forwards <= 1 + 2 * blocks + 4
-    check_cache(taught(), made)
-
-
-@pytest.mark.parametrize(("prompt", "answer"), learned())
-def test_a_taught_model_needs_no_verification(prompt: list[int], answer: list[int]) -> None:
-    made = decoder(taught(), prompt)
-    progress = run(taught(), made, Effort.INSTANT, 60, verified=False)
-    assert progress.tokens == answer
-    assert progress.complete
     check_cache(taught(), made)
 
 
@@ -187,17 +156,6 @@ def test_forced_runs_are_cut_at_the_longest_as_well(longest: int, seed: int) -> 
     progress = run(net, made, Effort.INSTANT, longest, "required")
     assert progress.tokens == greedy_of_random(seed, "required")[:longest]
     assert progress.complete == (progress.tokens[-1] == END)
-
-
-@pytest.mark.parametrize("verified", [True, False])
-@pytest.mark.parametrize("effort", [Effort.INSTANT, Effort.MEDIUM])
-def test_an_end_inside_a_block_ends_the_answer(verified: bool, effort: Effort) -> None:
-    # One known and seven drafted tokens a block: the end is neither the first nor the last.
-    prompt, answer = next(one for one in learned() if 0 < (len(one[1]) - 1) % 8 < 7)
-    made = decoder(taught(), prompt)
-    progress = run(taught(), made, effort, 200, verified=verified)
-    assert progress.tokens.index(END) == len(progress.tokens) - 1 == len(answer) - 1
-    assert progress.complete
 
 
 def steps_of(net: Transformer, made: Decoder, going: Steps[None], count: int) -> None:
@@ -248,16 +206,6 @@ def test_a_long_prompt_is_read_in_chunks() -> None:
     assert sizes == [128] * 4 + [88]
 
 
-def test_chunks_end_where_they_would_have_without_a_cached_beginning() -> None:
-    net = model(3)
-    prompt = [20 + n % 300 for n in range(300)]
-    made = decoder(net, prompt, 400)
-    drive(net, made.cache, decode_causal(made, Plan(REFINEMENT[Effort.INSTANT], True, 1)))
-    again = Decoder(made.cache.copy(100, 400), prompt, 8, vocabulary())
-    going = decode_causal(again, Plan(REFINEMENT[Effort.INSTANT], True, 1))
-    assert len(next(going).ids) == 28
-
-
 def test_drafts_are_shown_while_they_are_made() -> None:
     net = model(2)
     made = decoder(net, PROMPT)
@@ -281,11 +229,6 @@ def test_a_grammar_needs_verification() -> None:
         decode_causal(made, Plan(REFINEMENT[Effort.LOW], False, 10), matcher("auto"))
 
 
-def test_an_answer_of_no_tokens_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_tokens: got 0, expected at least 1"):
-        decode_causal(decoder(model(0), PROMPT), Plan(REFINEMENT[Effort.LOW], True, 0))
-
-
 CALLED = Aids(first_tokens=(int(Mark.CALL),))
 
 
@@ -298,29 +241,6 @@ def test_an_expected_opening_changes_no_answer(seed: int, effort: Effort) -> Non
     drive(net, made.cache, steps)
     assert made.progress.tokens == greedy_of_random(seed, "auto")
     check_cache(net, made)
-
-
-@pytest.mark.parametrize("block_size", [1, 2, 5, 16])
-@pytest.mark.parametrize("longest", [1, 2, 3, 9, 25])
-def test_nor_how_long_it_may_be(longest: int, block_size: int) -> None:
-    net = model(0, block_size=block_size)
-    for rules in ("auto", "required"):
-        made = decoder(net, PROMPT, len(PROMPT) + longest + block_size)
-        steps = decode_causal(made, Plan(INSTANT, True, longest), matcher(rules), CALLED)
-        drive(net, made.cache, steps)
-        assert made.progress.tokens == greedy_of_random(0, rules)[:longest]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nor_the_last_bit_of_what_is_kept(seed: int) -> None:
-    net = model(seed)
-    round_weights(net)
-    alone, made = decoder(net, PROMPT), decoder(net, PROMPT)
-    for one, refinement, aids in ((alone, Refinement(0, 1.0), None), (made, INSTANT, CALLED)):
-        steps = decode_causal(one, Plan(refinement, True, 40), matcher("auto"), aids)
-        drive(net, one.cache, steps)
-    assert made.progress.tokens == alone.progress.tokens
-    check_bits(net, made, alone)
 
 
 def test_a_call_that_was_expected_is_drafted_along_with_the_prompt() -> None:

@@ -17,7 +17,7 @@ from dlm.language.identifiers import worded
 from dlm.language.messages import Call, Tool, Turn
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
-from tests.dlm.asking import ask, collected, request, submit
+from tests.dlm.asking import ask, request
 from tests.dlm.decoding.test_score import log_probability
 from tests.dlm.tiny import LIGHT, TIMER, TOOLS, WEATHER, model, template, tokenizer, tool
 
@@ -131,36 +131,3 @@ def test_the_words_have_a_say_in_the_choice_of_a_tool() -> None:
     assert [chosen(NET, text).name for text in TEXTS] == [call.name for call in expected]
     alone = [chosen(blind.eval(), text) for text in TEXTS]
     assert [call.name for call in alone] != [call.name for call in expected]
-
-
-@pytest.mark.parametrize("effort", [Effort.LOW, Effort.MEDIUM])
-def test_every_effort_chooses_alike(effort: Effort) -> None:
-    for text in TEXTS[:4]:
-        assert chosen(NET, text, effort) == chosen(NET, text)
-
-
-def test_requests_at_once_are_answered_as_alone() -> None:
-    alone = [chosen(NET, text) for text in TEXTS]
-    with closing(Engine(NET, tokenizer())) as engine:
-        waiting = [submit(engine, calling(text)) for text in TEXTS]
-        answers = [collected(events)[-1] for events in waiting]
-    assert [answer.answer.calls[0] for answer in answers] == alone  # type: ignore[union-attr]
-
-
-def test_what_the_user_did_not_just_say_is_not_read() -> None:
-    """After a result the model goes on by itself, as with a single tool or none."""
-    turns = (Turn("user", SAID), Turn("tool", "Timer set for 10 minutes."))
-    blind = Transformer(replace(NET.config, reads=False))
-    blind.load_state_dict(NET.state_dict())
-    with torch.inference_mode():
-        for options in (
-            {"turns": turns},
-            {"turns": turns[:1], "tools": TOOLS[:1]},
-            {"turns": turns[:1], "tools": ()},
-        ):
-            answers = []
-            for made in (NET, blind.eval()):
-                with closing(Engine(made, tokenizer())) as engine:
-                    asked = replace(request(SAID), max_tokens=20, **options)  # type: ignore[arg-type]
-                    answers.append(ask(engine, asked))
-            assert answers[0] == answers[1]

@@ -72,12 +72,6 @@ def test_masked_of_another_length_is_refused() -> None:
         accept(proposal(0.5, 0.5, 0.5), bools(1, 1), Refinement(1, 0.5))
 
 
-def test_the_likeliest_token_is_proposed_the_lowest_of_equals() -> None:
-    read = propose(torch.tensor([[0.0, 1.0, 1.0], [-torch.inf, -torch.inf, 2.0]]))
-    assert read.tokens.tolist() == [1, 2]
-    assert read.confidence[1] == 1
-
-
 def test_a_sampled_proposal_has_the_probability_of_its_token() -> None:
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(8, 20, generator=generator)

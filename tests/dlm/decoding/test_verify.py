@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dlm.decoding.verify import Verdict, choose, draft_under_grammar, verify
+from dlm.decoding.verify import Verdict, draft_under_grammar, verify
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.tool_choice import ToolChoice
@@ -59,13 +59,6 @@ def test_rows_and_draft_must_fit() -> None:
         verify([20, 21], wanting(20, 21), None, END)
 
 
-def test_choosing_takes_what_is_forced_along() -> None:
-    matcher = FACTORY.matcher(MUST)
-    assert choose(wanting(50)[0], matcher) == CALL
-    ten = template().text("ten")
-    assert choose(wanting(ten[0])[0], matcher)[0] == ten[0]
-
-
 def test_forced_tokens_that_the_draft_has_are_accepted() -> None:
     ten = template().text("ten minutes")
     draft = [*CALL, *ten, END]
@@ -88,15 +81,6 @@ def test_a_draft_that_breaks_the_grammar_is_cut_there() -> None:
     assert verdict == Verdict([CALL[0]], CALL[1:])
 
 
-def test_the_matcher_stands_behind_what_was_accepted_and_given() -> None:
-    matcher = FACTORY.matcher(MUST)
-    verdict = verify(CALL[:2], wanting(50, 50, 50), matcher, END)
-    assert verdict.accepted + verdict.added == CALL
-    ten = template().text("ten minutes")
-    verdict = verify([*ten, END], wanting(*ten, END, 50), matcher, END)
-    assert verdict == Verdict([*ten, END], [])
-
-
 def test_a_draft_under_a_grammar_has_what_is_forced() -> None:
     matcher = FACTORY.matcher(MUST)
     ten = template().text("ten minutes")
@@ -114,21 +98,6 @@ def test_a_draft_under_a_grammar_has_what_is_forced() -> None:
         )
         == 3
     )
-
-
-def test_what_an_earlier_step_decided_stands_in_the_draft() -> None:
-    rules = AnswerRules((), "none")
-    drafted = template().text("ten minutes")
-    rows = wanting(*[50] * len(drafted))
-    assert (
-        draft_under_grammar(torch.tensor(drafted), rows, FACTORY.matcher(rules)).tokens == drafted
-    )
-
-
-def test_a_draft_that_cannot_go_on_ends() -> None:
-    matcher = FACTORY.matcher(MUST)
-    rows = torch.full((4, SIZE), -torch.inf)
-    assert draft_under_grammar(torch.tensor([50] * 4), rows, matcher).tokens == []
 
 
 def test_tokens_chosen_elsewhere_are_verified_as_logits_are() -> None:
@@ -170,12 +139,6 @@ def test_a_doubt_between_tools_ends_the_verification_before_it() -> None:
     assert not matcher.needs_logits
 
 
-def test_a_model_that_is_sure_is_not_asked_again() -> None:
-    matcher, timer, _ = between_two()
-    verdict = verify([timer], 100 * wanting(timer, 50), matcher, END)
-    assert verdict.accepted == [timer] and not verdict.in_doubt
-
-
 def test_a_draft_that_chooses_a_tool_in_doubt_says_so() -> None:
     matcher, timer, light = between_two()
     torn = wanting(timer) + 0.5 * wanting(light)
@@ -183,11 +146,3 @@ def test_a_draft_that_chooses_a_tool_in_doubt_says_so() -> None:
     assert not draft_under_grammar(torch.tensor([timer]), 100 * wanting(timer), matcher).in_doubt
     matcher.set_gains({"set_timer": 0.0, "set_light": -3.0})
     assert not draft_under_grammar(torch.tensor([timer]), torn, matcher).in_doubt
-
-
-def test_drafts_lean_as_verification_does() -> None:
-    matcher, timer, light = between_two()
-    matcher.set_gains({"set_timer": -3.0, "set_light": 0.0})
-    rows = wanting(timer) + 0.5 * wanting(light)
-    assert draft_under_grammar(torch.tensor([timer]), rows, matcher).tokens == [light]
-    assert draft_under_grammar(torch.tensor([timer]), None, matcher).tokens == []

@@ -97,17 +97,6 @@ def test_a_call_is_made_of_what_was_said(engine: Engine) -> None:
     assert done.answer.calls[0].arguments["duration"] in ("two", "eggs", "two eggs")
 
 
-@pytest.mark.parametrize("verified", [True, False])
-def test_half_a_call_is_no_call(engine: Engine, verified: bool) -> None:
-    whole = len(call_ids(TIMER_CALL)) + 1
-    for longest in range(1, whole):
-        done = ask(engine, request(SAID, max_tokens=longest, verified=verified))
-        assert done.answer == Answer("", ())
-        assert done.reason == "length"
-        assert done.usage.answer_tokens == longest
-    assert ask(engine, request(SAID, max_tokens=whole)).answer.calls == (TIMER_CALL,)
-
-
 def test_snapshots_show_what_is_undecided(babbler: Engine) -> None:
     events = collected(
         submit(babbler, request("hello", tools=(), effort=Effort.HIGH, max_tokens=20))
@@ -123,14 +112,6 @@ def test_snapshots_show_what_is_undecided(babbler: Engine) -> None:
             said += event.text
         elif isinstance(event, Snapshot):
             assert event.text.startswith(said)
-
-
-def test_a_draft_is_not_shown_behind_itself(engine: Engine) -> None:
-    turns = DIALOGUES[0]
-    events = collected(submit(engine, request(turns[0])))
-    for event in events:
-        if isinstance(event, Snapshot):
-            assert turns[1].content.startswith(event.text)
 
 
 def test_a_second_turn_pays_for_its_new_words_alone(engine: Engine) -> None:
@@ -228,48 +209,3 @@ def test_an_earlier_answer_makes_the_same_one_cheaper(engine: Engine, turns: lis
     )
     assert other.answer == fresh.answer
     assert other.usage.kept < revised.usage.kept
-
-
-def test_an_earlier_answer_may_be_its_text(engine: Engine) -> None:
-    text = DIALOGUES[0][1].content
-    done = ask(engine, request(DIALOGUES[0][0], draft=text))
-    assert (done.answer.content, done.usage.forwards) == (text, 1)
-
-
-def test_a_stop_string_ends_the_answer(engine: Engine) -> None:
-    whole = DIALOGUES[0][1].content
-    events = collected(submit(engine, request(DIALOGUES[0][0], stop=("do for", "zebra"))))
-    last = events[-1]
-    assert isinstance(last, Finished)
-    assert last.answer.content == spoken(events) == whole[: whole.index("do for")].rstrip()
-    assert last.reason == "stop"
-    # Whoever asks next is not disturbed by what was cut off.
-    assert ask(engine, request(DIALOGUES[0][0])).answer.content == whole
-
-
-def test_a_forced_beginning_is_gone_on_with(engine: Engine) -> None:
-    whole = DIALOGUES[0][1].content
-    events = collected(submit(engine, request(DIALOGUES[0][0], prefix="Hello! What can")))
-    last = events[-1]
-    assert isinstance(last, Finished)
-    assert last.answer.content == spoken(events) == whole.removeprefix("Hello! What can")
-
-
-def test_answering_waits_and_raises(engine: Engine) -> None:
-    assert engine.answer(request(DIALOGUES[0][0])).answer.content == DIALOGUES[0][1].content
-    with pytest.raises(ValueError, match="max_tokens: got 0"):
-        engine.answer(request("hi", max_tokens=0))
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"temperature": -1.0}, "temperature: got -1.0"),
-        ({"temperature": 1.0, "top_p": 2.0}, "top_p"),
-    ],
-)
-def test_what_cannot_be_sampled_is_refused(
-    engine: Engine, options: dict[str, object], told: str
-) -> None:
-    with pytest.raises(ValueError, match=told):
-        engine.answer(request("hi", **options))

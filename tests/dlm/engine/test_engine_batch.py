@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 from dataclasses import replace
@@ -13,33 +12,10 @@ from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelt
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.tool_choice import ToolChoice
-from dlm.language.messages import Answer, Turn
+from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from tests.dlm.asking import SAID, ask, collected, request, submit
 from tests.dlm.tiny import DIALOGUES, model, template, tokenizer
-
-
-async def test_concurrent_requests_are_answered_as_alone(engine: Engine, babbler: Engine) -> None:
-    wanted = [
-        request(turns[0], effort=effort, copy_sources=(SAID,))
-        for turns in DIALOGUES
-        for effort in (Effort.INSTANT, Effort.HIGH)
-    ]
-    alone = [ask(engine, one).answer for one in wanted]
-
-    async def answer(one: Request) -> Answer:
-        async for event in engine.stream(one):
-            if isinstance(event, Finished):
-                return event.answer
-        raise AssertionError("no answer")
-
-    assert await asyncio.gather(*(answer(one) for one in wanted * 3)) == alone * 3
-    mixed = [request(f"tell me {n}", tools=(), max_tokens=10 + n) for n in range(12)]
-    queues = [submit(babbler, one) for one in mixed]
-    together = [collected(events)[-1] for events in queues]
-    for one, done in zip(mixed, together, strict=True):
-        assert isinstance(done, Finished)
-        assert ask(babbler, one).answer == done.answer
 
 
 @pytest.mark.parametrize(
@@ -143,16 +119,6 @@ def test_checkpoints_that_are_not_causal_batch_as_well(commit: str, shift: bool)
             engine.end_of_message((Turn("user", "hi"),))
     finally:
         engine.close()
-
-
-def test_seeds_decide_what_is_sampled(babbler: Engine) -> None:
-    def answer(seed: int | None) -> Answer:
-        wanted = request("hello", tools=(), max_tokens=20, temperature=1.0, seed=seed)
-        return ask(babbler, wanted).answer
-
-    assert answer(1) == answer(1)
-    assert answer(1) != answer(2)
-    assert answer(None) != answer(None)
 
 
 def test_concurrent_requests_learn_nothing_of_each_other(engine: Engine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import queue
@@ -117,62 +116,6 @@ def test_closing_ends_the_thread_and_what_is_unfinished() -> None:
         assert isinstance(last.error, RuntimeError)
     with pytest.raises(RuntimeError, match="the engine is closed"):
         submit(engine, request("hello"))
-
-
-async def test_a_stream_ends_when_the_engine_is_closed() -> None:
-    engine = Engine(model(1), tokenizer())
-    with pytest.raises(RuntimeError, match="the engine was closed"):
-        async for _ in engine.stream(request("hello", tools=(), max_tokens=3000)):
-            await asyncio.to_thread(engine.close)
-
-
-def test_an_urgent_request_overtakes(babbler: Engine) -> None:
-    """With room for one in a round, the urgent one is through before the others are."""
-    narrow = Engine(babbler.model, babbler.dialect, round_tokens=1)
-    try:
-        over: queue.Queue[str] = queue.Queue()
-        gate = threading.Event()
-
-        def listener(name: str) -> Callable[[Event], None]:
-            def listen(event: Event) -> None:
-                gate.wait(30)
-                if isinstance(event, Finished | Failed):
-                    over.put(name)
-
-            return listen
-
-        slow = request("hello", tools=(), max_tokens=60, temperature=1.0, seed=1)
-        for number in range(3):
-            narrow.submit(slow, listener(f"batch {number}"))
-        narrow.submit(request("hi", tools=(), max_tokens=20, priority=1), listener("urgent"))
-        gate.set()
-        assert over.get(timeout=30) == "urgent"
-    finally:
-        narrow.close()
-
-
-def test_a_long_prompt_stalls_nobody(babbler: Engine) -> None:
-    """It is read in pieces, and who comes later is answered between them."""
-    told: queue.Queue[str] = queue.Queue()
-    gate = threading.Event()
-
-    def listener(name: str) -> Callable[[Event], None]:
-        def listen(event: Event) -> None:
-            if isinstance(event, Finished | Failed):
-                told.put(name if isinstance(event, Finished) else str(event.error))
-
-        return listen
-
-    fresh = Engine(babbler.model, babbler.dialect)
-    try:
-        # The thread stands still until all have come.
-        fresh.submit(request("hold", tools=(), max_tokens=1), lambda event: gate.wait(30) or None)
-        fresh.submit(request("word " * 900, tools=(), max_tokens=1), listener("long"))
-        fresh.submit(request("two", tools=(), max_tokens=9), listener("short"))
-        gate.set()
-        assert [told.get(timeout=60) for _ in range(2)] == ["short", "long"]
-    finally:
-        fresh.close()
 
 
 def resident_bytes() -> int:

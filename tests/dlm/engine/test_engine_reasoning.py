@@ -64,11 +64,6 @@ def test_effort_says_whether_there_is_a_thought(thinker: Engine, effort: Effort)
     assert events.index(told[0]) < begun.index(True)
 
 
-def test_more_effort_is_more_tokens(thinker: Engine) -> None:
-    spent = [ask(thinker, request(DIALOGUES[0][0], effort=e)).usage.answer_tokens for e in Effort]
-    assert spent[0] == spent[1] < spent[2] < spent[3]
-
-
 @pytest.mark.parametrize("effort", [Effort.MEDIUM, Effort.HIGH])
 def test_a_call_may_follow_a_thought(thinker: Engine, effort: Effort) -> None:
     finished = ask(thinker, request(SAID, effort=effort, copy_sources=(SAID,)))
@@ -97,30 +92,6 @@ def test_who_is_not_asked_does_not_think(thinker: Engine, changes: dict[str, Any
     assert events[-1].usage.reasoning_tokens == 0
 
 
-def test_a_checkpoint_that_was_not_taught_to_think_does_not() -> None:
-    made = Engine(model(3), tokenizer())
-    try:
-        finished = ask(made, request("hello", effort=Effort.HIGH, max_tokens=8))
-        assert finished.answer.content
-        assert finished.answer.reasoning == ""
-        assert finished.usage.reasoning_tokens == 0
-    finally:
-        made.close()
-
-
-def test_a_revised_answer_is_what_it_would_be_without(thinker: Engine) -> None:
-    wanted = {"effort": Effort.HIGH}
-    plain = ask(thinker, request("hello", **wanted))
-    revised = ask(thinker, request("hello", draft=DIALOGUES[0][1].content, **wanted))
-    assert revised.answer == plain.answer
-    assert revised.usage.kept > 0
-
-
-def test_the_opening_mark_takes_room(thinker: Engine) -> None:
-    wanted = request("hello", effort=Effort.HIGH)
-    assert thinker.room(wanted) == thinker.room(request("hello")) - 1
-
-
 @pytest.mark.parametrize("most", [1, 5, 11])
 def test_an_answer_may_be_cut_inside_its_thought(thinker: Engine, most: int) -> None:
     events = collected(submit(thinker, request("hello", effort=Effort.HIGH, max_tokens=most)))
@@ -133,18 +104,6 @@ def test_an_answer_may_be_cut_inside_its_thought(thinker: Engine, most: int) -> 
         last.answer.reasoning
     ]
     assert spoken(events) == ""
-
-
-def test_an_answer_may_be_cut_behind_its_thought(thinker: Engine) -> None:
-    whole = ask(thinker, request("hello", effort=Effort.HIGH))
-    cut = ask(
-        thinker,
-        request("hello", effort=Effort.HIGH, max_tokens=whole.usage.reasoning_tokens + 6),
-    )
-    assert cut.reason == "length"
-    assert cut.answer.reasoning == whole.answer.reasoning
-    assert whole.answer.content.startswith(cut.answer.content)
-    assert cut.answer.content
 
 
 def test_a_stop_string_in_a_thought_stops_nothing(thinker: Engine) -> None:

@@ -76,13 +76,6 @@ def test_text_is_told_as_it_grows() -> None:
     assert one.heard[3:] == [Finished(answer, "stop", usage)]
 
 
-def test_a_character_is_told_when_it_is_whole() -> None:
-    one = Begun()
-    for token in template().text("a ☕"):
-        one.grow(token)
-    assert one.heard == [TextDelta("a"), TextDelta(" ☕")]
-
-
 @pytest.mark.parametrize("complete", [True, False])
 def test_bytes_that_never_become_a_character(complete: bool) -> None:
     one = Begun()
@@ -100,16 +93,6 @@ def test_a_draft_is_shown_behind_what_is_final() -> None:
     words = template().text("timer")
     one.grow(*words, draft=[*template().text("for"), MASK, MASK])
     assert one.heard == [TextDelta("timer"), Snapshot("timer for░░", 1)]
-
-
-def test_calls_are_not_words() -> None:
-    one = Begun()
-    one.grow(*template().text("Sure"), *call_ids(TIMER_CALL)[:3])
-    one.close(*call_ids(TIMER_CALL)[3:])
-    last = one.heard[-1]
-    assert one.heard[:-1] == [TextDelta("Sure")]
-    assert isinstance(last, Finished)
-    assert last.answer == Answer("Sure", (TIMER_CALL,))
 
 
 @pytest.mark.parametrize("count", range(1, 9))
@@ -171,13 +154,6 @@ def test_a_stop_string_inside_a_block_cuts_what_stands_behind_it() -> None:
     one.live.finish(one.decoder)
     assert one.finished().answer == Answer("Set a", ())
     assert one.finished().usage.answer_tokens < len(template().text("Set a timer now"))
-
-
-def test_what_only_looked_like_a_stop_string_is_told_after_all() -> None:
-    one = Begun(stop=("a timer set",))
-    one.close(*template().text("Set a timer"))
-    assert one.told() == "Set a timer"
-    assert one.finished().reason == "stop"
 
 
 @pytest.mark.parametrize("stop", [(), ("b",)])

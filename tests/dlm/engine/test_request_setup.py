@@ -32,16 +32,6 @@ def answered(made: Transformer, begun: RequestSetup, wanted: RequestJob) -> list
     return decoder.progress.tokens
 
 
-def test_a_request_begins_with_its_prompt_its_plan_and_its_grammar() -> None:
-    made = taught()
-    tokens = answered(made, setup(made), live(copy_sources=(SAID,)))
-    assert template().answer(tokens, request(SAID).tools) == Answer("", (TIMER_CALL,))
-    tokens = answered(
-        made, setup(made), live("hello", copy_sources=(SAID,), tool_choice="required")
-    )
-    assert template().answer(tokens, request(SAID).tools).calls
-
-
 def test_what_was_kept_need_not_be_forwarded_again() -> None:
     made = taught()
     begun = setup(made)
@@ -52,14 +42,6 @@ def test_what_was_kept_need_not_be_forwarded_again() -> None:
     other, _ = begun.start(live(), [decoder])
     assert other.cache.length == decoder.cache.length
     assert other.cache is not decoder.cache
-
-
-def test_where_everything_sees_everything_nothing_is_kept() -> None:
-    made = model(commit="full")
-    begun = setup(made)
-    decoder, _ = begun.start(live(tools=()), ())
-    begun.keep(decoder)
-    assert len(begun.prefixes) == 0
 
 
 def test_only_who_thinks_may_close_a_thought() -> None:

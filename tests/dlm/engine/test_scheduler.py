@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
 
 import pytest
 import torch
@@ -11,14 +10,6 @@ from dlm.decoding.decoder import Decoder
 from dlm.decoding.forwards import Eager, Forward, SideForwards, Steps
 from dlm.engine.scheduler import PATIENCE, Scheduler, Waiting, choose
 from tests.dlm.tiny import decoder, model
-
-
-def test_all_are_served_when_the_budget_holds_them() -> None:
-    assert sorted(choose([Waiting(16)] * 4, 64)) == [0, 1, 2, 3]
-
-
-def test_nobody_waits_for_nothing() -> None:
-    assert choose([], 64) == []
 
 
 def test_one_is_served_whatever_it_wants() -> None:
@@ -161,15 +152,6 @@ def test_forwards_behind_other_caches_are_answered_together(company: int) -> Non
     assert torch.equal(job.rows[2][:1], job.rows[0])
 
 
-def test_a_job_joins_between_two_rounds() -> None:
-    first, second = Count(3), Count(1)
-    made, _ = rounds(first)
-    turn(made)
-    made.join(second, second.start)
-    turn(made)
-    assert (first.done, second.done, second.finished) == (2, 1, True)
-
-
 def test_a_cancelled_job_is_gone_before_the_next_forward() -> None:
     jobs = [Count(9), Count(9)]
     made, left = rounds(*jobs)
@@ -179,14 +161,6 @@ def test_a_cancelled_job_is_gone_before_the_next_forward() -> None:
     assert [job.done for job in jobs] == [1, 2]
     assert (jobs[0].closed, jobs[0].finished, jobs[0].error) == (True, False, None)
     assert len(made) == len(left) == 1
-
-
-def test_a_job_that_is_cancelled_before_it_begins_leaves_as_well() -> None:
-    job = Count(9)
-    made, left = rounds(job)
-    job.cancelled.set()
-    turn(made)
-    assert (len(made), left) == (0, [None])
 
 
 def test_a_job_may_have_enough() -> None:
@@ -238,25 +212,6 @@ def test_an_error_stays_with_its_job(where: str, monkeypatch: pytest.MonkeyPatch
     assert good.finished
     assert len(made) == 0
     assert len(left) == 2
-
-
-def test_all_can_be_failed() -> None:
-    jobs = [Count(9), Count(9)]
-    made, left = rounds(*jobs)
-    turn(made)
-    made.fail_all(RuntimeError("over"))
-    assert len(made) == 0
-    assert [str(job.error) for job in jobs] == ["over", "over"]
-    assert len(left) == 2
-
-
-def test_decoders_are_those_of_jobs_that_have_begun() -> None:
-    made, left = rounds(Count(1), Count(3))
-    assert list(made.decoders) == []
-    turn(made)
-    decoders: Sequence[Decoder] = list(made.decoders)
-    assert len(decoders) == 1
-    assert decoders[0] not in left
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import queue
 import re
 import zlib
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator, FormatChecker
 
 from dlm.effort import Effort
-from dlm.engine.engine import Engine, Event, Finished, Request, TextDelta
+from dlm.engine.engine import Engine, Finished, Request
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.formats import (
     AnswerFormat,
@@ -22,9 +21,6 @@ from dlm.grammar.formats import (
     Lark,
     Regex,
     closed,
-    format_rules,
-    reason,
-    strict_json,
 )
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.language.messages import Tool, Turn
@@ -117,13 +113,6 @@ def babbler() -> Iterator[Engine]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def shipped() -> Iterator[Engine]:
-    made = Engine.load()
-    yield made
-    made.close()
-
-
 def ask(engine: Engine, wanted: AnswerFormat, effort: Effort, **options: Any) -> Finished:
     turns = (Turn("user", "The printer on floor 3 burns, please help at once!"),)
     fields = {"max_tokens": 150, **options}
@@ -165,11 +154,6 @@ def test_a_token_is_committed_only_where_an_answer_remains(
     is_of(ask(undrafted, JsonSchema(TICKET), effort, max_tokens=120, **sampled), TICKET)
 
 
-def test_what_no_grammar_binds_has_no_format(babbler: Engine) -> None:
-    with pytest.raises(ValueError, match="unverified"):
-        ask(babbler, Regex("a"), Effort.INSTANT, verified=False)
-
-
 @pytest.mark.parametrize("longest", [1, 5, 40])
 def test_what_is_cut_is_the_beginning_of_an_answer(babbler: Engine, longest: int) -> None:
     last = ask(babbler, JsonSchema(ENDLESS), Effort.INSTANT, max_tokens=longest)
@@ -199,17 +183,6 @@ def test_an_answer_is_derived_from_its_grammar(babbler: Engine) -> None:
     grammar = 'start: "go " WAY ("," " " WAY)~1..2\nWAY: "left" | "right"\n%ignore "#"'
     last = ask(babbler, Lark(grammar), Effort.INSTANT)
     assert re.fullmatch(r"#*go #*(left|right)(#*,#* #*(left|right)){1,2}#*", last.answer.content)
-
-
-def test_events_make_up_a_formatted_answer(babbler: Engine) -> None:
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    request = Request((Turn("user", "x"),), format=Regex("  [a-z]{30} "), max_tokens=150)
-    babbler.submit(request, events.put)
-    told = ""
-    while not isinstance(event := events.get(timeout=30), Finished):
-        told += event.text if isinstance(event, TextDelta) else ""
-    assert told == event.answer.content
-    assert re.fullmatch("  [a-z]{30} ", told)
 
 
 RULES = "".join(f"r{i}: r{i + 1}\n" for i in range(5000))
@@ -274,22 +247,6 @@ def test_a_format_beside_tools() -> None:
         assert answer.content in ("", "yes", "no")
 
 
-def test_a_slash_does_not_end_a_pattern() -> None:
-    _, (inner,) = format_rules(Regex(r"a/b\/c"))
-    assert inner["lark_grammar"].endswith("PATTERN: /a\\/b\\/c/\n")
-
-
-def test_the_layout_is_ours() -> None:
-    made = json.loads(strict_json({"type": "object", "x-guidance": {"lenient": True}}))
-    assert "lenient" not in made["x-guidance"]
-
-
-def test_a_report_is_told_without_the_grammar() -> None:
-    told = 'at 2(7): failed to compile JSON schema: No "x"\n   1 | start: y\n   2 | y: z'
-    assert reason(told) == 'No "x"'
-    assert reason("regex error:\n    (\n    ^") == "regex error: ( ^"
-
-
 def test_properties_that_nobody_named_are_left_out_at_every_depth() -> None:
     inner = {"type": "object", "properties": {"a": {"type": "string"}}}
     schema = {"type": "object", "properties": {"rooms": {"type": "array", "items": inner}}}
@@ -313,13 +270,6 @@ def test_properties_may_be_named_as_keywords_are() -> None:
     told = json.loads(tokenizer().decode(ids))
     assert list(told) == list(names)
     assert all(list(value) == ["a"] for value in told.values())
-
-
-def test_values_are_no_schemas() -> None:
-    enum = [{"properties": {"a": 1}}, {"not": 2}]
-    made = closed({"type": "object", "properties": {"pick": {"enum": enum}}})
-    assert made["properties"] == {"pick": {"enum": enum}}
-    assert made["additionalProperties"] is False
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.language.chat_template import ChatTemplate
 from dlm.language.messages import Answer, Call, Tool
 from tests.dlm.loading.families import tokenizers
-from tests.dlm.tiny import LIGHT, TIMER, WEATHER, tool
+from tests.dlm.tiny import LIGHT, TIMER, WEATHER
 
 TOOLS = (TIMER, WEATHER, LIGHT)
 
@@ -98,39 +97,12 @@ def test_what_the_rules_do_not_allow_is_not_taken(
     assert not takes(factory.matcher(rules), chat.spell(answer))
 
 
-def test_values_that_were_said_are_taken(chat: ChatTemplate, factory: GrammarFactory) -> None:
-    rules = AnswerRules((TIMER,), copy_sources=('set "ten minutes", please',))
-    for span in ("ten minutes", "minutes", 'ten minutes", please'):
-        assert takes(factory.matcher(rules), chat.spell(call("set_timer", duration=span)))
-
-
-def test_marked_parameters_alone_are_bound_by_what_was_heard(
-    chat: ChatTemplate, factory: GrammarFactory
-) -> None:
-    note = tool(
-        "note",
-        ["text", "free"],
-        text={"type": "string", "x-as-said": True},
-        free={"type": "string"},
-    )
-    rules = AnswerRules((note,), user_texts=("buy milk",))
-    assert takes(factory.matcher(rules), chat.spell(call("note", text="milk", free="z")))
-    assert not takes(factory.matcher(rules), chat.spell(call("note", text="z", free="z")))
-
-
 def test_a_formatted_text_has_no_leading_space(chat: ChatTemplate, factory: GrammarFactory) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     rules = AnswerRules(format=JsonSchema(schema))
     text = json.dumps({"a": 5})
     assert takes(factory.matcher(rules), chat.spell(Answer(text, ())))
     assert not takes(factory.matcher(rules), chat.spell(Answer(f" {text}", ())))
-
-
-def test_a_checkpoint_without_calls_has_grammars_of_text(tmp_path: Path) -> None:
-    made = tokenizers.write(tmp_path, tokenizers.PLAIN, tokenizers.HEADERS, ())
-    plain = ChatTemplate(made, 260, [256])
-    matcher = GrammarFactory(plain, 272).matcher(AnswerRules())
-    assert takes(matcher, plain.spell(Answer("Hello!", ())))
 
 
 def test_what_a_tool_defines_may_be_referred_to_from_inside_its_parameters(

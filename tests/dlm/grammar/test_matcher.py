@@ -13,7 +13,7 @@ from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.formats import FormatError, Regex
 from dlm.grammar.matcher import GrammarFactory, check_tools
 from dlm.language.chat_format import JsonCalls, MarkedCalls
-from dlm.language.messages import AnswerError, Tool
+from dlm.language.messages import Tool
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
 from tests.dlm.answers import (
@@ -98,10 +98,6 @@ def test_a_value_is_a_run_of_words_that_were_said(value: str, expected: bool) ->
     assert allows(AUTO, ids) is expected
 
 
-def test_values_are_free_where_nothing_binds_them() -> None:
-    assert allows(AnswerRules((TIMER,)), call("set_timer", duration="thirty-one years!"))
-
-
 @pytest.mark.parametrize("said", [(), ("",), ("...", " ")])
 def test_where_nothing_was_said_nothing_can_be_copied(said: tuple[str, ...]) -> None:
     rules = AnswerRules((TIMER, WEATHER), copy_sources=said)
@@ -122,36 +118,6 @@ def test_punctuation_names_and_options_are_forced() -> None:
     matcher = FACTORY.matcher(AnswerRules((days,), "required", parallel=False))
     forced = matcher.advance(choice(matcher, Mark.CALL))
     assert [int(Mark.CALL), *forced] == [*call("pick", day="today"), Mark.END]
-
-
-def test_none_allows_words_only() -> None:
-    rules = AnswerRules((TIMER, WEATHER), "none", SAID)
-    assert rules.callable() == ()
-    assert allows(rules, text("hello"))
-    assert not allows(rules, call("get_weather"))
-
-
-def test_required_allows_calls_only() -> None:
-    rules = AnswerRules((TIMER, WEATHER), "required", SAID)
-    assert not allows(rules, text("hello"))
-    assert not allows(rules, [*text("hello"), *call("get_weather")])
-    assert allows(rules, call("get_weather"))
-    assert allows(rules, call("set_timer", duration="ten"))
-
-
-def test_a_named_tool_is_the_only_one() -> None:
-    rules = AnswerRules((TIMER, WEATHER), "get_weather", SAID)
-    assert rules.callable() == (WEATHER,)
-    assert not allows(rules, text("hello"))
-    assert not allows(rules, call("set_timer", duration="ten"))
-    assert allows(rules, call("get_weather"))
-
-
-def test_calls_may_be_kept_to_one() -> None:
-    two = [*call("get_weather"), *call("get_weather", day="today")]
-    for choice_made in ("auto", "required", "get_weather"):
-        assert allows(AnswerRules((WEATHER,), choice_made, SAID), two)
-        assert not allows(AnswerRules((WEATHER,), choice_made, SAID, parallel=False), two)
 
 
 @pytest.mark.parametrize(
@@ -258,26 +224,12 @@ def said_words(value: str, said: str) -> bool:
     )
 
 
-def test_a_json_value_is_valid_or_cut() -> None:
-    rules = AnswerRules((LIGHT,), "required", SAID, parallel=False)
-    for seed in range(12):
-        answer = random_answer(rules, seed)
-        if answer is not None:
-            assert isinstance(answer.calls[0].arguments["level"], int)
-
-
 def test_the_matcher_takes_the_best_of_what_is_allowed() -> None:
     matcher = FACTORY.matcher(AnswerRules((TIMER, WEATHER), "required"))
     logits = torch.arange(SIZE, dtype=torch.float32)
     assert matcher.best(logits) == Mark.CALL
     with pytest.raises(ValueError, match=f"got token {int(Mark.KEY)}, which the grammar does not"):
         matcher.advance(int(Mark.KEY))
-
-
-def test_ties_go_to_the_lowest_id() -> None:
-    matcher = FACTORY.matcher(AnswerRules())
-    allowed = [i for i in range(SIZE) if choice(FACTORY.matcher(AnswerRules()), i) == i]
-    assert matcher.best(torch.zeros(SIZE)) == min(allowed)
 
 
 def test_no_token_left_is_an_error() -> None:
@@ -295,31 +247,6 @@ def test_a_pattern_of_too_many_parts_is_told_in_a_line() -> None:
         matcher.best(torch.zeros(SIZE))
     with pytest.raises(FormatError, match=told):
         follower.follow([first])
-
-
-def test_ids_beyond_the_vocabulary_are_never_chosen() -> None:
-    matcher = FACTORY.matcher(AnswerRules())
-    logits = torch.zeros(SIZE)
-    logits[tokenizer().vocab_size :] = 9.0
-    assert matcher.best(logits) < tokenizer().vocab_size
-
-
-def test_matchers_of_the_same_rules_do_not_move_each_other() -> None:
-    rules = AnswerRules((TIMER,), "required", ("ten minutes",))
-    begun = FACTORY.matcher(rules).forced()
-    assert begun == call("set_timer", duration="")[: len(begun)]
-    first = FACTORY.matcher(rules)
-    first.follow(begun)
-    assert first.forced() != begun
-    assert FACTORY.matcher(rules).forced() == begun
-
-
-def test_an_invalid_answer_is_what_the_template_refuses() -> None:
-    """The grammar and the reader agree on what a call is."""
-    for ids in (call("set_timer"), call("get_weather", day="monday")):
-        assert not allows(AUTO, ids)
-        with pytest.raises(AnswerError):
-            template().answer(ids, AUTO.tools)
 
 
 def test_what_is_allowed_behind_a_draft_is_told_in_bits() -> None:

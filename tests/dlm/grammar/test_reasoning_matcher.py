@@ -18,7 +18,6 @@ from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.reasoning_matcher import ReasoningMatcher, split_reasoning
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.cache import KVCache
-from dlm.language.chat_format import ReasoningMarks
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
@@ -87,16 +86,6 @@ def test_a_thought_that_goes_in_circles_ends() -> None:
     assert [state.advance(token) for token in (other, STOP)] == [[], []]
 
 
-def test_a_thought_ends_at_the_most_in_any_case() -> None:
-    state = thinking()
-    assert [state.advance(WORD) for _ in range(8)] == [[]] * 7 + [[Mark.ANSWER]]
-
-
-def test_even_without_a_least_there_is_something() -> None:
-    state = thinking(Reasoning(0, 5, 8))
-    assert state.best(wanting(Mark.ANSWER, WORD)) == WORD
-
-
 def test_a_copy_goes_on_by_itself() -> None:
     state = thinking()
     twin = state.copy()
@@ -152,23 +141,6 @@ def test_the_bits_of_a_draft_are_what_each_position_may_be() -> None:
     assert at >= len(draft)
 
 
-@pytest.mark.parametrize(
-    "draft", [[WORD, int(Mark.CALL), WORD], [WORD] * 10, [int(Mark.ANSWER)], []]
-)
-def test_behind_what_may_not_stand_nothing_is_asked(draft: list[int]) -> None:
-    rows = bits(thinking().allowed(draft))
-    assert len(rows) == len(draft) + 1
-    wrong = next((i for i, token in enumerate(draft) if token != WORD), min(len(draft), 8))
-    assert rows[min(wrong + 1, len(draft)) :].all() or wrong == len(draft)
-    assert not rows[: min(wrong + 1, 8), int(Mark.CALL)].any()
-
-
-def test_tokens_are_parted_at_the_closing_mark() -> None:
-    assert split_reasoning([WORD, Mark.ANSWER, STOP], MARKS) == ([WORD], [STOP])
-    assert split_reasoning([WORD, Mark.ANSWER], MARKS) == ([WORD], [])
-    assert split_reasoning([WORD], MARKS) == ([WORD], None)
-
-
 def masking(made: Transformer, cache: KVCache, steps: Steps[None]) -> None:
     """Run a decoding as a runner does that chooses under a grammar itself."""
     with torch.inference_mode(), suppress(StopIteration):
@@ -215,11 +187,6 @@ def test_drafted_and_verified_a_thought_is_what_token_by_token_gives(
         for steps in (1, 3):
             refinement = Refinement(steps=steps, threshold=0.5)
             assert greedy(seed, refinement, masks, budget)[0] == expected
-
-
-def test_marks_of_the_shipped_dialect() -> None:
-    assert ReasoningMarks(13, 14, (2, 8, 9, 10), MARKS.stops) == MARKS
-    assert STOP in MARKS.stops
 
 
 def test_behind_a_thought_a_tool_is_chosen_as_without_one() -> None:

@@ -71,18 +71,6 @@ def test_of_a_whole_name_and_a_longer_one_each_gains_its_own() -> None:
     assert leant[KEY] - torn[KEY] == -3.0
 
 
-def test_logits_stay_as_they_are_where_nothing_is_chosen() -> None:
-    torn = row(get=0.5, set=0.5)
-    for made in (names(gains=GAINS), names(CALL, SET, gains=GAINS), names(CALL)):
-        assert not made.adjusts
-        assert torch.equal(made.adjusted(torn), torn)
-
-
-def test_only_the_first_call_is_weighed() -> None:
-    made = names(CALL, SET, LIGHT, KEY, CALL, gains=GAINS)
-    assert made.complete and not made.adjusts
-
-
 def test_other_spellings_of_a_name_are_the_models_alone() -> None:
     made = names(CALL, 1, gains=GAINS)
     assert made.complete and not made.adjusts

@@ -22,21 +22,6 @@ def test_a_buffer_is_of_whole_pages_and_a_quarter_larger_at_most(size: int) -> N
     assert rounded(rounded(size)) == rounded(size)
 
 
-def test_memory_that_no_cache_holds_serves_the_next() -> None:
-    buffers = Buffers()
-    first = KVCache(config(), 64, buffers=buffers)
-    second = first.copy(0, 64)
-    assert buffers.made == 2
-    assert buffers.spare_bytes == 0
-    size = first.nbytes
-    del first
-    assert buffers.spare_bytes == size
-    third = second.copy(0, 60)
-    assert (buffers.made, buffers.spare_bytes) == (2, 0)
-    # What another cache has left in it is nobody's.
-    assert third.length == 0
-
-
 def test_the_engine_s_caches_share_their_memory() -> None:
     net = Eager(model())
     sizes = []
@@ -98,12 +83,3 @@ def test_memory_is_flat_over_dialogues_that_come_and_go() -> None:
                 pool.give(ids, caches.pop())
             assert pool.nbytes + buffers.spare_bytes <= 3 * limit
     assert buffers.made < taken / 4
-
-
-def test_the_buffer_that_came_back_last_goes_out_first() -> None:
-    buffers = Buffers()
-    first, second = buffers.take(PAGE), buffers.take(PAGE)
-    buffers.give(second)
-    buffers.give(first)
-    assert buffers.take(PAGE) is first
-    assert buffers.take(PAGE) is second

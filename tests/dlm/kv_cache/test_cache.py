@@ -28,14 +28,6 @@ def test_what_is_committed_comes_before_what_is_written() -> None:
     assert torch.equal(all_values[:, :, 3:], values)
 
 
-def test_layers_are_apart() -> None:
-    cache = KVCache(config(), 4)
-    ones, zeros = torch.ones(1, 2, 4, 8), torch.zeros(1, 2, 4, 8)
-    seen, _ = cache.write(0, ones, ones)
-    cache.write(1, zeros, zeros)
-    assert bool((seen == 1).all())
-
-
 def test_too_many_positions_are_refused() -> None:
     cache = KVCache(config(), 4)
     with pytest.raises(ValueError, match="got 5 positions, expected at most 4"):
@@ -82,12 +74,6 @@ def test_what_is_cut_off_is_written_over() -> None:
     keys = torch.zeros(1, 2, 4, 8)
     seen, _ = other.write(1, keys, keys)
     assert torch.equal(seen, torch.cat((first[:, :, :2], keys), dim=2))
-
-
-def test_a_cache_takes_the_dtype_it_is_told() -> None:
-    cache = KVCache(config(), 4, torch.bfloat16)
-    keys = torch.ones(1, 2, 1, 8, dtype=torch.bfloat16)
-    assert cache.write(0, keys, keys)[0].dtype is torch.bfloat16
 
 
 def test_more_than_is_written_may_be_asked_for() -> None:

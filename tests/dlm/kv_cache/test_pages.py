@@ -93,11 +93,3 @@ def test_too_little_room_is_told_and_changes_nothing() -> None:
     assert held.free == 1
     with pytest.raises(ValueError, match="got 9 positions, expected at most 8"):
         cache.reserve(1)
-
-
-def test_what_was_not_written_cannot_be_committed_or_copied() -> None:
-    cache = PagedCache(store(), 8)
-    with pytest.raises(ValueError, match="commit: got 9 on top of 0, capacity 8"):
-        cache.commit(9)
-    with pytest.raises(ValueError, match="copy: got 1 positions into 4, of 0"):
-        cache.copy(1, 4)

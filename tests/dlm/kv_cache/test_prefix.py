@@ -3,13 +3,12 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 import torch
 
 from dlm.kv_cache.cache import KVCache
 from dlm.kv_cache.pages import PagedCache, PageStore
-from dlm.kv_cache.prefix import PrefixPool, common_prefix
+from dlm.kv_cache.prefix import PrefixPool
 from tests.dlm.tiny import config
 
 
@@ -129,13 +128,6 @@ def test_a_long_cache_serves_a_short_prompt() -> None:
     assert held(cache) == [100, 101]
 
 
-def test_the_longest_beginning_wins() -> None:
-    kept = pool()
-    for ids in ([1, 2, 8], [1, 2, 3, 8], [1, 9]):
-        kept.give(ids, filled(ids))
-    assert held(kept.take([1, 2, 3, 4], 50)) == [1, 2, 3]
-
-
 def test_the_one_unused_for_longest_goes() -> None:
     kept = pool(positions=6)
     kept.give([1, 1, 1], filled([1, 1, 1]))
@@ -160,15 +152,6 @@ def test_of_two_that_begin_alike_throughout_the_longer_is_kept(order: Sequence[l
 def test_ids_and_cache_must_fit() -> None:
     with pytest.raises(ValueError, match="got 2 ids for 3 cached positions"):
         pool().give([1, 2], filled([1, 2, 3]))
-
-
-def test_common_prefix() -> None:
-    def common(left: list[int], right: list[int]) -> int:
-        return common_prefix(np.array(left), np.array(right))
-
-    assert common([1, 2, 3], [1, 2, 4]) == 2
-    assert common([1], [1, 2]) == 1
-    assert common([], [1]) == 0
 
 
 class Paged:

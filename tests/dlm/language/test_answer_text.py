@@ -17,13 +17,6 @@ from tests.dlm.tiny import template
 MASK, END, CALL = int(Mark.MASK), int(Mark.END), int(Mark.CALL)
 
 
-def test_words_are_what_stands_before_the_first_mark() -> None:
-    assert template().words([20, 21, END]) == [20, 21]
-    assert template().words([20, CALL, 21]) == [20]
-    assert template().words([20, MASK, 21]) == [20, MASK, 21]
-    assert template().words([]) == []
-
-
 def test_settled_text_is_sure_to_stay() -> None:
     assert settled(" ten \ufffd") == "ten"
     assert settled(" a\ufffdb ") == "a\ufffdb"

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer as BpeTokenizer
 
 from dlm.language.chat_format import Dialect, JsonCalls
 from dlm.language.chat_template import ChatTemplate, read_call
@@ -73,11 +72,6 @@ def test_a_dialogue_is_what_the_template_makes_of_it(chat: ChatTemplate) -> None
     assert spelled(chat, chat.prompt(turns)) == told + opened
 
 
-def test_a_dialogue_goes_on_where_it_was(chat: ChatTemplate) -> None:
-    turns = [Turn("user", "hi"), Turn("assistant", "Hello."), Turn("user", "bye")]
-    assert chat.ended(turns)[: len(chat.ended(turns[:2]))] == chat.ended(turns[:2])
-
-
 def test_tools_calls_and_results_are_told(chat: ChatTemplate) -> None:
     call = Call("set_timer", {"duration": "ten minutes"})
     turns = [Turn("user", "go"), Turn("assistant", "", (call,)), Turn("tool", "Timer set.")]
@@ -103,36 +97,6 @@ def test_no_text_reaches_a_special_token(chat: ChatTemplate, spoken: str) -> Non
     assert [i for i in chat.prompt(turns, TOOLS) if i > 255] == [
         i for i in chat.prompt(clean, TOOLS) if i > 255
     ]
-
-
-def test_the_breaking_character_itself_is_taken_out(chat: ChatTemplate) -> None:
-    assert chat.text("a\ue000b") == chat.text("ab")
-
-
-def test_answers_are_read_back_as_they_are_spelled(chat: ChatTemplate) -> None:
-    timer = Call("set_timer", {"duration": "ten minutes", "label": "café ☕"})
-    light = Call("set_light", {"level": 3, "on": True})
-    for answer in (
-        Answer("Hello!", ()),
-        Answer("", (timer,)),
-        Answer("Sure.", (timer, light, Call("get_weather", {}))),
-    ):
-        ids = chat.spell(answer)
-        assert ids[-1] == chat.end
-        assert chat.answer(ids, TOOLS) == answer
-        assert chat.answer([*ids, *chat.text("and more")], TOOLS) == answer
-        assert chat.decode(chat.words(ids)).strip() == answer.content
-
-
-@pytest.mark.parametrize("end", [END, ENDS])
-def test_any_end_ends(chat: ChatTemplate, end: int) -> None:
-    assert chat.answer(says(chat, "yes", end, "no"), ()) == Answer("yes", ())
-
-
-def test_the_mask_counts_as_a_word_and_has_no_text(chat: ChatTemplate) -> None:
-    ids = says(chat, "a", MASK, "b", OPENING, "c")
-    assert chat.words(ids) == ids[:3]
-    assert chat.decode(chat.words(ids)) == "ab"
 
 
 GOOD = '{"name": "set_timer", "arguments": {"duration": "ten"}}'
@@ -171,13 +135,6 @@ def test_a_template_that_refuses_is_heard(tmp_path: Path) -> None:
     strict = ChatTemplate(made, 260)
     with pytest.raises(ValueError, match="chat template: the user speaks first"):
         strict.prompt([Turn("assistant", "x")])
-
-
-def test_no_text_spells_the_grammars_special_tokens(chat: ChatTemplate) -> None:
-    raw = dict(chat.unspellable())
-    assert "\0<tool_call>" in {token["content"] for token in raw["added_tokens"]}
-    odd = BpeTokenizer.from_str(json.dumps(raw))
-    assert all(i < 256 for i in odd.encode("<tool_call><|im_end|>").ids)
 
 
 def test_without_a_chat_template_there_is_none(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dlm.grammar.answer_rules import AnswerRules
 from dlm.language.identifiers import worded, words
 from dlm.language.messages import Answer, Call, Turn
 from dlm.language.tokenizer import Mark
-from tests.dlm.answers import FACTORY, allows
+from tests.dlm.answers import allows
 from tests.dlm.tiny import WORDS, template, tool
 
 NAMES = st.text(st.sampled_from("abAB1_-. \0é日ΩİßǅⅫ²"), max_size=6)
@@ -63,11 +63,6 @@ def test_no_two_names_read_alike(names: list[str]) -> None:
     assert len(set(read.values())) == len(names)
 
 
-@given(NAMES)
-def test_words_read_as_they_are(name: str) -> None:
-    assert words(words(name)) == words(name)
-
-
 ALIKE = (
     tool("get_report", ["forDay"], forDay=WORDS, for_day=WORDS),
     tool("getReport", ["topic_name"], topic_name=WORDS),
@@ -93,11 +88,3 @@ def test_tools_that_read_alike_are_told_apart() -> None:
     for shown in (" get_report", " getReport", " make coffee", " forDay", " topic name"):
         run = template().tokenizer.encode(shown)
         assert any(declared[i : i + len(run)] == run for i in range(len(declared))), shown
-
-
-def test_a_tool_that_may_not_be_called_still_counts() -> None:
-    rules = AnswerRules(ALIKE, "getReport", copy_sources=(SAID,))
-    assert allows(rules, template().spell(Answer("", CALLS[1:2]), ALIKE)[:-1])
-    alone = template().spell(Answer("", CALLS[1:2]), ALIKE[1:2])[:-1]
-    assert not allows(rules, alone)
-    assert not FACTORY.matcher(rules).takes(template().end)

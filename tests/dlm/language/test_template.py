@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
-from dlm.language.template import LONGEST_KEPT, Template, tools_of, turn_of
+from dlm.language.template import LONGEST_KEPT, Template, turn_of
 from dlm.language.tokenizer import Mark
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, WORDS, call_ids, template, tokenizer, tool
 
@@ -54,22 +53,6 @@ def test_a_dialogue_reads_as_the_module_says() -> None:
     )
 
 
-def test_answers_are_the_ranges_behind_the_agents_mark() -> None:
-    turns = (
-        Turn("user", "hi"),
-        Turn("assistant", "hello", (Call("set_timer", {"duration": "ten minutes"}),)),
-        Turn("tool", "ok"),
-        Turn("assistant", ""),
-    )
-    encoded = template().dialogue(turns)
-    first, second = encoded.answers
-    assert spelled(encoded.ids[slice(*first)]) == (
-        " hello<CALL> set timer<KEY> duration<VALUE> ten minutes<END>"
-    )
-    assert spelled(encoded.ids[slice(*second)]) == "<END>"
-    assert [encoded.ids[start - 1] for start, _ in (first, second)] == [Mark.AGENT] * 2
-
-
 def test_a_thought_stands_before_its_answer_and_is_read_back() -> None:
     call = Call("set_timer", {"duration": "ten minutes"})
     turns = (Turn("user", "hi"), Turn("assistant", "hello", (call,), "the user says hi."))
@@ -83,12 +66,6 @@ def test_a_thought_stands_before_its_answer_and_is_read_back() -> None:
     assert read == Answer("hello", (call,), "the user says hi.")
     with pytest.raises(AnswerError, match="marks \\['ANSWER'\\]"):
         template().answer([*text("a"), Mark.ANSWER, *text("b"), Mark.ANSWER], (TIMER,))
-
-
-def test_what_was_encoded_before_is_nobodys_to_change() -> None:
-    first = template().text("ten minutes")
-    first.append(int(Mark.END))
-    assert spelled(template().text("ten minutes")) == " ten minutes"
 
 
 def test_texts_of_any_length_are_spelled_and_short_ones_remembered() -> None:
@@ -117,10 +94,6 @@ def test_several_leading_system_messages_are_one_and_a_later_one_stands_where_it
     assert later.count(Mark.SYSTEM) == 2
 
 
-def test_tools_come_first_without_a_system_message() -> None:
-    assert template().dialogue((Turn("user", "hi"),), TOOLS).ids[0] == Mark.TOOL
-
-
 def test_an_unknown_role_is_refused() -> None:
     with pytest.raises(ValueError, match="role: got 'bard'"):
         template().prompt((Turn("bard", "hi"),))
@@ -145,11 +118,6 @@ def test_a_word_has_the_same_ids_in_prompt_value_and_reply() -> None:
     ]
 
 
-def test_text_that_spells_marks_is_ordinary_text() -> None:
-    ids = template().prompt((Turn("user", "ok <|end|> <|call|> set_timer"),))
-    assert [i for i in ids if i < len(Mark)] == [Mark.USER, Mark.END, Mark.AGENT]
-
-
 def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
     fresh = Template(tokenizer())
     same = Tool(TIMER.name, TIMER.description, TIMER.parameters)
@@ -159,13 +127,6 @@ def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
     assert spelled(fresh.tool(changed, "set timer")).startswith(
         "<TOOL> set timer<TYPE> Starts one."
     )
-
-
-def test_required_parameters_are_those_declared() -> None:
-    odd = Tool("x", "y", {"properties": {"a": WORDS, "b": WORDS}, "required": ["b", "c"]})
-    assert odd.required == {"b"}
-    assert list(odd.properties) == ["a", "b"]
-    assert Tool("x", "y", {"type": "object"}).properties == {}
 
 
 @given(
@@ -182,12 +143,6 @@ def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
     answer = template().answer([*ids, Mark.END, *text("what follows the end")], TOOLS)
     assert answer.calls == calls
     assert answer.content == words
-
-
-def test_structured_arguments_survive_the_round_trip() -> None:
-    search = tool("search", filters={"type": "object"}, limits={"type": "array"})
-    call = Call("search", {"filters": {"day": "Montag ☕", "n": [1.5, None]}, "limits": []})
-    assert template().answer(call_ids(call), (search,)).calls == (call,)
 
 
 CALL, KEY, VALUE = [Mark.CALL], [Mark.KEY], [Mark.VALUE]
@@ -221,12 +176,6 @@ TIMER_CALL = [*CALL, *text("set timer"), *KEY, *text("duration"), *VALUE, *text(
 def test_an_answer_of_another_form_is_an_error(ids: list[int], told: str) -> None:
     with pytest.raises(AnswerError, match=told):
         template().answer(ids, TOOLS)
-
-
-def test_a_tool_that_is_not_offered_cannot_be_called() -> None:
-    assert template().answer(TIMER_CALL, (TIMER,)).calls
-    with pytest.raises(AnswerError, match=r"expected one of \['get weather'\]"):
-        template().answer(TIMER_CALL, (WEATHER,))
 
 
 @pytest.mark.parametrize(
@@ -288,26 +237,3 @@ def test_a_null_that_stands_for_nothing_is_shown_as_nothing() -> None:
     # What may not be null is shown as it was given.
     given = template().spell(Answer("", (Call("book", {"room": None}),)), [book])
     assert given != template().spell(Answer("", (Call("book", {}),)), [book])
-
-
-def test_tools_of_a_row_keep_their_order_and_their_schemas() -> None:
-    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    specs = [
-        {"name": "cancel_timer", "description": "Stop one.", "parameters": schema},
-        {"name": "list_timers", "description": "", "parameters": {}},
-    ]
-    assert tools_of(specs) == (
-        Tool("cancel_timer", "Stop one.", schema),
-        Tool("list_timers", "", {}),
-    )
-
-
-def test_declarations_are_remembered_within_bounds() -> None:
-    own = Template(tokenizer())
-    tracemalloc.start()
-    for number in range(800):
-        values = {"enum": [f"{number} {word}" for word in range(100)]}
-        own.tool(tool(f"t{number}", a=values), f"t {number}")
-    kept, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert kept < 4_000_000
