@@ -30,13 +30,16 @@ class Refinement:
     Attributes:
         steps: Draft forwards per block at most, before the block is verified; 0 decodes token by
             token. A block that is committed as it was drafted takes as many as it needs.
-        threshold: The rule's number; of the rule ``threshold`` a confidence, in (0, 1).
+        threshold: Confidence, in (0, 1), from which on a position is decided; below it a token of
+            an earlier answer is masked.
         rule: Which masked positions a step decides, by its name in `dlm.decoding.unmask.RULES`.
+        number: The rule's own number; None where that is the threshold.
     """
 
     steps: int
     threshold: float
     rule: str = "threshold"
+    number: float | None = None
 
 
 REFINEMENT = {

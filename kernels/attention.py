@@ -3,13 +3,13 @@
 A request's new rows are the last positions of its context. Some of them, from the left, look no
 further than themselves; the others see the whole context, so a block sees all of itself. Keys and
 values lie in pages. A program takes some rows of one request with all query heads that share a
-key/value head, and one share of the keys; where there are several shares, a second kernel folds
-them. Arguments are checked by `kernels.ops`, not here.
+key/value head, and one split of the keys; where there are several splits, a second kernel
+combines them. Arguments are checked by `kernels.ops`, not here.
 
 Shapes: T rows of all requests; B requests; H query heads and K key/value heads of N numbers; P
-positions of a page; F shares of the keys.
+positions of a page; F splits of the keys.
 
-Source: Dao et al., "FlashAttention" (arXiv 2205.14135); "Flash-Decoding" for the shares; Kwon et
+Source: Dao et al., "FlashAttention" (arXiv 2205.14135); "Flash-Decoding" for the splits; Kwon et
 al., "PagedAttention" (arXiv 2309.06180).
 """
 
@@ -40,19 +40,19 @@ def _slots(pages_ptr, positions, inside, PAGE: tl.constexpr):
 @triton.jit
 @no_type_check
 def _attend(
-    queries, keys_ptr, values_ptr, pages_ptr, seen, length, kv_head, share, scale,
+    queries, keys_ptr, values_ptr, pages_ptr, seen, length, kv_head, split, scale,
     PAGE: tl.constexpr, KV_HEADS: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr,
-    KEYS: tl.constexpr, SHARES: tl.constexpr, WIDE: tl.constexpr,
+    KEYS: tl.constexpr, SPLITS: tl.constexpr, UPCAST: tl.constexpr,
 ):  # fmt: skip
-    """One share of a request's keys: weighted values, largest score and weight of each row."""
+    """One split of a request's keys: weighted values, largest score and weight of each row."""
     offsets = tl.arange(0, SIZE)
-    if WIDE:
+    if UPCAST:
         queries = queries.to(tl.float32)
     best = tl.full((ROWS,), float("-inf"), dtype=tl.float32)
     total_weight = tl.zeros((ROWS,), dtype=tl.float32)
-    mixed = tl.zeros((ROWS, SIZE), dtype=tl.float32)
-    span = tl.cdiv(tl.cdiv(length, KEYS), SHARES) * KEYS
-    for start in range(share * span, tl.minimum(length, (share + 1) * span), KEYS):
+    acc = tl.zeros((ROWS, SIZE), dtype=tl.float32)
+    span = tl.cdiv(tl.cdiv(length, KEYS), SPLITS) * KEYS
+    for start in range(split * span, tl.minimum(length, (split + 1) * span), KEYS):
         positions = start + tl.arange(0, KEYS)
         inside = positions < length
         where = _slots(pages_ptr, positions, inside, PAGE) * KV_HEADS + kv_head
@@ -60,25 +60,25 @@ def _attend(
         keys = tl.load(
             keys_ptr + where[None, :] + offsets[:, None], mask=inside[None, :], other=0.0
         )
-        if WIDE:
+        if UPCAST:
             keys = keys.to(tl.float32)
         scores = tl.dot(queries, keys, input_precision="ieee") * scale
         scores = tl.where(positions[None, :] < seen[:, None], scores, float("-inf"))
         new_best = tl.maximum(best, tl.max(scores, axis=1))
-        # A row of this share may see none of its keys: -inf - -inf would be nan.
+        # A row of this split may see none of its keys: -inf - -inf would be nan.
         shift = tl.where(new_best == float("-inf"), 0.0, new_best)
         weights = tl.exp(scores - shift[:, None])
-        kept = tl.exp(best - shift)
-        total_weight = total_weight * kept + tl.sum(weights, axis=1)
+        rescale = tl.exp(best - shift)
+        total_weight = total_weight * rescale + tl.sum(weights, axis=1)
         values = tl.load(
             values_ptr + where[:, None] + offsets[None, :], mask=inside[:, None], other=0.0
         )
         weights = weights.to(values.dtype)
-        if WIDE:
+        if UPCAST:
             weights, values = weights.to(tl.float32), values.to(tl.float32)
-        mixed = mixed * kept[:, None] + tl.dot(weights, values, input_precision="ieee")
+        acc = acc * rescale[:, None] + tl.dot(weights, values, input_precision="ieee")
         best = new_best
-    return mixed, best, total_weight
+    return acc, best, total_weight
 
 
 @triton.jit
@@ -96,17 +96,17 @@ def _ends(row, rows, length, causal, block):
 @no_type_check
 def _attention_kernel(
     queries_ptr, keys_ptr, values_ptr, pages_ptr, starts_ptr, lengths_ptr, causal_ptr, blocks_ptr,
-    out_ptr, shares_ptr, total, page_columns, scale, PAGE: tl.constexpr, HEADS: tl.constexpr,
+    out_ptr, splits_ptr, total, page_columns, scale, PAGE: tl.constexpr, HEADS: tl.constexpr,
     KV_HEADS: tl.constexpr, SIZE: tl.constexpr, GROUP: tl.constexpr, ROWS: tl.constexpr,
-    KEYS: tl.constexpr, SHARES: tl.constexpr, TILES: tl.constexpr, WIDE: tl.constexpr,
+    KEYS: tl.constexpr, SPLITS: tl.constexpr, TILES: tl.constexpr, UPCAST: tl.constexpr,
 ):  # fmt: skip
     request = tl.program_id(0) // TILES
     tile = tl.program_id(0) % TILES
     kv_head = tl.program_id(1)
-    share = tl.program_id(2)
+    split = tl.program_id(2)
     first = tl.load(starts_ptr + request)
     rows = tl.load(starts_ptr + request + 1) - first
-    # A tile holds whole rows: GROUP is the number of heads that share keys, padded to a power of 2.
+    # A tile holds whole rows: GROUP is the number of heads that split keys, padded to a power of 2.
     inner = tl.arange(0, ROWS)
     row = tile * (ROWS // GROUP) + inner // GROUP
     if tile * (ROWS // GROUP) >= rows:
@@ -122,34 +122,34 @@ def _attention_kernel(
     queries = tl.load(
         queries_ptr + at[:, None] * SIZE + offsets[None, :], mask=live[:, None], other=0.0
     )
-    mixed, best, total_weight = _attend(
+    acc, best, total_weight = _attend(
         queries, keys_ptr, values_ptr, pages_ptr + request * page_columns, seen, length, kv_head,
-        share, scale, PAGE=PAGE, KV_HEADS=KV_HEADS, SIZE=SIZE, ROWS=ROWS, KEYS=KEYS,
-        SHARES=SHARES, WIDE=WIDE,
+        split, scale, PAGE=PAGE, KV_HEADS=KV_HEADS, SIZE=SIZE, ROWS=ROWS, KEYS=KEYS,
+        SPLITS=SPLITS, UPCAST=UPCAST,
     )  # fmt: skip
-    if SHARES == 1:
-        out = (mixed / total_weight[:, None]).to(out_ptr.dtype.element_ty)
+    if SPLITS == 1:
+        out = (acc / total_weight[:, None]).to(out_ptr.dtype.element_ty)
         tl.store(out_ptr + at[:, None] * SIZE + offsets[None, :], out, mask=live[:, None])
     else:
-        # A share's numbers, its largest score and its weight stand behind each other.
-        to = (share * total * HEADS + at) * (SIZE + 2)
-        tl.store(shares_ptr + to[:, None] + offsets[None, :], mixed, mask=live[:, None])
-        tl.store(shares_ptr + to + SIZE, best, mask=live)
-        tl.store(shares_ptr + to + SIZE + 1, total_weight, mask=live)
+        # A split's numbers, its largest score and its weight stand behind each other.
+        to = (split * total * HEADS + at) * (SIZE + 2)
+        tl.store(splits_ptr + to[:, None] + offsets[None, :], acc, mask=live[:, None])
+        tl.store(splits_ptr + to + SIZE, best, mask=live)
+        tl.store(splits_ptr + to + SIZE + 1, total_weight, mask=live)
 
 
 @triton.jit
 @no_type_check
-def _fold_kernel(shares_ptr, out_ptr, plane, SIZE: tl.constexpr, SHARES: tl.constexpr):
+def _combine_kernel(splits_ptr, out_ptr, plane, SIZE: tl.constexpr, SPLITS: tl.constexpr):
     at = tl.program_id(0).to(tl.int64)
     offsets = tl.arange(0, SIZE)
-    shares = tl.arange(0, SHARES)
-    froms = (shares * plane + at) * (SIZE + 2)
-    best = tl.load(shares_ptr + froms + SIZE)
+    splits = tl.arange(0, SPLITS)
+    offsets_in = (splits * plane + at) * (SIZE + 2)
+    best = tl.load(splits_ptr + offsets_in + SIZE)
     scale = tl.exp(best - tl.max(best, axis=0))
-    total = tl.sum(tl.load(shares_ptr + froms + SIZE + 1) * scale, axis=0)
-    mixed = tl.load(shares_ptr + froms[:, None] + offsets[None, :])
-    out = tl.sum(mixed * scale[:, None], axis=0) / total
+    total = tl.sum(tl.load(splits_ptr + offsets_in + SIZE + 1) * scale, axis=0)
+    acc = tl.load(splits_ptr + offsets_in[:, None] + offsets[None, :])
+    out = tl.sum(acc * scale[:, None], axis=0) / total
     tl.store(out_ptr + at * SIZE + offsets, out.to(out_ptr.dtype.element_ty))
 
 
@@ -158,7 +158,7 @@ def attention_into(
     keys: torch.Tensor,
     values: torch.Tensor,
     context: Context,
-    shares: int,
+    splits: int,
     out: torch.Tensor,
 ) -> None:
     """Write what every row's heads attend to into ``out``.
@@ -173,16 +173,16 @@ def attention_into(
     tiles = triton.cdiv(context.most_rows, row_tile // group)
     requests = context.lengths.shape[0]
     parts = out
-    if shares > 1:
+    if splits > 1:
         parts = torch.empty(
-            (shares, rows, heads, size + 2), dtype=torch.float32, device=queries.device
+            (splits, rows, heads, size + 2), dtype=torch.float32, device=queries.device
         )
     with torch.cuda.device(queries.device if queries.is_cuda else -1):
-        _attention_kernel[(requests * tiles, kv_heads, shares)](
+        _attention_kernel[(requests * tiles, kv_heads, splits)](
             queries, keys, values, context.pages, context.starts, context.lengths, context.causal,
             context.blocks, out, parts, rows, context.pages.shape[1], size**-0.5, PAGE=page,
             HEADS=heads, KV_HEADS=kv_heads, SIZE=size, GROUP=group, ROWS=row_tile, KEYS=KEY_TILE,
-            SHARES=shares, TILES=tiles, WIDE=INTERPRETED,
+            SPLITS=splits, TILES=tiles, UPCAST=INTERPRETED,
         )  # fmt: skip
-        if shares > 1:
-            _fold_kernel[(rows * heads,)](parts, out, rows * heads, SIZE=size, SHARES=shares)
+        if splits > 1:
+            _combine_kernel[(rows * heads,)](parts, out, rows * heads, SIZE=size, SPLITS=splits)

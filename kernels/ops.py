@@ -93,7 +93,7 @@ def attention(
     keys: torch.Tensor,
     values: torch.Tensor,
     context: Context,
-    shares: int = 1,
+    splits: int = 1,
 ) -> torch.Tensor:
     """Attend from the new rows of several requests to their paged caches.
 
@@ -102,7 +102,7 @@ def attention(
         keys: (pages, P, K, W) of the same dtype, contiguous; the new rows' keys are in it.
         values: As keys.
         context: Whose rows these are and what they see.
-        shares: Parts that each context is split into on CUDA, a power of 2; more keep the device
+        splits: Parts that each context is split into on CUDA, a power of 2; more keep the device
             busy when there are few requests.
 
     Returns:
@@ -124,15 +124,15 @@ def attention(
     expect_tensor("lengths", context.lengths, (requests,), (torch.int32,))
     expect_tensor("causal", context.causal, (requests,), (torch.int32,))
     expect_tensor("blocks", context.blocks, (requests,), (torch.int32,))
-    power = shares > 0 and shares & (shares - 1) == 0
-    expect("shares", shares, "a power of 2", power)
+    power = splits > 0 and splits & (splits - 1) == 0
+    expect("splits", splits, "a power of 2", power)
     # The kernel's tiles are powers of 2, and tensor cores take no fewer than 16 numbers.
     if not _by_kernel(queries) or not rows or size < 16 or size & (size - 1):
         return reference.attention(queries, keys, values, context)
     from kernels.attention import attention_into
 
     out = torch.empty_like(queries)
-    attention_into(queries, keys, values, context, shares, out)
+    attention_into(queries, keys, values, context, splits, out)
     return out
 
 
@@ -144,7 +144,7 @@ def rope(
     slots: torch.Tensor,
     cache: tuple[torch.Tensor, torch.Tensor],
 ) -> torch.Tensor:
-    """Norm and turn queries and keys, and file keys and values into the cache.
+    """Normalise and rotate queries and keys, and write keys and values into the cache.
 
     Args:
         qkv: (N, (H + 2K)·W) float16, bfloat16 or float32, last dim contiguous: fused.

@@ -33,7 +33,7 @@ def unmask(
         temperatures, seeds = noise[0][:, None], noise[1][:, None]
         drawn = logits / temperatures.masked_fill(temperatures == 0, 1.0) + gumbel(seeds, ids)
         scores = torch.where(temperatures > 0, drawn, logits)
-    tokens = _best(scores)
+    tokens = _argmax(scores)
     chosen = logits.softmax(dim=-1).gather(-1, tokens[:, None])[:, 0]
     padding = rows < 0
     return tokens.masked_fill(padding, 0), chosen.masked_fill(padding, torch.nan)
@@ -83,7 +83,7 @@ def rope(
     slots: torch.Tensor,
     out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> None:
-    """Queries and keys normalised and turned; keys and values filed."""
+    """Queries and keys normalised and rotated; keys and values filed."""
     queries, keys, values = out
     size = queries.shape[2]
     parts = [queries.shape[1], keys.shape[1], keys.shape[1]]
@@ -91,9 +91,9 @@ def rope(
     if norms is not None:
         new_queries = _norm(new_queries, norms[0], eps)
         new_keys = _norm(new_keys, norms[1], eps)
-    queries.copy_(_turn(new_queries, *angles))
+    queries.copy_(_rotate(new_queries, *angles))
     filed = slots >= 0
-    keys[slots[filed]] = _turn(new_keys, *angles)[filed]
+    keys[slots[filed]] = _rotate(new_keys, *angles)[filed]
     values[slots[filed]] = new_values[filed]
 
 
@@ -113,7 +113,7 @@ def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
     return (functional.silu(gate) * up).to(gate_up.dtype)
 
 
-def _best(scores: torch.Tensor) -> torch.Tensor:
+def _argmax(scores: torch.Tensor) -> torch.Tensor:
     # argmax takes nan for the largest value; it must lose, so that the token is always a real id.
     return scores.masked_fill(scores.isnan(), -torch.inf).argmax(dim=-1)
 
@@ -138,7 +138,7 @@ def _norm(x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
     return (wide * scale * weight.float()).to(x.dtype)
 
 
-def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+def _rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     left, right = x.float().chunk(2, dim=-1)
     cos, sin = cos[:, None], sin[:, None]
     return torch.cat((left * cos - right * sin, right * cos + left * sin), dim=-1).to(x.dtype)

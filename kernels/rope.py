@@ -1,4 +1,4 @@
-"""From the fused projection to attention: norm and turn queries and keys, file keys and values.
+"""Queries, keys and values of the fused projection: normalised, rotated, written to the cache.
 
 A program takes one head of one position. Arguments are checked by `kernels.ops`, not here.
 
@@ -46,20 +46,20 @@ def _rope_kernel(
         k_left, k_right = tl.load(k_weight_ptr + offsets), tl.load(k_weight_ptr + HALF + offsets)
         x *= scale * tl.where(query, q_left, k_left).to(tl.float32)
         y *= scale * tl.where(query, q_right, k_right).to(tl.float32)
-        # Rounded where the plain model rounds: after the norm, and after the turn.
+        # Rounded where the plain model rounds: after the norm, and after the rotation.
         x, y = x.to(left.dtype).to(tl.float32), y.to(left.dtype).to(tl.float32)
     cos = tl.load(cos_ptr + position * HALF + offsets)
     sin = tl.load(sin_ptr + position * HALF + offsets)
-    turned_left = (x * cos - y * sin).to(left.dtype)
-    turned_right = (y * cos + x * sin).to(left.dtype)
+    rotated_left = (x * cos - y * sin).to(left.dtype)
+    rotated_right = (y * cos + x * sin).to(left.dtype)
     if head < HEADS:
         to = queries_ptr + (position * HEADS + head) * 2 * HALF + offsets
-        tl.store(to, turned_left)
-        tl.store(to + HALF, turned_right)
+        tl.store(to, rotated_left)
+        tl.store(to + HALF, rotated_right)
     elif slot >= 0:
         to = keys_ptr + (slot * KV_HEADS + head - HEADS) * 2 * HALF + offsets
-        tl.store(to, turned_left)
-        tl.store(to + HALF, turned_right)
+        tl.store(to, rotated_left)
+        tl.store(to + HALF, rotated_right)
 
 
 def rope_into(

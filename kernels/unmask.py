@@ -2,7 +2,7 @@
 
 A program multiplies a tile of rows by a tile of the vocabulary and keeps five numbers of each row:
 the tile's largest logit m, the sum of exp(x - m), and the score, the logit and the id of its best
-token. A second kernel folds a row's tiles. Arguments are checked by `kernels.ops`, not here.
+token. A second kernel combines a row's tiles. Arguments are checked by `kernels.ops`, not here.
 
 Shapes: N rows of hidden states, D their width, V entries of the vocabulary, M rows to unmask,
 C tiles of the vocabulary.
@@ -61,7 +61,7 @@ def _products(
     width,
     hidden_stride,
     weight_stride,
-    WIDE: tl.constexpr,
+    UPCAST: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     WIDTH: tl.constexpr,
@@ -83,7 +83,7 @@ def _products(
             mask=known[None, :] & inside[:, None],
             other=0.0,
         )
-        if WIDE:
+        if UPCAST:
             hidden, weight = hidden.to(tl.float32), weight.to(tl.float32)
         logits = tl.dot(hidden, weight, logits, input_precision="ieee")
     return tl.where(known[None, :], logits, float("-inf"))
@@ -125,7 +125,7 @@ def _choice(
 def _tiles_kernel(
     hidden_ptr, weight_ptr, rows_ptr, banned_ptr, temperatures_ptr, seeds_ptr, sums_ptr, tokens_ptr,
     count, columns, width, tiles, plane, hidden_stride, weight_stride, banned_stride,
-    BANNED: tl.constexpr, SAMPLED: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr,
+    BANNED: tl.constexpr, SAMPLED: tl.constexpr, UPCAST: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     # Programs of the same part of the vocabulary are neighbours, so that memory is read once.
@@ -137,7 +137,7 @@ def _tiles_kernel(
     ids = tile * COLUMNS + tl.arange(0, COLUMNS)
     logits = _products(
         hidden_ptr, weight_ptr, rows, ids, columns, width, hidden_stride, weight_stride,
-        WIDE=WIDE, ROWS=ROWS, COLUMNS=COLUMNS, WIDTH=WIDTH,
+        UPCAST=UPCAST, ROWS=ROWS, COLUMNS=COLUMNS, WIDTH=WIDTH,
     )  # fmt: skip
     if BANNED:
         words = tl.load(
@@ -161,7 +161,7 @@ def _tiles_kernel(
 
 @triton.jit
 @no_type_check
-def _fold_kernel(
+def _combine_kernel(
     rows_ptr,
     sums_ptr,
     tile_tokens_ptr,
@@ -219,10 +219,10 @@ def unmask_into(
             hidden, weight, rows, rows if banned is None else banned, temperatures, seeds, sums,
             tile_tokens, count, columns, width, tiles, sums[0].numel(), hidden.stride(0),
             weight.stride(0), 0 if banned is None else banned.stride(0),
-            BANNED=banned is not None, SAMPLED=noise is not None, WIDE=INTERPRETED, ROWS=row_tile,
+            BANNED=banned is not None, SAMPLED=noise is not None, UPCAST=INTERPRETED, ROWS=row_tile,
             COLUMNS=VOCABULARY_TILE, WIDTH=WIDTH_TILE,
         )  # fmt: skip
-        _fold_kernel[(count,)](
+        _combine_kernel[(count,)](
             rows,
             sums,
             tile_tokens,

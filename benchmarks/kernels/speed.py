@@ -148,10 +148,10 @@ def _attention_case(
         torch.zeros(batch, dtype=torch.int32, device=device),
         BLOCK,
     )
-    shares = 1 << (max(1, 16 // batch).bit_length() - 1)
+    splits = 1 << (max(1, 16 // batch).bit_length() - 1)
     return Case(
         "attention",
-        lambda: ops.attention(queries, keys, values, context, shares),
+        lambda: ops.attention(queries, keys, values, context, splits),
         lambda: reference.attention(queries, keys, values, context),
         2 * batch * length * shape.kv_heads * shape.size * element + 2 * queries.nbytes,
         4 * batch * BLOCK * length * shape.heads * shape.size,

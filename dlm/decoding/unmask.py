@@ -2,7 +2,8 @@
 
 A rule takes a `Proposal`, the masked positions and the rule's number, and returns the positions to
 decide. It accepts at least one position while any is masked, and none that is not masked. To add a
-rule write such a function and name it in `RULES`; `dlm.effort.Refinement` selects it by that name.
+rule write such a function and name it in `RULES`, and in the test's `NUMBERS` with some of its
+numbers; `dlm.effort.Refinement` selects it by that name.
 
 Shapes: L positions of a block, V vocabulary.
 """
@@ -93,4 +94,5 @@ def accept(proposal: Proposal, masked: Tensor, refinement: Refinement) -> Tensor
             f"masked: got shape {tuple(masked.shape)}, "
             f"expected {tuple(proposal.confidence.shape)} as the proposal has"
         )
-    return RULES[refinement.rule](proposal, masked, refinement.threshold)
+    number = refinement.threshold if refinement.number is None else refinement.number
+    return RULES[refinement.rule](proposal, masked, number)

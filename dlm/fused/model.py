@@ -28,13 +28,13 @@ class FusedModel:
         store: (layers, 2, pages, P, key/value heads, numbers of a head).
 
     Raises:
-        ValueError: The model turns parts of its heads, has experts, or is rounded for a CPU.
+        ValueError: Parts of the model's heads rotate, or it has experts, or is rounded for a CPU.
     """
 
     def __init__(self, model: Transformer, pages: int, page_size: int = 64) -> None:
         config = model.config
         if config.rotary_size != config.head_dim or config.experts is not None:
-            raise ValueError("expected a model with whole heads turned and without experts")
+            raise ValueError("expected a model with whole heads rotated and without experts")
         if model.rounded_head is not None:
             raise ValueError("expected a model in floating point, got one rounded for a CPU")
         self.model = model
@@ -63,12 +63,12 @@ class FusedModel:
         Returns:
             (N, D).
         """
-        turns = positions[:, None].float() * self._frequencies
-        angles = turns.cos() * self._scale, turns.sin() * self._scale
+        angles = positions[:, None].float() * self._frequencies
+        rotation = angles.cos() * self._scale, angles.sin() * self._scale
         residual = self.model.embed_tokens(ids)
         update: Tensor | None = None
         for index, layer in enumerate(self._layers):
-            inputs = angles, slots, context, self.store[index]
+            inputs = rotation, slots, context, self.store[index]
             update = self._layer(layer, residual, update, inputs)
         eps = self.model.config.rms_norm_eps
         assert update is not None
@@ -83,14 +83,14 @@ class FusedModel:
             x = ops.add_norm(residual, None, layer.first_norm, eps)
         else:
             x = ops.add_norm(update, residual, layer.first_norm, eps)
-        angles, slots, context, store = inputs
+        rotation, slots, context, store = inputs
         flat = store.view(2, -1, *store.shape[3:])
         cache = flat[0], flat[1]
-        queries = ops.rope(layer.qkv(x), layer.head_norms, eps, angles, slots, cache)
+        queries = ops.rope(layer.qkv(x), layer.head_norms, eps, rotation, slots, cache)
         # Few requests leave most of a GPU idle, unless their keys are split.
         busy = 1 if queries.device.type == "cpu" else 16 // len(context.lengths)
-        shares = 1 << (max(1, busy).bit_length() - 1)
-        attended = ops.attention(queries, store[0], store[1], context, shares)
+        splits = 1 << (max(1, busy).bit_length() - 1)
+        attended = ops.attention(queries, store[0], store[1], context, splits)
         x = ops.add_norm(layer.out(attended.flatten(1)), residual, layer.second_norm, eps)
         return layer.down(ops.silu_mul(layer.gate_up(x)))  # type: ignore[no-any-return]
 

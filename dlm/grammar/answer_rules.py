@@ -18,7 +18,7 @@ from dlm.grammar.formats import AnswerFormat, closed, format_rules, strict_json
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
 from dlm.language.messages import Tool
-from dlm.language.references import reached
+from dlm.language.references import reachable
 from dlm.language.schema import AS_SAID, is_words, options, written
 from dlm.language.template import Template
 
@@ -183,7 +183,7 @@ def _call_schema(tool: Tool, values: Mapping[str, Sequence[str]]) -> dict[str, A
         "additionalProperties": False,
     }
     # References lead from the root, which is not the parameter's schema here.
-    definitions = reached(properties, tool.parameters.get("$defs", {}))
+    definitions = reachable(properties, tool.parameters.get("$defs", {}))
     return {
         **({"$defs": definitions} if definitions else {}),
         "type": "object",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from dlm.language.references import MOST_LEVELS, levels
+from dlm.language.references import MAX_LEVELS, count_levels
 
 # JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -96,10 +96,8 @@ def _check_lark(grammar: str) -> None:
     bare = _LARK_PIECES.sub(lambda found: found["comment"] or '""', grammar)
     if re.search(r"<[\[|]", bare):
         raise FormatError("format: special tokens are not supported")
-    if (inside := len(re.findall(r"[:(\[{]", bare))) > MOST_LEVELS:
-        raise FormatError(
-            f"format: got {inside} rules and brackets, expected at most {MOST_LEVELS}"
-        )
+    if (inside := len(re.findall(r"[:(\[{]", bare))) > MAX_LEVELS:
+        raise FormatError(f"format: got {inside} rules and brackets, expected at most {MAX_LEVELS}")
 
 
 def strict_json(schema: Mapping[str, Any]) -> str:
@@ -107,8 +105,8 @@ def strict_json(schema: Mapping[str, Any]) -> str:
 
     A schema too deep to be read is a FormatError.
     """
-    if (deep := levels(schema)) > MOST_LEVELS:
-        raise FormatError(f"format: got {deep} levels of schemas, expected at most {MOST_LEVELS}")
+    if (deep := count_levels(schema)) > MAX_LEVELS:
+        raise FormatError(f"format: got {deep} levels of schemas, expected at most {MAX_LEVELS}")
     return json.dumps({**schema, "x-guidance": _LAYOUT})
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 DEFINITIONS = "#/$defs/"
-MOST_LEVELS = 1000
-"""Most `levels` of a schema. llguidance follows references by recursion: several thousand levels
+MAX_LEVELS = 1000
+"""Levels of a schema, at most. llguidance follows references by recursion: several thousand levels
 behind one another overflow its stack, which ends the process."""
 
 # Where a reference that is no JSON pointer may lead.
@@ -30,7 +30,7 @@ def references(node: Any) -> Iterator[str]:
             yield from references(part)
 
 
-def reached(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+def reachable(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     """The definitions that a schema refers to, by way of others as well."""
     found: dict[str, Any] = {}
     todo = [node]
@@ -38,14 +38,14 @@ def reached(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
         for reference in references(todo.pop()):
             if not reference.startswith(DEFINITIONS):
                 continue
-            name = _step(reference.removeprefix(DEFINITIONS).partition("/")[0])
+            name = _unescaped(reference.removeprefix(DEFINITIONS).partition("/")[0])
             if name in definitions and name not in found:
                 found[name] = definitions[name]
                 todo.append(definitions[name])
     return found
 
 
-def pointed(reference: str, root: Any) -> Any:
+def resolve(reference: str, root: Any) -> Any:
     """What a JSON pointer behind a ``#`` leads to.
 
     Raises:
@@ -56,7 +56,7 @@ def pointed(reference: str, root: Any) -> Any:
     if not mark or first:
         raise LookupError(reference)
     node = root
-    for name in map(_step, steps):
+    for name in map(_unescaped, steps):
         if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
             node = node[int(name)]
         elif isinstance(node, Mapping) and name in node:
@@ -66,7 +66,7 @@ def pointed(reference: str, root: Any) -> Any:
     return node
 
 
-def levels(schema: Mapping[str, Any]) -> int:
+def count_levels(schema: Mapping[str, Any]) -> int:
     """Objects and lists inside one another, of a schema and of all it refers to, added up.
 
     However a reader follows the references, each of them once, it gets no deeper.
@@ -83,7 +83,7 @@ def levels(schema: Mapping[str, Any]) -> int:
         total += _depth(node, depths, found)
         for reference in found:
             try:
-                todo.append(pointed(reference, schema))
+                todo.append(resolve(reference, schema))
             except LookupError:
                 todo += _anchored(schema)
     return total
@@ -109,5 +109,5 @@ def _anchored(node: Any) -> Iterator[Any]:
             yield from _anchored(part)
 
 
-def _step(written: str) -> str:
+def _unescaped(written: str) -> str:
     return unquote(written).replace("~1", "/").replace("~0", "~")

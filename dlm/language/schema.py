@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
-from dlm.language.references import DEFINITIONS, pointed, reached
+from dlm.language.references import DEFINITIONS, reachable, resolve
 
 AS_SAID = "x-as-said"
 
@@ -51,7 +51,7 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
         schema = {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
     if said:
         schema = {**schema, AS_SAID: True}
-    kept = reached(schema, definitions)
+    kept = reachable(schema, definitions)
     return {**schema, "$defs": kept} if kept else schema
 
 
@@ -87,7 +87,7 @@ def _defined(reference: Any, definitions: Mapping[str, Any]) -> Any:
     if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
         return None
     try:
-        return pointed(reference, {"$defs": definitions})
+        return resolve(reference, {"$defs": definitions})
     except LookupError:
         return None
 

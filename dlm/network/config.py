@@ -31,8 +31,8 @@ class ModelConfig:
         qk_norm: Whether queries and keys are normalised per head (Qwen3).
         qkv_bias: Whether their projection has a bias (Qwen2).
         tie_word_embeddings: Whether the embedding serves as head.
-        partial_rotary_factor: Share of each head that is turned; in (0, 1].
-        rope_scaling: How rotary frequencies are stretched; None for not.
+        partial_rotary_factor: Share of each head that rotates; in (0, 1].
+        rope_scaling: How rotary frequencies are scaled; None for not.
         shift: Whether the logits of a position predict the next one's token even where that is
             masked, as in models made from autoregressive ones; else a masked position predicts its
             own token.
@@ -99,7 +99,7 @@ class ModelConfig:
 
     @property
     def rotary_size(self) -> int:
-        """R, how many numbers of a head are turned."""
+        """R, the number of a head's dimensions that rotate."""
         return int(self.head_dim * self.partial_rotary_factor)
 
     @classmethod
@@ -111,9 +111,9 @@ class ModelConfig:
         """
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in raw.items() if name in known}
-        stretched = RopeScaling.read(raw.get("rope_scaling"), raw.get("max_position_embeddings", 0))
+        scaling = RopeScaling.read(raw.get("rope_scaling"), raw.get("max_position_embeddings", 0))
         try:
-            return cls(**(given | {"rope_scaling": stretched}))
+            return cls(**(given | {"rope_scaling": scaling}))
         except TypeError as error:
             raise ValueError(str(error)) from error
 

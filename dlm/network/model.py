@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from dlm.kv_cache.cache import KVCache
 from dlm.network.config import ModelConfig
-from dlm.network.moe import Mixture
+from dlm.network.moe import MixtureOfExperts
 from dlm.network.padding import GRAIN, padded, whole_keys
 from dlm.network.rope import RopeTable, rotate
 
@@ -130,14 +130,14 @@ class Attention(nn.Module):
             self.k_norm = RMSNorm(self.head_dim, config.rms_norm_eps)
 
     def _project(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """(..., D) to queries (..., H, N), keys and values (..., K, N), positions turned in."""
+        """(..., D) to queries (..., H, N), keys and values (..., K, N), with rotary positions."""
         qkv = self.qkv_proj(x).unflatten(-1, (-1, self.head_dim))
         # Queries and keys together: half as many small operations, which take a CPU long.
-        turned, values = qkv.split((self.heads + self.kv_heads, self.kv_heads), dim=-2)
+        rotated, values = qkv.split((self.heads + self.kv_heads, self.kv_heads), dim=-2)
         if self.normed:
-            turned = self._norm(turned)
-        turned = rotate(turned, *rope).to(values.dtype)
-        queries, keys = torch.split(turned, [self.heads, self.kv_heads], dim=-2)
+            rotated = self._norm(rotated)
+        rotated = rotate(rotated, *rope).to(values.dtype)
+        queries, keys = torch.split(rotated, [self.heads, self.kv_heads], dim=-2)
         return queries, keys, values
 
     def _norm(self, x: Tensor) -> Tensor:
@@ -236,7 +236,9 @@ class Block(nn.Module):
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         experts = config.experts
         mixed = experts is not None and layer >= experts.dense_layers
-        self.mlp = Mixture(config.hidden_size, experts) if mixed and experts else MLP(config)
+        self.mlp = (
+            MixtureOfExperts(config.hidden_size, experts) if mixed and experts else MLP(config)
+        )
 
     def forward(
         self,

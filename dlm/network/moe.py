@@ -62,7 +62,7 @@ class Experts:
 
 
 class Router(nn.Module):
-    """Which experts a row asks, and how much each counts; in float32."""
+    """The experts that a row goes to, and their weights; in float32."""
 
     def __init__(self, size: int, experts: Experts) -> None:
         super().__init__()
@@ -78,8 +78,8 @@ class Router(nn.Module):
         grouped = biased.view(len(biased), experts.groups, -1)
         best = grouped.topk(min(2, grouped.shape[2]), dim=2).values.sum(dim=2)
         groups = best.topk(experts.groups_per_token, dim=1).indices
-        open_ = torch.zeros_like(best, dtype=torch.bool).scatter_(1, groups, True)
-        chosen = grouped.masked_fill(~open_[:, :, None], -torch.inf).flatten(1)
+        allowed = torch.zeros_like(best, dtype=torch.bool).scatter_(1, groups, True)
+        chosen = grouped.masked_fill(~allowed[:, :, None], -torch.inf).flatten(1)
         ids = chosen.topk(experts.per_token, dim=1).indices
         weights = scores.gather(1, ids)
         if experts.per_token > 1:
@@ -87,7 +87,7 @@ class Router(nn.Module):
         return ids, weights * experts.scale
 
 
-class Mixture(nn.Module):
+class MixtureOfExperts(nn.Module):
     """Routed experts and shared ones."""
 
     def __init__(self, size: int, experts: Experts) -> None:
@@ -105,13 +105,13 @@ class Mixture(nn.Module):
         """(..., D) to (..., D); of (N, D) on a CPU, no row's result depends on the others."""
         rows = x.reshape(-1, x.shape[-1])
         ids, weights = self.router(rows)
-        spoken = torch.zeros(*ids.shape, rows.shape[-1], dtype=x.dtype, device=x.device)
+        outputs = torch.zeros(*ids.shape, rows.shape[-1], dtype=x.dtype, device=x.device)
         for expert in ids.unique().tolist():
             where = (ids == expert).nonzero(as_tuple=True)
-            asked = padded(rows[where[0]])
-            said = _swiglu(asked, self.gate_up_proj[expert], self.down_proj[expert])
-            spoken[where] = said[: len(where[0])]
-        out: Tensor = (spoken * weights[:, :, None]).sum(dim=1).to(x.dtype)
+            inputs = padded(rows[where[0]])
+            output = _swiglu(inputs, self.gate_up_proj[expert], self.down_proj[expert])
+            outputs[where] = output[: len(where[0])]
+        out: Tensor = (outputs * weights[:, :, None]).sum(dim=1).to(x.dtype)
         if self.has_shared:
             shared = self.shared_gate_up_proj.weight, self.shared_down_proj.weight
             out = out + _swiglu(rows, *shared)

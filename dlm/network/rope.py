@@ -1,6 +1,6 @@
-"""Rotary embedding: how fast each pair of a head turns, plain or stretched to longer contexts.
+"""Rotary embedding: rotation frequencies, plain or scaled to longer contexts.
 
-It knows positions and config values, and nothing of the model that is turned.
+It knows positions and config values, and nothing of the model.
 
 Source: Su et al. 2021, in the half-split layout of Llama and Qwen; scaling as in Hugging Face
 configurations (``rope_scaling`` or ``rope_parameters``): linear, Llama 3.1, and YaRN
@@ -23,16 +23,16 @@ _ALIASES = {"original_max_position_embeddings": "original"}
 
 @dataclass(frozen=True, slots=True)
 class RopeScaling:
-    """How frequencies are stretched.
+    """How frequencies are scaled.
 
     Attributes:
         kind: One of `KINDS`.
         factor: How many times longer the context becomes.
-        original: Positions of the training before the stretch; linear needs none.
-        low_freq_factor: llama3: wavelengths above ``original`` over this are stretched in full.
+        original: Positions of the training before the scaling; linear needs none.
+        low_freq_factor: llama3: wavelengths above ``original`` over this are scaled in full.
         high_freq_factor: llama3: wavelengths below ``original`` over this are left alone.
-        beta_fast: yarn: pairs that turn more often over ``original`` are left alone.
-        beta_slow: yarn: pairs that turn less often are stretched in full.
+        beta_fast: yarn: pairs that rotate more often over ``original`` are left alone.
+        beta_slow: yarn: pairs that rotate less often are scaled in full.
         attention_factor: yarn: scale of cosines and sines; None derives it.
         mscale: yarn: weight of the derived scale; 0 where the config has none.
         mscale_all_dim: yarn: what the derived scale is divided by; 0 where the config has none.
@@ -55,7 +55,7 @@ class RopeScaling:
     def read(cls, raw: Mapping[str, Any] | None, positions: int) -> RopeScaling | None:
         """Read a config's ``rope_scaling`` or ``rope_parameters``.
 
-        None where nothing is stretched. ``positions`` is ``max_position_embeddings``, for groups
+        None where nothing is scaled. ``positions`` is ``max_position_embeddings``, for groups
         that do not name the original ones.
 
         Raises:
@@ -84,8 +84,8 @@ class RopeScaling:
         given = {names.get(name, name): value for name, value in asdict(self).items()}
         return {name: value for name, value in given.items() if value is not None}
 
-    def stretch(self, frequencies: Tensor, theta: float) -> Tensor:
-        """Frequencies (R / 2,) as they are stretched."""
+    def scaled(self, frequencies: Tensor, theta: float) -> Tensor:
+        """Scaled frequencies, (R / 2,)."""
         if self.kind == "linear":
             return frequencies / self.factor
         # Each in the order in which transformers multiplies, to the last bit.
@@ -134,7 +134,7 @@ def frequencies(size: int, theta: float, scaling: RopeScaling | None) -> Tensor:
     """Radians per position of each pair, (size / 2,) float32 on the CPU; ``size`` is R, even."""
     # Rounded as transformers rounds it: far on, another last bit is an angle of 0.001.
     plain = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
-    return plain if scaling is None else scaling.stretch(plain, theta)
+    return plain if scaling is None else scaling.scaled(plain, theta)
 
 
 class RopeTable:
@@ -176,9 +176,9 @@ class RopeTable:
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the first R numbers of (..., N) by cosines and sines (..., R); the rest stays."""
+    """Rotate the first R numbers of (..., N) by cosines and sines (..., R); the rest stays."""
     size = cos.shape[-1]
-    turned, rest = x[..., :size], x[..., size:]
+    rotated, rest = x[..., :size], x[..., size:]
     # Rolled by half its length a head has its halves exchanged, as the sines' signs expect.
-    turned = (turned * cos).add_(turned.roll(size // 2, dims=-1) * sin)
-    return turned if size == x.shape[-1] else torch.cat((turned, rest), dim=-1)
+    rotated = (rotated * cos).add_(rotated.roll(size // 2, dims=-1) * sin)
+    return rotated if size == x.shape[-1] else torch.cat((rotated, rest), dim=-1)

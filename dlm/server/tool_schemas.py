@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dlm.language.references import MOST_LEVELS, levels, pointed
+from dlm.language.references import MAX_LEVELS, count_levels, resolve
 from dlm.server.errors import invalid
 
 # Keywords of a tool's parameters that do not restrict several properties together.
@@ -56,8 +56,8 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
             deep to be read.
     """
     check_form(parameters, where)
-    if (deep := levels(parameters)) > MOST_LEVELS:
-        got = f"got {deep} levels of schemas, expected at most {MOST_LEVELS}"
+    if (deep := count_levels(parameters)) > MAX_LEVELS:
+        got = f"got {deep} levels of schemas, expected at most {MAX_LEVELS}"
         raise invalid(where, got, "unsupported_schema")
     for key in sorted(parameters.keys() - _TOP_KEYWORDS):
         if not key.startswith("x-"):
@@ -98,7 +98,7 @@ def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> No
             raise invalid(f"{where}.{key}", f"got {schema[key]!r}, expected {expected}")
     if schema.get("$ref", "").startswith("#/"):
         try:
-            pointed(schema["$ref"], root)
+            resolve(schema["$ref"], root)
         except LookupError as error:
             raise invalid(f"{where}.$ref", f"got {error}, which leads nowhere") from error
     for path, held in _held(schema):

@@ -61,17 +61,17 @@ def case(
     return *(x.to(device, dtype) for x in (queries, keys, values)), context  # type: ignore[return-value]
 
 
-def run(given: Case, shares: int = 1) -> torch.Tensor:
+def run(given: Case, splits: int = 1) -> torch.Tensor:
     """Output poisoned first, so that a row that was not written shows."""
     out = torch.full_like(given[0], torch.nan)
-    attention.attention_into(*given, shares, out)
+    attention.attention_into(*given, splits, out)
     return out
 
 
-def assert_parity(given: Case, shares: int = 1) -> None:
+def assert_parity(given: Case, splits: int = 1) -> None:
     tolerance = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}[given[0].dtype]
     torch.testing.assert_close(
-        run(given, shares), reference.attention(*given), rtol=tolerance, atol=tolerance
+        run(given, splits), reference.attention(*given), rtol=tolerance, atol=tolerance
     )
 
 
@@ -85,10 +85,10 @@ def check_requests(device: torch.device) -> None:
     )
 
 
-def check_shares(device: torch.device) -> None:
-    """More shares than tiles of keys leave some with nothing to read."""
-    for shares in (2, 4, 16):
-        assert_parity(case([(3, 2 * KEY_TILE + 5, 1), (2, 4, 2)], device=device), shares)
+def check_splits(device: torch.device) -> None:
+    """More splits than tiles of keys leave some with nothing to read."""
+    for splits in (2, 4, 16):
+        assert_parity(case([(3, 2 * KEY_TILE + 5, 1), (2, 4, 2)], device=device), splits)
 
 
 def check_heads(device: torch.device) -> None:
@@ -105,7 +105,7 @@ def check_blocks(device: torch.device) -> None:
     )  # fmt: skip
 
 
-CHECKS = (check_requests, check_shares, check_heads, check_blocks)
+CHECKS = (check_requests, check_splits, check_heads, check_blocks)
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -70,8 +70,8 @@ REJECTED: dict[str, Callable[[], object]] = {
     r"starts: got shape \(2,\); expected \(3,\)": lambda: ops.attention(
         floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(requests=2)
     ),
-    "shares: got 3; expected a power of 2": lambda: ops.attention(
-        floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(), shares=3
+    "splits: got 3; expected a power of 2": lambda: ops.attention(
+        floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(), splits=3
     ),
     "qkv: got width 50": lambda: ops.rope(
         floats(2, 50), None, 1e-6, (floats(2, 8), floats(2, 8)), ints(2), (floats(4, 1, 16),) * 2

@@ -24,7 +24,7 @@ def bools(*values: object) -> Tensor:
 BLOCKS = st.lists(
     st.tuples(st.sampled_from([0.34, 0.4, 0.5, 0.7, 0.9, 0.95, 0.999]), st.booleans()), min_size=1
 )
-# From the strictest number of a rule to the loosest.
+# Numbers of each rule in `RULES`, from the strictest to the loosest.
 NUMBERS = {"threshold": [1.0, 0.95, 0.9, 0.5, 0.0]}
 
 
@@ -34,7 +34,7 @@ NUMBERS = {"threshold": [1.0, 0.95, 0.9, 0.5, 0.0]}
 def test_what_every_rule_keeps_to(rule: str, block: list[tuple[float, bool]]) -> None:
     proposed = proposal(*(sure for sure, _ in block))
     masked = bools(*(mask for _, mask in block))
-    taken = [accept(proposed, masked, Refinement(1, number, rule)) for number in NUMBERS[rule]]
+    taken = [accept(proposed, masked, Refinement(1, 0.9, rule, number)) for number in NUMBERS[rule]]
     for accepted in taken:
         assert not bool((accepted & ~masked).any())
         assert bool(accepted.any()) == bool(masked.any())
@@ -45,7 +45,7 @@ def test_what_every_rule_keeps_to(rule: str, block: list[tuple[float, bool]]) ->
 
 @pytest.mark.parametrize("rule", RULES)
 def test_ties_go_to_the_lowest_position(rule: str) -> None:
-    strictest = Refinement(1, NUMBERS[rule][0], rule)
+    strictest = Refinement(1, 0.9, rule, NUMBERS[rule][0])
     accepted = accept(proposal(0.35, 0.39, 0.39, 0.39), bools(1, 0, 1, 1), strictest)
     assert accepted.tolist() == [False, False, True, False]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlm.language.references import levels, pointed, reached
+from dlm.language.references import count_levels, reachable, resolve
 from dlm.language.schema import AS_SAID, admits_null, is_words, plain, read_value, written
 
 COLOUR = {"type": "string", "enum": ["red", "blue"]}
@@ -182,18 +182,18 @@ def test_definitions_are_reached_by_way_of_others() -> None:
         "C": {"properties": {"d": {"$ref": "#/$defs/a~1b"}}},
         "E": {"$ref": "#/$defs/C"},
     }
-    found = reached({"anyOf": [{"$ref": "#/$defs/a~1b"}]}, definitions)
+    found = reachable({"anyOf": [{"$ref": "#/$defs/a~1b"}]}, definitions)
     assert found == {"a/b": definitions["a/b"], "C": definitions["C"]}
-    assert reached(WORDS, definitions) == reached({"$ref": "#/$defs/Z"}, definitions) == {}
+    assert reachable(WORDS, definitions) == reachable({"$ref": "#/$defs/Z"}, definitions) == {}
 
 
 def test_a_pointer_leads_through_objects_and_lists() -> None:
     root = {"a b": [{"c": WORDS}]}
-    assert pointed("#/a%20b/0/c", root) is WORDS
-    assert pointed("#", root) is root
+    assert resolve("#/a%20b/0/c", root) is WORDS
+    assert resolve("#", root) is root
     for nowhere in ("#/a", "#/a%20b/1", "#/a%20b/x", "#anchor", "https://example.com/s", ""):
         with pytest.raises(LookupError):
-            pointed(nowhere, root)
+            resolve(nowhere, root)
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_a_pointer_leads_through_objects_and_lists() -> None:
 def test_levels_of_all_that_is_referred_to_are_added_up(
     schema: dict[str, Any], expected: int
 ) -> None:
-    assert levels(schema) == expected
+    assert count_levels(schema) == expected

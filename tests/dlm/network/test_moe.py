@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dlm.network.moe import Experts, Mixture, Router
+from dlm.network.moe import Experts, MixtureOfExperts, Router
 
 SHAPE = Experts(8, 2, 12, shared=1, groups=4, groups_per_token=2, scale=2.5)
 
 
-def mixture(shape: Experts = SHAPE, size: int = 16) -> Mixture:
-    made, generator = Mixture(size, shape), torch.Generator().manual_seed(4)
+def mixture(shape: Experts = SHAPE, size: int = 16) -> MixtureOfExperts:
+    made, generator = MixtureOfExperts(size, shape), torch.Generator().manual_seed(4)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(0.5 * torch.randn(parameter.shape, generator=generator))
