@@ -98,6 +98,31 @@ def test_a_value_is_a_run_of_words_that_were_said(value: str, expected: bool) ->
     assert allows(AUTO, ids) is expected
 
 
+ONE, TWO = call("get_weather"), [*call("get_weather"), *call("get_weather", day="today")]
+
+
+@pytest.mark.parametrize(
+    ("choice_made", "ids", "expected"),
+    [
+        ("none", text("hello"), True),
+        ("none", ONE, False),
+        ("required", text("hello"), False),
+        ("required", [*text("hello"), *ONE], False),
+        ("required", call("set_timer", duration="ten"), True),
+        ("get_weather", text("hello"), False),
+        ("get_weather", call("set_timer", duration="ten"), False),
+        ("get_weather", ONE, True),
+        ("auto", TWO, True),
+        ("required", TWO, True),
+    ],
+)
+def test_the_choice_of_tools_holds(choice_made: str, ids: list[int], expected: bool) -> None:
+    rules = AnswerRules((TIMER, WEATHER), choice_made, SAID)
+    assert allows(rules, ids) is expected
+    single = AnswerRules((TIMER, WEATHER), choice_made, SAID, parallel=False)
+    assert allows(single, ids) is (expected and ids != TWO)
+
+
 @pytest.mark.parametrize("said", [(), ("",), ("...", " ")])
 def test_where_nothing_was_said_nothing_can_be_copied(said: tuple[str, ...]) -> None:
     rules = AnswerRules((TIMER, WEATHER), copy_sources=said)
