@@ -87,12 +87,7 @@ def _steps(results: dict[str, Any]) -> list[tuple[list[str], dict[str, float]]]:
 
 
 def plot(results: dict[str, Any], file: Path) -> None:
-    """Milliseconds of a step by batch, as measured and at the roofline, a panel for each model.
-
-    Args:
-        results: Figures of `benchmarks.dlm.gpu_step`, of one step at least.
-        file: To be written, SVG.
-    """
+    """Milliseconds of a step by batch, as measured and at the roofline, a panel for each model."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -1,14 +1,15 @@
-"""What every benchmark says besides its figures: command, commit, machine, date; and where to."""
+"""What all benchmarks share: a command line, and results files that say what ran where."""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
 import platform
 import shlex
-import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +17,45 @@ from typing import Any
 
 import numpy as np
 
+from dlm.train.machine import cpu, git
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "set": {"action": "append", "default": [], "metavar": "KEY=VALUE", "help": "an option"},
+    "name": {"help": "of the results file"},
+    "corpora": {"type": Path, "help": "directory of the text corpora"},
+    "config": {"default": "default", "help": "file or name of a configuration"},
+}
+"""Options that several benchmarks have."""
+
+
+class Program(argparse.ArgumentParser):
+    """A benchmark's command line, and what the machine was before it began.
+
+    Args:
+        module: The benchmark's module, as it is run.
+        doc: Its docstring.
+        options: Some of `OPTIONS`.
+    """
+
+    def __init__(self, module: str, doc: str | None, *options: str) -> None:
+        super().__init__(prog=module, description=doc)
+        self.began, self.started = machine(), time.monotonic()
+        for name in options:
+            self.add_argument(f"--{name}", **OPTIONS[name])
+
+    @property
+    def took_s(self) -> float:
+        """Seconds since it began."""
+        return round(time.monotonic() - self.started, 1)
+
+    def write(self, figures: dict[str, Any], name: str | None = None) -> None:
+        """Write the results file, which has the module's last name if no other is given."""
+        file = write(name or self.prog.rpartition(".")[2], self.prog, figures, self.began)
+        print(file, flush=True)
 
 
 def percentiles(values: Sequence[float], digits: int = 0) -> dict[str, float | int | None]:
@@ -45,7 +83,7 @@ def machine() -> dict[str, Any]:
     """
     return {
         "commit": commit(),
-        "cpu": _cpu_name(),
+        "cpu": cpu() or "unknown",
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
@@ -56,8 +94,8 @@ def machine() -> dict[str, Any]:
 
 def commit() -> str:
     """The commit that is checked out, with ``+changes`` when files differ from it."""
-    head = _git("rev-parse", "--short=12", "HEAD")
-    return f"{head}+changes" if _git("status", "--porcelain", "--untracked-files=no") else head
+    head = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return f"{head}+changes" if git("status", "--porcelain", "--untracked-files=no") else head
 
 
 def shipped_checkpoint() -> dict[str, str]:
@@ -105,17 +143,3 @@ def differences(told: Mapping[str, Any], began: Mapping[str, Any]) -> str:
     earlier = {"commit": told["commit"], **told["machine"], "load_1_min": began["load_1_min"]}
     other = [key for key, value in began.items() if earlier.get(key) != value]
     return ", ".join(f"{key} {earlier.get(key)!r}, now {began[key]!r}" for key in other)
-
-
-def _git(*arguments: str) -> str:
-    ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    return ran.stdout.strip() if ran.returncode == 0 else "unknown"
-
-
-def _cpu_name() -> str:
-    file = Path("/proc/cpuinfo")
-    if file.is_file():
-        for text in file.read_text(encoding="utf-8").splitlines():
-            if text.startswith("model name"):
-                return text.partition(":")[2].strip()
-    return platform.processor() or "unknown"

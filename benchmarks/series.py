@@ -29,8 +29,6 @@ class Series:
     """Figures by name, written to benchmarks/results after each of them.
 
     Args:
-        name: Of the results file.
-        module: The benchmark's module, as it is run.
         options: A command line with `add_options`.
 
     Raises:

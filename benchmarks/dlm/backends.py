@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from benchmarks.dlm.pure_step import Linears, Step
 from benchmarks.dlm.runtimes import MAKERS, SLOW, Run
-from benchmarks.report import machine, percentiles, share, write
+from benchmarks.report import Program, percentiles, share
 from dlm.datagen.dialogues import generate
 from dlm.engine.engine import SHIPPED
 from dlm.kv_cache.cache import KVCache
@@ -185,17 +185,16 @@ def show(title: str, found: dict[str, Any]) -> None:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.backends", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--dialogues", type=int, default=DIALOGUES)
-    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
-    parser.add_argument("--threads", type=int, nargs="+", default=list(THREADS))
-    options = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.backends", __doc__)
+    program.add_argument("--repeats", type=int, default=REPEATS)
+    program.add_argument("--dialogues", type=int, default=DIALOGUES)
+    program.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    program.add_argument("--threads", type=int, nargs="+", default=list(THREADS))
+    options = program.parse_args()
     checkpoint = load_checkpoint(SHIPPED, torch.float32, "cpu")
     with torch.inference_mode():
         for told in measure(checkpoint, options):
-            print(write("backends", "benchmarks.dlm.backends", told, began))
+            program.write(told)
     for name, why in told["missing"].items():
         print(f"left out: {name}: {why}")
 

@@ -8,7 +8,6 @@ the plot: docs/costs.svg.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import queue
 import re
@@ -21,7 +20,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import ROOT, machine, percentiles, write
+from benchmarks.report import ROOT, Program, percentiles
 from dlm.engine.engine import SHIPPED, Engine, Event, Failed, Finished, Request, Snapshot
 from dlm.language.messages import Turn
 from dlm.language.template import Template
@@ -251,16 +250,15 @@ def _lines(axes: Any, curves: dict[str, dict[str, Any]], label: str) -> None:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.costs", description=__doc__)
-    parser.add_argument("--longest", type=int, default=LENGTHS[-1], help="tokens of a prompt")
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
-    options = parser.parse_args()
-    began, started = machine(), time.perf_counter()
+    program = Program("benchmarks.dlm.costs", __doc__)
+    program.add_argument("--longest", type=int, default=LENGTHS[-1], help="tokens of a prompt")
+    program.add_argument("--threads", type=int, default=0)
+    program.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
+    options = program.parse_args()
     torch.set_num_threads(options.threads or best_threads(CONFIG))
     lengths = [length for length in LENGTHS if length <= options.longest]
     figures = measure(Template(Tokenizer.load(SHIPPED)), CONFIG, lengths)
-    figures["took_s"] = round(time.perf_counter() - started, 1)
+    figures["took_s"] = program.took_s
     for name, points in figures["first_token_ms"].items():
         print("first token,", name, {size: point["p50"] for size, point in points.items()})
     for over, blocks in figures["forward_ms"].items():
@@ -270,7 +268,7 @@ def main() -> None:
     print(f"took {figures['took_s']} s")
     if options.plot:
         draw(figures, PLOT)
-    print(write("costs", "benchmarks.dlm.costs", figures, began))
+    program.write(figures)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ benchmarks/results/decoding.json.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from typing import Any
 import torch
 
 from benchmarks.dlm.shares import Tally
-from benchmarks.report import machine, percentiles, share, write
+from benchmarks.report import Program, percentiles, share
 from dlm.datagen.dialogues import generate
 from dlm.decoding.decoder import Decoder, Plan, Vocabulary
 from dlm.decoding.first_token_cache import FirstTokenCache
@@ -228,13 +227,11 @@ def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.decoding", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--count", type=int, default=60, help="replies, and as many calls")
-    parser.add_argument("--threads", type=int, default=0)
-    arguments = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.decoding", __doc__, "corpora")
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--count", type=int, default=60, help="replies, and as many calls")
+    program.add_argument("--threads", type=int, default=0)
+    arguments = program.parse_args()
     checkpoint = load_checkpoint(arguments.checkpoint, device="cpu")
     torch.set_num_threads(arguments.threads or best_threads(checkpoint.model.config))
     asked = cases(arguments.corpora, arguments.count)
@@ -251,7 +248,7 @@ def main() -> None:
         print("shares:", kind, name, told["shares"][kind][name])
     for one in told["rounds"]:
         print(one)
-    print(write("decoding", "benchmarks.dlm.decoding", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ benchmarks/results/fine_tuning.json.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import tempfile
@@ -19,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import machine, share, write
+from benchmarks.report import Program, share
 from dlm.datagen.dialogues import generate
 from dlm.datagen.examples import row_of
 from dlm.engine.engine import SHIPPED, Engine, Request
@@ -95,14 +94,11 @@ def judged(checkpoint: Path, corpora: Path | None, count: int) -> dict[str, Any]
 
 def main() -> None:
     """Measure, fine-tune, measure, and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.fine_tuning", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--count", type=int, default=300, help="dialogues of the rest")
-    parser.add_argument("--lines", type=int, default=240, help="dialogues that teach")
-    parser.add_argument("--set", action="append", default=[], help="an option of the training")
-    options = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.fine_tuning", __doc__, "set", "corpora")
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--count", type=int, default=300, help="dialogues of the rest")
+    program.add_argument("--lines", type=int, default=240, help="dialogues that teach")
+    options = program.parse_args()
     told: dict[str, Any] = {"lines": options.lines}
     threads = torch.get_num_threads()
     told["before"] = judged(options.checkpoint, options.corpora, options.count)
@@ -122,7 +118,7 @@ def main() -> None:
         told["after"] = judged(out, options.corpora, options.count)
     for when in ("before", "after"):
         print(when, told[when])
-    print(write("fine_tuning", "benchmarks.dlm.fine_tuning", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -34,12 +34,7 @@ SLOTS = {
 
 
 def heard(ask: Ask, most: int = 1000) -> dict[str, float | int]:
-    """Commands and orders through recogniser and model; empty where the recordings are absent.
-
-    Args:
-        ask: Answers a request.
-        most: So many recordings of a kind at most.
-    """
+    """Commands and orders through recogniser and model; empty where the recordings are absent."""
     figures: dict[str, float | int] = {}
     commands = [u for u in people() if u.tool not in (None, NO_TOOL)][:most]
     if commands:

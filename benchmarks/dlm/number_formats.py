@@ -8,7 +8,6 @@ benchmarks/results/number_formats.json.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import machine, share, shipped_checkpoint, write
+from benchmarks.report import Program, share, shipped_checkpoint
 from dlm.engine.engine import SHIPPED, Engine, Finished, Request
 from dlm.evaluate.cases import Case
 from dlm.evaluate.run import ask_engine
@@ -31,12 +30,7 @@ KEPT = ("call", "tool", "decision", "reply")
 
 
 def ways(checkpoint: Path, directory: Path) -> Iterator[tuple[str, Path, torch.dtype]]:
-    """Each way by name: where its weights are, and the format that they run in.
-
-    Args:
-        checkpoint: With its weights in one file.
-        directory: For those that are rounded on disk.
-    """
+    """Each way by name: where its weights are, and the format that they run in."""
     yield EXACT, checkpoint, torch.float32
     yield "int8 at run time", checkpoint, torch.int8
     export(checkpoint, directory, int8=True, limit=int(SHARD_MIB * 2**20))
@@ -85,17 +79,15 @@ def measure(checkpoint: Path, asked: list[Case]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.number_formats", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
-    options = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.number_formats", __doc__, "corpora")
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
+    options = program.parse_args()
     material = Material.load(options.corpora)
     asked = [case for name in SETS for case in chosen(name, material, options.scale)]
     told = {"sets": SETS, "cases": len(asked), "ways": measure(options.checkpoint, asked)}
     told["checkpoint"] = shipped_checkpoint()
-    print(write("number_formats", "benchmarks.dlm.number_formats", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ set. Results go to benchmarks/results/quality.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.dlm.heard import heard
-from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.report import Program, shipped_checkpoint
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.report import table
 from dlm.evaluate.run import Plan, ask_engine, evaluate
@@ -71,20 +70,18 @@ def over_draws(plan: Plan, ask: Ask, seeds: Iterable[int]) -> dict[str, dict[str
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.quality", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
-    parser.add_argument("--draws", type=int, default=8, help="further draws of the calls")
-    arguments = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.quality", __doc__, "corpora")
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
+    program.add_argument("--draws", type=int, default=8, help="further draws of the calls")
+    arguments = program.parse_args()
     engine = Engine.load(arguments.checkpoint)
     told = measure(engine, Plan(arguments.corpora, scale=arguments.scale), arguments.draws)
     told["placement"] = engine.placement
     engine.close()
     print(table({name: found for name, found in told.items() if name != "failures"}))
     told["checkpoint"] = shipped_checkpoint()
-    print(write("quality", "benchmarks.dlm.quality", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ with the same minutes, data, number format, commit and machine are kept.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import tempfile
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dlm.step import rounded, timed
-from benchmarks.report import RESULTS, differences, machine, write
+from benchmarks.report import RESULTS, Program, differences
 from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.network.model import Transformer
@@ -143,9 +142,7 @@ def kept(file: Path, setting: dict[str, Any], began: dict[str, Any]) -> dict[str
     """Recipes of an earlier run that can stand beside this one's; says so where they cannot.
 
     Args:
-        file: Of results; it need not be there.
         setting: Figures that must be the same.
-        began: `machine` of this run.
     """
     if not file.is_file():
         return {}
@@ -161,17 +158,14 @@ def kept(file: Path, setting: dict[str, Any], began: dict[str, Any]) -> dict[str
 
 def main() -> None:
     """Train, measure, and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.recipes", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="packed dialogues, .npz")
-    parser.add_argument("--config", type=Path, default=Path("configs/train/sweep.toml"))
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--minutes", type=float, default=6.0, help="of a core, for each")
-    parser.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
-    parser.add_argument("--jobs", type=int, default=2, help="recipes at a time, a core each")
-    parser.add_argument("--set", action="append", default=[], help="an option of the training")
-    parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=USUAL)
-    options = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.recipes", __doc__, "set", "corpora")
+    program.add_argument("--data", type=Path, required=True, help="packed dialogues, .npz")
+    program.add_argument("--config", type=Path, default=Path("configs/train/sweep.toml"))
+    program.add_argument("--minutes", type=float, default=6.0, help="of a core, for each")
+    program.add_argument("--scale", type=float, default=0.5, help="how many cases, 1 is usual")
+    program.add_argument("--jobs", type=int, default=2, help="recipes at a time, a core each")
+    program.add_argument("--recipes", nargs="+", choices=RECIPES, default=USUAL)
+    options = program.parse_args()
     minutes = f"total_minutes = {options.minutes}"
     config = TrainConfig.load(options.config, [*options.set, minutes, "threads = 1"])
     prepare(config.threads)
@@ -181,11 +175,11 @@ def main() -> None:
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
     told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}
     told["data"] = read(options.data).source
-    recipes = kept(RESULTS / "recipes.json", told, began)
+    recipes = kept(RESULTS / "recipes.json", told, program.began)
     began_s = time.monotonic()
     recipes |= measure(list(options.recipes), Sweep(config, options.data, plan), options.jobs)
     told["wall_minutes"] = round((time.monotonic() - began_s) / 60, 1)
-    print(write("recipes", "benchmarks.dlm.recipes", told | {"recipes": recipes}, began))
+    program.write(told | {"recipes": recipes})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ benchmarks/results/revision.json.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import machine, share, write
+from benchmarks.report import Program, share
 from dlm.datagen.dialogues import generate
 from dlm.engine.engine import SHIPPED, Engine, Finished, Request
 from dlm.language.copy_sources import sources
@@ -108,18 +107,16 @@ def measure(engine: Engine, corpora: Path | None, count: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.revision", description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED)
-    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--count", type=int, default=60, help="dialogues")
-    arguments = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.dlm.revision", __doc__, "corpora")
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--count", type=int, default=60, help="dialogues")
+    arguments = program.parse_args()
     engine = Engine.load(arguments.checkpoint)
     told = measure(engine, arguments.corpora, arguments.count)
     engine.close()
     for name, figures in told.items():
         print(name, figures)
-    print(write("revision", "benchmarks.dlm.revision", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

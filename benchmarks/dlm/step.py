@@ -7,7 +7,6 @@ benchmarks/results/step.json.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import machine, percentiles, write
+from benchmarks.report import Program, percentiles
 from dlm.kv_cache.cache import KVCache
 from dlm.network.config import ModelConfig
 from dlm.network.int8 import round_weights
@@ -89,19 +88,18 @@ def measure(repeats: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.step", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--threads", type=int, default=0)
-    options = parser.parse_args()
+    program = Program("benchmarks.dlm.step", __doc__)
+    program.add_argument("--repeats", type=int, default=REPEATS)
+    program.add_argument("--threads", type=int, default=0)
+    options = program.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    began = machine()
     told = measure(options.repeats)
     for name, row in told["models"].items():
         for kind in ("float32", "int8"):
             cells = " ".join(f"{w}: {row[kind][w]['p50']:6.1f}" for w in row[kind])
             print(f"{name:10} {row['parameters'] / 1e6:5.1f}M {kind:8} ms at {cells}")
-    print(write("step", "benchmarks.dlm.step", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

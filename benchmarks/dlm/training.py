@@ -6,13 +6,12 @@ the shares of what it was trained on.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import machine, percentiles, write
+from benchmarks.report import Program, percentiles
 
 POINTS = 40
 
@@ -44,9 +43,9 @@ def figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the log and write the results."""
-    parser = argparse.ArgumentParser(prog="benchmarks.dlm.training", description=__doc__)
-    parser.add_argument("run", type=Path, help="directory of the run")
-    arguments = parser.parse_args()
+    program = Program("benchmarks.dlm.training", __doc__)
+    program.add_argument("run", type=Path, help="directory of the run")
+    arguments = program.parse_args()
     lines = (arguments.run / "log.jsonl").read_text(encoding="utf-8").splitlines()
     told = figures([json.loads(line) for line in lines])
     told["config"] = json.loads((arguments.run / "config.json").read_text(encoding="utf-8"))
@@ -54,7 +53,7 @@ def main() -> None:
     told |= {"tokens": run["tokens"], "shares": run["data"]["shares"]}
     told |= {key: run["config"][key] for key in ("readings", "reasons")}
     print({key: value for key, value in told.items() if key not in ("curve", "config")})
-    print(write("training", "benchmarks.dlm.training", told, machine()))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Results: benchmarks/results/compiling.json. It must run without TRITON_INTERPRET
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -26,7 +25,7 @@ import torch
 
 from benchmarks.dlm.gpu_step import MODELS, batch_of, runner_of
 from benchmarks.kernels.speed import SMALL, Shape, cases
-from benchmarks.report import machine, write
+from benchmarks.report import Program
 from dlm.fused.packing import Packed
 from dlm.fused.runner import PAGE
 from dlm.network.model import Transformer
@@ -174,10 +173,9 @@ def launches(quick: bool) -> Iterator[Callable[[], None]]:
 
 def main() -> None:
     """Compile everything, and say what each kernel takes."""
-    parser = argparse.ArgumentParser(prog="benchmarks.kernels.compiling", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="each kernel once, nothing written")
-    quick = parser.parse_args().quick
-    began = machine()
+    program = Program("benchmarks.kernels.compiling", __doc__)
+    program.add_argument("--quick", action="store_true", help="each kernel once, nothing written")
+    quick = program.parse_args().quick
     try:
         with compiling() as made:
             for launch in launches(quick):
@@ -196,7 +194,7 @@ def main() -> None:
             "capability": HOPPER,
             "kernels": [asdict(x) for x in made],
         }
-        print(write("compiling", "benchmarks.kernels.compiling", figures, began))
+        program.write(figures)
 
 
 if __name__ == "__main__":

@@ -76,11 +76,7 @@ class Outcome:
 
 
 class Bystander:
-    """Hears sounds as a session does that is speaking.
-
-    Args:
-        vad: The detector: silero or webrtc.
-    """
+    """Hears sounds as a session does that is speaking."""
 
     def __init__(self, vad: str) -> None:
         self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
@@ -90,7 +86,6 @@ class Bystander:
         """Hear one sound.
 
         Args:
-            sound: What there is to hear.
             moment: How many packets later it begins than it might; `MOMENTS` differ.
         """
         lead = round(LEAD_S * RATE_HZ) // _PACKET * _PACKET + moment * _PACKET

@@ -30,8 +30,6 @@ async def converse(
     When the agent hangs up, the rest is not said.
 
     Args:
-        url: Of the server.
-        utterances: At least one.
         silence_ms: Silence alone that ends a turn; None leaves it to the server.
     """
     said: list[Said] = []
@@ -68,10 +66,7 @@ async def each(
     """Say each utterance in a conversation of its own.
 
     Args:
-        url: Of the server.
-        utterances: What is said.
         abreast: How many conversations are held at once.
-        silence_ms: As in `converse`.
 
     Returns:
         What came of them, in the order of the utterances.

@@ -198,7 +198,6 @@ def word_ends(samples: Samples, text: str) -> list[int]:
 
     Args:
         samples: (T,) int16 at 16 kHz.
-        text: What is said in them.
     """
     decoder = _aligner()
     try:

@@ -50,7 +50,6 @@ def cross_fitted(heard: Sequence[Traced], texts: Examples) -> dict[str, Any]:
     """Both rules' dead air over all recordings in the agents' domains, and how sure their ratio is.
 
     Args:
-        heard: All recordings, of both halves, with those made of them by pauses.
         texts: Messages to fit to as well, see `benchmarks.voice.fit_endings.of_messages`.
 
     Returns:
@@ -93,8 +92,6 @@ def ratio(names: Sequence[str], found: dict[str, Found], budget: float) -> dict[
     """Our least mean dead air over that of silence alone, with its interval.
 
     Args:
-        names: (R,), whose dead air it is.
-        found: Both rules' dead air, by setting.
         budget: The share of turns that may be cut off.
 
     Returns:

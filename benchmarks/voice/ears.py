@@ -9,7 +9,6 @@ Results go to benchmarks/results/ears.json.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -19,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import soundfile
 
-from benchmarks.report import machine, percentiles, share, shipped_checkpoint, write
+from benchmarks.report import Program, percentiles, share, shipped_checkpoint
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     SHARED,
@@ -231,12 +230,10 @@ def noises(listener: Listener) -> dict[str, dict[str, float | int]]:
 
 def main() -> None:
     """Measure with each detector and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--config", default="default", help="file or name of a configuration")
-    parser.add_argument("--vad", choices=ENGINES, action="append", help="only this detector")
-    options = parser.parse_args()
-    needed(parser, SHARED)
-    began = machine()
+    program = Program("benchmarks.voice.ears", __doc__, "config")
+    program.add_argument("--vad", choices=ENGINES, action="append", help="only this detector")
+    options = program.parse_args()
+    needed(program, SHARED)
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence
     kinds = by_kind()
@@ -259,7 +256,7 @@ def main() -> None:
                 f" decided after {group['end_of_turn_delay_ms']['p50']} ms"
                 f" finish {group['finish_ms']['p95']} ms (p95)"
             )
-    print(write("ears", "benchmarks.voice.ears", figures, began))
+    program.write(figures)
 
 
 if __name__ == "__main__":

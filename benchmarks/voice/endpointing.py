@@ -14,16 +14,14 @@ benchmarks/results/endpointing.json; --plot draws. After a change of the checkpo
 
 from __future__ import annotations
 
-import argparse
 import math
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report import ROOT, machine, percentiles, share, write
+from benchmarks.report import ROOT, Program, percentiles, share
 from benchmarks.voice.corpus import PAUSES_MS
 from benchmarks.voice.cross_fitted import ALONE, OURS, cross_fitted
 from benchmarks.voice.dead_air import (
@@ -156,11 +154,10 @@ def measured(heard: Sequence[Traced], curves: dict[str, list[Point]]) -> dict[st
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--fresh", action="store_true", help="hear all recordings anew")
-    parser.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
-    options = parser.parse_args()
-    began, started = machine(), time.perf_counter()
+    program = Program("benchmarks.voice.endpointing", __doc__)
+    program.add_argument("--fresh", action="store_true", help="hear all recordings anew")
+    program.add_argument("--plot", action="store_true", help=f"draw {PLOT.name}")
+    options = program.parse_args()
     heard = traces(options.fresh)
     curves = held_out_curves(heard)
     figures = measured(heard, curves)
@@ -169,10 +166,10 @@ def main() -> None:
             print(what, found)
     for name in ("least_dead_air_within_false_cutoffs", "ratio"):
         print("cross-fitted:", figures["cross_fitted"][name])
-    figures["took_s"] = round(time.perf_counter() - started, 1)
+    figures["took_s"] = program.took_s
     if options.plot:
         draw(curves, PLOT)
-    print(write("endpointing", "benchmarks.voice.endpointing", figures, began))
+    program.write(figures)
 
 
 if __name__ == "__main__":

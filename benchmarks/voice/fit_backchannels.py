@@ -10,7 +10,6 @@ benchmarks/results/backchannels.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.report import machine, write
+from benchmarks.report import Program
 from benchmarks.voice.corpus import needed
 from benchmarks.voice.humming import WORDS, hums
 from benchmarks.voice.short_words import (
@@ -228,12 +227,12 @@ def told_apart(
 
 def main() -> None:
     """Fit, write the weights, and write what they are worth."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--out", type=Path, default=WEIGHTS_FILE)
-    options = parser.parse_args()
-    needed(parser, SPEECH)
-    began, rng, vad = machine(), np.random.default_rng(SEED), make_vad(VadConfig())
+    program = Program("benchmarks.voice.fit_backchannels", __doc__)
+    program.add_argument("--epochs", type=int, default=EPOCHS)
+    program.add_argument("--out", type=Path, default=WEIGHTS_FILE)
+    options = program.parse_args()
+    needed(program, SPEECH)
+    rng, vad = np.random.default_rng(SEED), make_vad(VadConfig())
     phrases = [*AGREEING, *STOPPING, *OTHER]
     single = [word for word in recorded() if word.samples.any()]
     words, hummed = (
@@ -262,7 +261,7 @@ def main() -> None:
         for half in ("tuning", "held out")
     }
     print(figures)
-    print(write("backchannels", "benchmarks.voice.fit_backchannels", figures, began))
+    program.write(figures, "backchannels")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ benchmarks/results/footprint.json.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import machine, percentiles, shipped_checkpoint, write
+from benchmarks.report import Program, percentiles, shipped_checkpoint
 from benchmarks.voice.corpus import demo_lines
 from voice.demo.client import RealtimeClient, at_client_rate
 from voice.demo.server import EMBEDDED, ServerProcess, as_arguments, serving
@@ -66,14 +65,12 @@ async def measure(options: list[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    began = machine()
-    settings = [*EMBEDDED, *parser.parse_args().set]
+    program = Program("benchmarks.voice.footprint", __doc__, "set")
+    settings = [*EMBEDDED, *program.parse_args().set]
     figures = asyncio.run(measure(as_arguments(settings)))
     print(figures)
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
-    print(write("footprint", "benchmarks.voice.footprint", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

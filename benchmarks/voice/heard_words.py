@@ -41,7 +41,6 @@ def heard_words(text: str, audio: Samples, played: int) -> Heard | None:
     """Count the words that were played.
 
     Args:
-        text: Of the whole reply.
         audio: (T,) int16 at 16 kHz, all of the reply's.
         played: Samples of it that sounded.
 

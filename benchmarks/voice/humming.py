@@ -90,7 +90,6 @@ def hums(
     """Every word by every hummer, so many times; the same on every call.
 
     Args:
-        words: Of `WORDS`.
         each: How often, each time to another tune.
         hummers: The numbers of those who hum; odd ones are held out.
     """

@@ -13,7 +13,6 @@ benchmarks/results/idle_sockets.json.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,7 +20,7 @@ from typing import Any
 
 from websockets.asyncio.client import connect
 
-from benchmarks.report import machine, percentiles, shipped_checkpoint, write
+from benchmarks.report import Program, percentiles, shipped_checkpoint
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.footprint import resident_mib
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
@@ -94,11 +93,10 @@ def figures(alone: list[dict[str, float]], beside: list[dict[str, float]]) -> di
 
 async def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    given = parser.parse_args()
-    began, checkpoint = machine(), shipped_checkpoint()
+    program = Program("benchmarks.voice.idle_sockets", __doc__, "set")
+    program.add_argument("--rounds", type=int, default=ROUNDS)
+    given = program.parse_args()
+    checkpoint = shipped_checkpoint()
     room = (f"server.max_sessions={IDLE + 1}", f"server.max_connections_per_address={IDLE + 8}")
     settings = [*EMBEDDED, *room, *given.set]
     lines = [line for line in demo_lines("assistant") if line.tool not in LEFT_OUT]
@@ -113,7 +111,7 @@ async def main() -> None:
         "lines": [line.name for line in lines],
         **found,
     }
-    print(write("idle_sockets", "benchmarks.voice.idle_sockets", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

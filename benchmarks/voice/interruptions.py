@@ -13,7 +13,6 @@ Results: benchmarks/results/interruptions.json.
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import machine, percentiles, share, write
+from benchmarks.report import Program, percentiles, share
 from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
 from benchmarks.voice.corpus import SHARED, needed, orders, people, read_audio
 from benchmarks.voice.humming import HUMMERS, WORDS, hums
@@ -108,11 +107,10 @@ def figures_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--vad", choices=("silero", "webrtc"), default="silero")
-    options = parser.parse_args()
-    needed(parser, SPEECH, SHARED)
-    began = machine()
+    program = Program("benchmarks.voice.interruptions", __doc__)
+    program.add_argument("--vad", choices=("silero", "webrtc"), default="silero")
+    options = program.parse_args()
+    needed(program, SPEECH, SHARED)
     sounds = [
         *sentences(),
         *spoken_words(STOPPING, STOP),
@@ -132,7 +130,7 @@ def main() -> None:
     figures = {kind: figures_of(found) for kind, found in outcomes.items()}
     for kind, group in figures.items():
         print(kind, group)
-    print(write("interruptions", "benchmarks.voice.interruptions", figures, began))
+    program.write(figures)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ benchmarks/results/memory.json.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -28,7 +26,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.report import Program, shipped_checkpoint
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.footprint import resident_mib
 from voice.demo.client import RealtimeClient, at_client_rate
@@ -209,20 +207,17 @@ def is_flat(line: dict[str, float]) -> bool:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--calls", type=int, default=CALLS, help="at once")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of calls, one after the other")
-    parser.add_argument("--name", default="memory", help="of the results file")
-    given = parser.parse_args()
-    began, started = machine(), time.monotonic()
+    program = Program("benchmarks.voice.memory", __doc__, "set", "name")
+    program.add_argument("--turns", type=int, default=TURNS)
+    program.add_argument("--calls", type=int, default=CALLS, help="at once")
+    program.add_argument("--rounds", type=int, default=ROUNDS, help="of calls, one after the other")
+    given = program.parse_args()
     settings = [*EMBEDDED, f"llm.prompt_cache_mib={CACHE_MIB}", *given.set]
     figures = asyncio.run(measure(as_arguments(settings), given.turns, given.calls, given.rounds))
-    figures["took_s"] = round(time.monotonic() - started, 1)
+    figures["took_s"] = program.took_s
     print({key: value for key, value in figures.items() if not key.startswith("read_")})
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
-    print(write(given.name, "benchmarks.voice.memory", told, began))
+    program.write(told, given.name)
 
 
 if __name__ == "__main__":

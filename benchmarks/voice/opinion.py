@@ -12,14 +12,13 @@ Results: benchmarks/results/opinion.json.
 
 from __future__ import annotations
 
-import argparse
 import zlib
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.report import Program, shipped_checkpoint
 from benchmarks.voice.fit_endings import Matrix, logistic, messages, ranking
 from voice.hearing.completeness import Completeness, reads_complete
 from voice.hearing.end_of_turn import Cues, evidence, log_odds
@@ -81,11 +80,11 @@ def judged(scores: Matrix, ends: Matrix) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--judged", type=int, default=JUDGED, help="messages that are judged")
-    parser.add_argument("--fitted", type=int, default=FITTED, help="messages of the classifier's")
-    given = parser.parse_args()
-    began, checkpoint = machine(), shipped_checkpoint()
+    program = Program("benchmarks.voice.opinion", __doc__)
+    program.add_argument("--judged", type=int, default=JUDGED, help="messages that are judged")
+    program.add_argument("--fitted", type=int, default=FITTED, help="messages of the classifier's")
+    given = program.parse_args()
+    checkpoint = shipped_checkpoint()
     classifier = fitted(training_texts(given.fitted))
     texts, opinions, whole = [], [], []
     for beginnings, last in messages(given.judged, SEED):
@@ -109,7 +108,7 @@ def main() -> None:
         "beginnings": int(len(ends) - ends.sum()),
         "told_apart": {name: judged(each, ends) for name, each in scores.items()},
     }
-    print(write("opinion", "benchmarks.voice.opinion", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

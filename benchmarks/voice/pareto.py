@@ -13,10 +13,8 @@ benchmarks/results/pareto.json and docs/pareto.svg.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import ROOT, machine, percentiles, shipped_checkpoint, write
+from benchmarks.report import ROOT, Program, percentiles, shipped_checkpoint
 from benchmarks.voice.conversing import each
 from benchmarks.voice.corpus import (
     PAUSES_MS,
@@ -73,11 +71,7 @@ class Point:
 
 
 def points(one_at_a_time: bool = False) -> list[Point]:
-    """All of them; those of one profile are asked of one server.
-
-    Args:
-        one_at_a_time: Whether two are measured without other calls beside them as well.
-    """
+    """All of them; those of one profile are asked of one server."""
     silence = [Point("silence alone", f"{ms} ms", ms, AGAIN_PROFILE, ABREAST) for ms in SILENCES_MS]
     ours = [Point("ours", profile.value, None, profile, ABREAST) for profile in Profile]
     alone = [
@@ -199,22 +193,20 @@ def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
 
 def main() -> None:
     """Measure, write the results and draw."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, help="utterances of each kind, as a check")
-    parser.add_argument("--alone", action="store_true", help="two points one at a time as well")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--name", default="pareto", help="of the results file")
-    parser.add_argument("--plot", type=Path, default=PLOT)
-    given = parser.parse_args()
-    began, started, settings = machine(), time.monotonic(), [*EMBEDDED, *given.set]
+    program = Program("benchmarks.voice.pareto", __doc__, "set", "name")
+    program.add_argument("--most", type=int, help="utterances of each kind, as a check")
+    program.add_argument("--alone", action="store_true", help="two points one at a time as well")
+    program.add_argument("--plot", type=Path, default=PLOT)
+    given = program.parse_args()
+    settings = [*EMBEDDED, *given.set]
     found = asyncio.run(measure(utterances(given.most), points(given.alone), settings))
     told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures(found)}
-    told["took_s"] = round(time.monotonic() - started, 1)
+    told["took_s"] = program.took_s
     draw(told["points"], given.plot)
     for one in told["points"]:
         print(one)
     print(told["at_once_against_alone"])
-    print(write(given.name, "benchmarks.voice.pareto", told, began))
+    program.write(told, given.name)
 
 
 if __name__ == "__main__":

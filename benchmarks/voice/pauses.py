@@ -116,8 +116,6 @@ class Tracer:
 
         Args:
             audio: (T,) int16 at 16 kHz.
-            agent: Whose words the recogniser expects.
-            end: Where speech ends.
 
         Returns:
             Each pause with what had been heard up to it, and for those within the speech where
@@ -160,7 +158,6 @@ def dead_air_ms(traced: Traced, wait: Callable[[Cues], float]) -> float | None:
     """From the end of speech to the decision; None when the turn was cut off before that.
 
     Args:
-        traced: A recording.
         wait: Silence in milliseconds that a rule wants to see.
     """
     for pause in traced.pauses:

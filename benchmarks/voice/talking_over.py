@@ -85,9 +85,6 @@ async def interrupt(
     """Talk over the reply to the first utterance with the second.
 
     Args:
-        url: Of the server.
-        first: Is answered.
-        second: Is said over the answer.
         after_s: How long the agent has been audible when its first sample of speech is said.
 
     Returns:

@@ -9,7 +9,6 @@ Results: benchmarks/results/telephone.json.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import soxr
 
-from benchmarks.report import machine, write
+from benchmarks.report import Program
 from benchmarks.voice.corpus import Utterance, demo_lines, orders, people
 from benchmarks.voice.ears import Listener, figures_of
 from benchmarks.voice.pauses import model_opinion
@@ -33,10 +32,6 @@ KEPT = ("utterances", "word_error_rate", "slots_heard", "accepted", "cut_early")
 
 def carried(samples: Samples, rate_hz: int) -> Samples:
     """Speech as a telephone carries it.
-
-    Args:
-        samples: (T,) int16 at ``rate_hz``.
-        rate_hz: Of the samples.
 
     Returns:
         (T * 8000 / rate_hz,) int16 at 8 kHz: band-limited, and coarse as mu-law makes it.
@@ -87,10 +82,8 @@ def compared(
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--config", default="default", help="file or name of a configuration")
-    options = parser.parse_args()
-    began = machine()
+    program = Program("benchmarks.voice.telephone", __doc__, "config")
+    options = program.parse_args()
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence
     chosen, opinion = detectors(config), model_opinion()
@@ -106,7 +99,7 @@ def main() -> None:
                 flush=True,
             )
     told = {"vad": chosen, "min_confidence": guard, "kinds": kinds}
-    print(write("telephone", "benchmarks.voice.telephone", told, began))
+    program.write(told)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ Results: benchmarks/results/turns.json.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.report import machine, shipped_checkpoint, write
+from benchmarks.report import Program, shipped_checkpoint
 from benchmarks.voice import talking_over
 from benchmarks.voice.calls import at_once, summary
 from benchmarks.voice.conversing import converse, each, some_at_once
@@ -157,11 +156,7 @@ def alone(part: str, most: int | None) -> list[Utterance]:
 
 
 def sounds(most: int | None) -> list[Sound]:
-    """What is heard while the agent says its greeting, of voices that are held out.
-
-    Args:
-        most: Of each kind; None for `OVER_A_GREETING`.
-    """
+    """What is heard while the agent says its greeting, of voices that are held out."""
     told = {kind: min(count, most or count) for kind, count in OVER_A_GREETING.items()}
     synthetic = [sound for sound in backchannels() if sound.held_out]
     return [
@@ -244,22 +239,15 @@ def side_by_side(runs: dict[str, Run]) -> dict[str, Any]:
     return told
 
 
-def parsed() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--drafting", choices=("on", "off", "both"), default="both")
-    parser.add_argument("--calls", nargs="*", type=int, default=[1, 2, 4, 8], metavar="N")
-    parser.add_argument("--most", type=int, help="recordings of each part, as a check")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--name", default="turns", help="of the results file")
-    return parser.parse_args()
-
-
 async def main() -> None:
     """Measure and write the results."""
-    given = parsed()
-    began, checkpoint = machine(), shipped_checkpoint()
+    program = Program("benchmarks.voice.turns", __doc__, "set", "name")
+    program.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    program.add_argument("--drafting", choices=("on", "off", "both"), default="both")
+    program.add_argument("--calls", nargs="*", type=int, default=[1, 2, 4, 8], metavar="N")
+    program.add_argument("--most", type=int, help="recordings of each part, as a check")
+    given = program.parse_args()
+    checkpoint = shipped_checkpoint()
     settings = [*EMBEDDED, *given.set]
     runs: dict[str, Run] = {}
     for name in ("on", "off") if given.drafting == "both" else (given.drafting,):
@@ -277,7 +265,7 @@ async def main() -> None:
     told["reopened"] = talking_over.withdrawn(as_intended(run.cut, [REOPENS_S], reopens=True))
     told["while_the_agent_speaks"] = talking_over.by_kind(run.disturbed)
     told["drafting"] = side_by_side(runs)
-    print(write(given.name, "benchmarks.voice.turns", told, began))
+    program.write(told, given.name)
 
 
 if __name__ == "__main__":

@@ -106,8 +106,6 @@ def spec(name: str, description: str, parameters: Mapping[str, bool]) -> Spec:
     """A tool's schema.
 
     Args:
-        name: The tool's name.
-        description: One sentence.
         parameters: In schema order; whether each is required.
     """
     return {

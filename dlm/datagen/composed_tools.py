@@ -147,7 +147,6 @@ def compose(
     """A random tool.
 
     Args:
-        rng: Source of chance.
         split: "train", or "heldout" for things that training never shows.
         like: A tool that this one is easily mistaken for: they share the thing, the action, or the
             thing's last word.
@@ -264,14 +263,7 @@ def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:
 
 
 def request(tool: ComposedTool, rng: Random, values: Values, digits: bool) -> list[Piece]:
-    """What a user says for a tool, cut into pieces whose slots are parameters.
-
-    Args:
-        tool: The tool.
-        rng: Source of chance.
-        values: Where values come from.
-        digits: Whether numbers are digits.
-    """
+    """What a user says for a tool, cut into pieces whose slots are parameters."""
     source = rng.choice(tool.action.say)
     by_kind = {kind: name for name, kind in tool.kinds.items()}
     if tool.ref:

@@ -110,7 +110,6 @@ def generate(
     """Dialogues in the project's chat format, without end and the same for the same arguments.
 
     Args:
-        seed: Any integer.
         corpora: Directory of the text corpora; None for the grammars alone.
         split: "train", or "heldout" for phrasings, rows and tool names that training never shows.
         share_alike: Whether lists under a share-alike licence may be used.
@@ -130,8 +129,6 @@ def stream(rng: Random, source: Source, shares: Mapping[str, float]) -> Iterator
     """Dialogues of some kinds, without end.
 
     Args:
-        rng: Source of chance.
-        source: Where words come from.
         shares: Share of each kind, of those in `SHARES`; without corpora that of "corpus" falls
             away.
     """

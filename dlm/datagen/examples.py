@@ -19,7 +19,7 @@ from typing import Any
 from dlm.language.copy_sources import sources
 from dlm.language.messages import Tool, Turn
 from dlm.language.schema import is_words, options, read_value, written
-from dlm.language.template import SYSTEM_JOINT, tools_of, turn_of
+from dlm.language.template import SYSTEM_JOINT, tools_of, turn_of, turns_of
 from dlm.server.errors import ApiError
 from dlm.server.tool_schemas import check_form
 
@@ -129,9 +129,7 @@ def row_of(line: Any) -> Row:
 
 def line_of(row: Mapping[str, Any]) -> Row:
     """A dialogue in the training data's form as a line; `row_of` reads it back."""
-    turns = [Turn("system", row["system"])] if row.get("system") else []
-    turns += map(turn_of, row["messages"])
-    return {"messages": messages_of(turns), "tools": declared(tools_of(row["tools"]))}
+    return {"messages": messages_of(turns_of(row)), "tools": declared(tools_of(row["tools"]))}
 
 
 def messages_of(turns: Sequence[Turn]) -> list[Row]:
@@ -383,8 +381,6 @@ def survey(
     """Report what a file holds, and what in it will not be learned or not help.
 
     Args:
-        file: Named in the report.
-        rows: From `dlm.datagen.examples.read`.
         length: Of a dialogue, in tokens.
         max_length: Longer dialogues are left out of training, tokens.
 

@@ -130,7 +130,6 @@ def collect(rows: Iterable[dict[str, Any]], split: str) -> dict[str, Purpose]:
     """Purposes of a split, with those of their rows that are short and whose slots can be found.
 
     Args:
-        rows: Of the utterance corpora.
         split: "train": seen intents, rows not held out; "heldout": unseen intents, all their rows
             that no tool of ours serves.
     """
@@ -212,9 +211,6 @@ def offer(
     """The purpose as a tool.
 
     Args:
-        purpose: The intent.
-        rng: Source of chance.
-        style: Of its name.
         wanted: Slots of the row that will ask for it: these are mostly among its parameters.
     """
     named = _titled(purpose, rng)

@@ -19,14 +19,7 @@ from dlm.datagen.world import Arguments, Result, capital, failure
 
 
 def answer(tool: InventedTool, arguments: Arguments, values: Values, rng: Random) -> Result:
-    """What an invented tool answers.
-
-    Args:
-        tool: The tool.
-        arguments: As said.
-        values: For random fields of the result.
-        rng: Source of chance.
-    """
+    """What an invented tool answers."""
     if tool.errors and rng.random() < 0.08:
         text = fill(rng.choice(tool.errors), rng, dict(arguments))
         return failure(capital(text))

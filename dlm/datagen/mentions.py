@@ -73,9 +73,7 @@ def mentioned(rng: Random, pieces: list[Piece], split: str) -> tuple[list[Piece]
     """An order in a frame.
 
     Args:
-        rng: Source of chance.
         pieces: Those of an order (`is_mentionable`), its slots filled.
-        split: Whose frames: "train" or "heldout".
 
     Returns:
         What the user says, its frame in the slot `FRAME`; what the agent answers, None where the

@@ -70,9 +70,6 @@ def utter(rng: Random, pieces: list[Piece], style: Style, question: bool = False
     """The transcript of some pieces.
 
     Args:
-        rng: Source of chance.
-        pieces: In order, slots already filled with values.
-        style: How it is transcribed.
         question: Whether it ends with a question mark in a cased style.
     """
     words: list[tuple[str, str]] = []

@@ -71,10 +71,6 @@ _AMOUNTS = _longest_first(ORDERS.lexicon.amounts)
 def compose_order(rng: Random, split: str) -> str:
     """A phrasing of an order: in the split that its hash puts it in.
 
-    Args:
-        rng: Source of chance.
-        split: "train" or "heldout".
-
     Raises:
         NothingHeldOutError: no draw of many fell into the split.
     """
@@ -132,9 +128,6 @@ def _behind(rng: Random, parts: list[str]) -> str:
 
 def drink_orders(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[Piece]]]:
     """What customers order in one sentence, with its pieces.
-
-    Args:
-        rows: Dialogues of the files.
 
     Yields:
         The sentence, and its pieces whose slots are parameters of ``order_drink``.

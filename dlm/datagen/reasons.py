@@ -88,8 +88,6 @@ def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
     Args:
         rows: Dialogues of the training data; those that are not chosen, and readings
             (`dlm.datagen.training_rows`), stay as they are.
-        share: Of the dialogues, 0 to 1.
-        seed: The same choice for the same seed.
     """
     rng = Random(f"{seed}/reasons")
     for row in rows:
@@ -118,12 +116,7 @@ def with_trace(row: Row, rng: Random) -> Row:
 
 
 def kind_of(messages: Sequence[Row], at: int) -> str:
-    """What an agent's message is: ``call``, ``told`` (of a result), ``ask``, ``decline``, ``talk``.
-
-    Args:
-        messages: Of a dialogue.
-        at: Which; not the first.
-    """
+    """What an agent's message is: call, told (of a result), ask, decline or talk."""
     message = messages[at]
     if message.get("tool_calls"):
         return "call"
@@ -133,13 +126,7 @@ def kind_of(messages: Sequence[Row], at: int) -> str:
 
 
 def trace(row: Row, at: int, rng: Random) -> list[str]:
-    """All sentences of the trace of a message.
-
-    Args:
-        row: A dialogue of the training data.
-        at: Which of its messages; one of the agent, not the first.
-        rng: Chooses wordings.
-    """
+    """All sentences of the trace of a message."""
     messages = row["messages"]
     tools = {tool["name"]: tool for tool in row["tools"]}
     kind = kind_of(messages, at)

@@ -22,8 +22,6 @@ def rename(row: dict[str, Any], rng: Random, split: str) -> dict[str, Any]:
     """A copy of a dialogue with other tool names, parameter names, descriptions and order.
 
     Args:
-        row: A dialogue in the chat format with the agents' own tools.
-        rng: Source of chance.
         split: Names that `held_out` marks appear in "heldout" alone, and only they there.
     """
     style = rng.choice(("snake", "snake", "camel", "pascal", "word"))

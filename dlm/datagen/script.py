@@ -64,8 +64,6 @@ class Script:
     """A dialogue in the making.
 
     Args:
-        rng: Source of chance; everything in the dialogue follows from it.
-        values: Slot values.
         split: "train" or "heldout"; user phrasings come from this split alone.
         corpora: Rows that may word the user's turns; of the same split.
         unasked: Share of turns that mention an order without giving it.
@@ -113,8 +111,6 @@ class Script:
         """The user says one of ``options``; returns the slots' values as they stand in the text.
 
         Args:
-            tool: Whose parameters the slots are.
-            options: Phrasings.
             known: Arguments of the call before, with which new ones must fit.
             split: Of the phrasing, where that is not the script's.
 
@@ -199,9 +195,7 @@ def calls_of(tool: str, values: Arguments, order: list[str]) -> list[Call]:
     """The calls that a turn's slots make, one for each numbering, parameters in schema order.
 
     Args:
-        tool: The tool called.
         values: Slots as heard; "item2" belongs to the second call.
-        order: The tool's parameters in schema order.
     """
     groups: dict[str, Arguments] = {}
     for slot, value in values.items():
@@ -228,9 +222,6 @@ def fill_slots(
     """The pieces with values in their slots.
 
     Args:
-        tool: Whose parameters the slots are.
-        pieces: An expanded template.
-        draw: Where values come from.
         known: Arguments of the call before, with which new ones must fit.
     """
     names = {p.slot for p in pieces if p.slot}
@@ -274,14 +265,7 @@ def _articles(pieces: list[Piece]) -> list[Piece]:
 
 
 class Drawing:
-    """Draws values for one dialogue.
-
-    Args:
-        values: The lists.
-        rng: Source of chance.
-        world: What timers, lists and orders there are to speak of.
-        digits: Whether numbers are said as digits.
-    """
+    """Draws values for one dialogue."""
 
     def __init__(self, values: Values, rng: Random, world: World, digits: bool) -> None:
         self.values, self.rng, self.world, self.digits = values, rng, world, digits

@@ -387,7 +387,6 @@ def describe(a: Arguments, counted: bool = False) -> str:
     """A drink as the order reads it: "2 small mochas", "large latte with oat milk and sugar".
 
     Args:
-        a: Arguments of order_drink.
         counted: Whether a single one is counted too ("1 large latte").
     """
     number = spoken.number(a["quantity"]) if "quantity" in a else 1.0

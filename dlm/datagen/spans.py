@@ -196,9 +196,6 @@ def from_markers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
     A source that marks no value anywhere tells nothing by marking none: where others mark values
     in rows of the same intent, its rows of that intent are left out.
-
-    Args:
-        rows: Of the utterance corpora, each with its ``source``, ``intent`` and ``slots``.
     """
     known = list(rows)
     markers = {row["source"] for row in known if row["slots"]}

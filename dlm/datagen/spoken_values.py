@@ -271,8 +271,6 @@ def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
     """The moment that a text such as "tomorrow at half past six" names; None if unread.
 
     Args:
-        text: As said.
-        now: From when it counts.
         first_hour: Hours before this are taken for the afternoon where that was left open.
     """
     text = text.lower().replace(".", "").replace(",", "").strip()

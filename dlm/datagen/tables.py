@@ -24,10 +24,8 @@ def read(name: str, kind: type[T], directory: Path = DATA) -> T:
     """A data file as an instance of a type.
 
     Args:
-        name: Of the file, without ``.toml``.
         kind: A dataclass, or ``dict[str, X]`` of one. Its fields are strings, numbers, booleans,
             tuples of any length, dicts by name, and dataclasses of such.
-        directory: Where the file is.
 
     Raises:
         TableError: The file is no TOML, or an entry is missing, unknown or of another type.

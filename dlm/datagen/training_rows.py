@@ -38,9 +38,7 @@ def taught(source: Source, share: float, seed: int) -> Iterator[Row]:
     """Our own dialogues with interruptions in some and readings among them, without end.
 
     Args:
-        source: Where words come from.
         share: Of readings, at least 0 and below 1.
-        seed: The same rows for the same seed.
     """
     rng = Random(f"{seed}/readings")
     chance = Random(f"{seed}/interruptions")
@@ -53,12 +51,7 @@ def taught(source: Source, share: float, seed: int) -> Iterator[Row]:
 
 
 def reading(source: Source, rng: Random) -> Row | None:
-    """A row of the training data, ``reading`` true; None where a draw does not fit.
-
-    Args:
-        source: Where words come from.
-        rng: Source of chance.
-    """
+    """A row of the training data, ``reading`` true; None where a draw does not fit."""
     if rng.random() < _UNFAMILIAR:
         purposes = source.corpora.purposes if source.corpora else {}
         found = unfamiliar_tools.single(Scene(rng, source.values, source.split, purposes))
@@ -93,12 +86,6 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
     choosing by what is said, not by which tools it sees. As many of the examples are readings
     as of our own, as far as the examples allow any. Our own are marked
     ``replayed``.
-
-    Args:
-        examples: From `dlm.datagen.examples.read`.
-        own: Endless.
-        replay: Share of ``own``, from 0 to 1.
-        seed: The same order for the same seed.
     """
     rng = Random(f"{seed}/mixed")
     taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
@@ -159,8 +146,6 @@ def interrupted(row: Row, rng: Random, share: float = SHARE) -> Row:
 
     Args:
         row: Of the training data. Its last message is whole: nobody speaks after it.
-        rng: Source of chance.
-        share: How often, 0 to 1.
 
     Returns:
         The row, or one with a message that ends early and whose ``cut`` is true: it is no answer to

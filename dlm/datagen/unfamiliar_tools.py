@@ -52,14 +52,7 @@ _TABLE = read("unfamiliar_tools", _Table)
 
 
 class Scene:
-    """One dialogue with unfamiliar tools while it is written.
-
-    Args:
-        rng: Source of chance.
-        values: Slot values.
-        split: "train" or "heldout".
-        purposes: Intents of the split; none without corpora.
-    """
+    """One dialogue with unfamiliar tools while it is written."""
 
     def __init__(
         self, rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
@@ -326,7 +319,6 @@ def write(scene: Scene, unasked: float = 0.0) -> Written | None:
     """A dialogue; None where a draw does not fit.
 
     Args:
-        scene: A new one.
         unasked: Share of turns that mention an order without giving it.
     """
     scene.offer()

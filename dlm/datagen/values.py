@@ -31,7 +31,6 @@ class Values:
 
     Args:
         corpora: Directory with ``slot_values.jsonl.xz``; None for the built-in lists alone.
-        share_alike: Whether lists under a share-alike licence may be used.
     """
 
     def __init__(self, corpora: Path | None = None, share_alike: bool = False) -> None:
@@ -68,8 +67,6 @@ class Values:
 
         Args:
             kind: One of the composed kinds below or of the word lists, or ``a|b|c`` to pick from.
-            rng: Source of chance.
-            digits: Whether numbers are written as digits.
 
         Raises:
             ValueError: the kind is unknown.

@@ -68,8 +68,6 @@ class World:
     """Everything the simulated tools see, drawn at random; calls change it.
 
     Args:
-        rng: Source of chance.
-        tools: By name.
         now: The moment of the dialogue; drawn when None.
     """
 

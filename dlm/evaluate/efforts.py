@@ -19,7 +19,6 @@ def accuracy(asked: list[Case], ask: Ask) -> dict[str, dict[str, float]]:
 
     Args:
         asked: Cases whose answers are calls.
-        ask: Answers a request.
 
     Returns:
         By effort: shares of exact calls and of right tools, and mean tokens of an answer.
@@ -47,10 +46,6 @@ def speed(asked: list[Case], ask: Ask) -> dict[str, dict[str, float]]:
     The engine expects an answer to begin like the last similar one
     (`dlm.decoding.first_token_cache`), so no case is answered twice in a row: other cases alone
     make an answer faster.
-
-    Args:
-        asked: The cases.
-        ask: Answers a request.
 
     Returns:
         By effort: tokens per forward of calls and of replies, median milliseconds of both, and

@@ -26,7 +26,6 @@ class Endpoint:
 
     Args:
         url: Base address, up to and including ``/v1``.
-        model: Its name there.
 
     The key is read from the environment variable ``OPENAI_API_KEY``, and may be missing.
 

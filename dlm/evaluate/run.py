@@ -79,8 +79,6 @@ def evaluate(
     """Measure what a plan asks for.
 
     Args:
-        plan: What to measure.
-        ask: Answers a request.
         engine: For perplexity and for speed at each effort; None for an endpoint.
         report: Called with a line for each finished set.
         results: Filled in; when an answer fails, with the figures of those before it.

@@ -84,10 +84,7 @@ def score(
     """Answer cases and count what is right.
 
     Args:
-        asked: The cases.
-        ask: Answers a request.
         spans: Whether string arguments must be spans of what the user said.
-        into: Scores to add to.
 
     Returns:
         ``decision`` (call or talk), ``tool`` (names), ``call`` (names and arguments), that again by

@@ -257,8 +257,6 @@ def chosen(name: str, material: Material, scale: float) -> list[Case]:
     """The cases of a set.
 
     Args:
-        name: One of `SETS`.
-        material: What it is made of.
         scale: How many cases, as a multiple of the usual.
 
     Raises:

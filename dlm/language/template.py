@@ -276,6 +276,12 @@ def tools_of(specs: Iterable[Mapping[str, Any]]) -> tuple[Tool, ...]:
     return tuple(Tool(spec["name"], spec["description"], spec["parameters"]) for spec in specs)
 
 
+def turns_of(row: Mapping[str, Any]) -> list[Turn]:
+    """All turns of a dialogue of the training data, its system message among them."""
+    system = [Turn("system", row["system"])] if row.get("system") else []
+    return system + [turn_of(message) for message in row["messages"]]
+
+
 def turn_of(message: Mapping[str, Any]) -> Turn:
     """A message of the training data or of OpenAI's chat format, content parts included.
 

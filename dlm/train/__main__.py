@@ -29,14 +29,7 @@ from dlm.network.model import Transformer
 from dlm.train import pack
 from dlm.train.batches import NothingToLearn, Place, Placed, Recipe, batches, passes, stream
 from dlm.train.config import TrainConfig
-from dlm.train.data import (
-    HELD_OUT_SEED,
-    Mixture,
-    encode_row,
-    held_out_rows,
-    learn,
-    shares,
-)
+from dlm.train.data import HELD_OUT_SEED, Mixture, encode_row, held_out_rows, learn, shares
 from dlm.train.loop import Run, supervised
 from dlm.train.machine import prepare
 
@@ -220,9 +213,7 @@ def write_tokenizer(
             raise ValueError(f"{options.data}: packed with another tokenizer than {file}")
         file.write_text(data.tokenizer, encoding="utf-8")
     if not file.is_file():
-        learn(
-            options.corpora, config.share_alike, config.vocab_size, config.tokenizer_dialogues
-        ).save(options.out)
+        learn(options.corpora, config).save(options.out)
     size = Tokenizer.load(options.out).vocab_size
     if size > config.vocab_size:
         raise ValueError(f"{file}: {size} entries, more than the vocab_size of {config.vocab_size}")

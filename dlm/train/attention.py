@@ -74,10 +74,8 @@ class Flex:
         """From the copies of a batch.
 
         Args:
-            length: T.
             blocks: (B, A) int64, number of the copy within its row; -1 is padding.
             starts: (B, A) int64, position at which the copy's block starts.
-            compiled: See `Flex`.
         """
         from torch.nn.attention.flex_attention import create_block_mask
 

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 Model = TypeVar("Model", bound=nn.Module)
+
+
+@contextmanager
+def _lent(
+    parameters: Sequence[Tensor], values: list[Tensor] | tuple[Tensor, ...]
+) -> Iterator[None]:
+    """Other values in parameters for a while."""
+    own = [p.detach() for p in parameters]
+    kept = [p.clone() for p in own]
+    torch._foreach_copy_(own, values)
+    try:
+        yield
+    finally:
+        torch._foreach_copy_(own, kept)
 
 
 class Average:
@@ -35,21 +49,9 @@ class Average:
         decay = min(self.decay, self.updates / (9 + self.updates))
         torch._foreach_lerp_(self._averages, [p.detach() for p in self._parameters], 1 - decay)
 
-    @contextmanager
-    def applied(self) -> Iterator[None]:
+    def applied(self) -> AbstractContextManager[None]:
         """Give the model its averaged weights for a while."""
-        self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
-
-    @torch.no_grad()
-    def _swap(self) -> None:
-        for parameter, average in zip(self._parameters, self._averages, strict=True):
-            kept = parameter.detach().clone()
-            parameter.copy_(average)
-            average.copy_(kept)
+        return _lent(self._parameters, self._averages)
 
     def state(self) -> dict[str, int | list[Tensor]]:
         """What `load` needs to go on."""
@@ -91,16 +93,10 @@ class Anchor(Generic[Model]):
         self.first = copy.deepcopy(model).requires_grad_(False)
         self._parameters = list(model.parameters())
 
-    @contextmanager
-    def applied(self) -> Iterator[None]:
+    def applied(self) -> AbstractContextManager[None]:
         """Give the model the mixed weights for a while."""
-        kept = [p.detach().clone() for p in self._parameters]
         now = [p.detach() for p in self._parameters]
-        torch._foreach_lerp_(now, self.state(), self.share)
-        try:
-            yield
-        finally:
-            torch._foreach_copy_(now, kept)
+        return _lent(self._parameters, torch._foreach_lerp(now, self.state(), self.share))
 
     def state(self) -> list[Tensor]:
         """What `load` needs to go on."""

@@ -77,9 +77,7 @@ def batches(
     """Group dialogues of like length, so that little is padding.
 
     Args:
-        rows: Endless or not; those longer than ``max_length`` are left out.
         tokens_per_batch: Rows times the longest row of a batch, at most.
-        max_length: Tokens.
         rng: Orders the batches of each pool.
     """
     # Large batches need a larger pool for their rows to be alike.
@@ -109,8 +107,6 @@ def in_order(
 
     Args:
         chunk_of: The dialogues of a chunk, the same whenever it is asked for.
-        recipe: Sizes and seed.
-        place: Where to begin.
 
     Raises:
         NothingToLearn: A chunk has no such dialogue.

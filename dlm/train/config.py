@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,23 +28,16 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
     "bool": ("true or false", (bool,)),
     "str": ("a text", (str,)),
 }
-_WEIGHTS = (
-    "prompt_weight",
-    "reading_weight",
-    "opening_weight",
-    "denoising_weight",
-    "uncertainty_weight",
-)
-_PARTS = (
-    "ar_share",
-    "cooldown_share",
-    "average",
-    "initial_share",
-    "replay",
-    "replay_soft",
-    "reasons",
-    "readings",
-)
+_BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
+    ("0 to 1", lambda value: 0 <= value <= 1,
+     "ar_share cooldown_share average initial_share replay replay_soft reasons readings"),
+    ("> 0", lambda value: value > 0, "total_minutes tokens_per_step max_length pad_to"),
+    (">= 0", lambda value: value >= 0,
+     "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
+     " uncertainty_weight"),
+)  # fmt: skip
+"""What is expected, whether a value is that, and the fields of which it is."""
+_LISTED = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +138,14 @@ class TrainConfig:
         for field in fields(self):
             if field.type in _KINDS:
                 _check_kind(field.name, getattr(self, field.name), str(field.type))
-        for name in _PARTS:
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 to 1")
+        for expected, fits, names in _BOUNDS:
+            for name in names.split():
+                if not fits(getattr(self, name)):
+                    raise ValueError(f"{name}: got {getattr(self, name)}, expected {expected}")
         if self.readings == 1:
             raise ValueError("readings: got 1, expected less")
-        for name in ("total_minutes", "tokens_per_step", "max_length", "pad_to"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name}: got {getattr(self, name)}, expected > 0")
-        for name in ("seed", "threads", "total_steps", *_WEIGHTS):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: got {getattr(self, name)}, expected >= 0")
         # A misspelling would train in float32 unnoticed.
-        listed = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
-        for name, known in listed.items():
+        for name, known in _LISTED.items():
             if getattr(self, name) not in known:
                 expected = ", ".join(map(repr, known[:-1])) + f" or {known[-1]!r}"
                 raise ValueError(f"{name}: got {getattr(self, name)!r}, expected {expected}")
@@ -168,7 +155,6 @@ class TrainConfig:
         """Read a TOML file of these fields.
 
         Args:
-            file: May leave out any field.
             changes: Lines of TOML that go before those of the file: ``total_minutes = 3``.
 
         Raises:

@@ -36,12 +36,7 @@ def curves(rows: Sequence[Row]) -> dict[str, Points]:
 
 
 def draw(runs: Mapping[str, Sequence[Row]], out: Path) -> None:
-    """Draw the losses of runs, by minutes of training.
-
-    Args:
-        runs: Name → log.
-        out: The PNG.
-    """
+    """Draw the losses of runs, by minutes of training."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -15,6 +15,7 @@ from typing import Any
 from dlm.language.messages import Turn
 from dlm.language.template import Encoded, Template, tools_of, turn_of
 from dlm.language.tokenizer import Mark, Tokenizer
+from dlm.train.config import TrainConfig
 
 HELD_OUT_SEED = 7
 
@@ -53,8 +54,7 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     if row.get("system"):
         turns.insert(0, Turn("system", row["system"]))
     encoded = template.dialogue(turns, tools_of(row["tools"]))
-    messages = [message for message in row["messages"] if message["role"] == "assistant"]
-    whole = [not message.get("cut") for message in messages]
+    whole = [not m.get("cut") for m in row["messages"] if m["role"] == "assistant"]
     encoded.answers[:] = itertools.compress(encoded.answers, whole)
     encoded.replayed = bool(row.get("replayed"))
     if row.get("reading"):
@@ -66,15 +66,10 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
 def held_out_rows(
     template: Template, mixture: Mixture, max_length: int, count: int
 ) -> list[Encoded]:
-    """Dialogues to evaluate losses on, the same for all runs, packed or not.
+    """Dialogues of at most ``max_length`` tokens to evaluate losses on, the same for all runs.
 
-    They hold no readings and no reasoning, so that losses stay comparable from run to run.
-
-    Args:
-        template: Of the model.
-        mixture: Its corpora alone are used.
-        max_length: Longer dialogues are left out, tokens.
-        count: How many.
+    They hold no readings and no reasoning, so that losses stay comparable from run to run; of the
+    mixture the corpora alone are used.
     """
     from dlm.datagen.dialogues import Source
     from dlm.datagen.training_rows import taught
@@ -124,19 +119,12 @@ def shares() -> dict[str, float]:
     return dict(SHARES)
 
 
-def learn(corpora: Path | None, share_alike: bool, vocab_size: int, dialogues: int) -> Tokenizer:
-    """Learn from what users and agents say, and from how tools are declared and called.
-
-    Args:
-        corpora: Directory of the text corpora; None for generated dialogues alone.
-        share_alike: Whether corpora under share-alike licences may be used.
-        vocab_size: V, marks and bytes included.
-        dialogues: How many to read.
-    """
-    rows = scripted(0, corpora, "train", share_alike)
+def learn(corpora: Path | None, config: TrainConfig) -> Tokenizer:
+    """A vocabulary of what users and agents say, and of how tools are declared and called."""
+    rows = scripted(0, corpora, "train", config.share_alike)
 
     def texts() -> Iterator[str]:
-        for row in itertools.islice(rows, dialogues):
+        for row in itertools.islice(rows, config.tokenizer_dialogues):
             for message in row["messages"]:
                 yield f" {message['content'] or ''}"
                 for call in message.get("tool_calls") or ():
@@ -147,4 +135,4 @@ def learn(corpora: Path | None, share_alike: bool, vocab_size: int, dialogues: i
                 yield f" {tool['description']}"
                 yield from (f" {name}" for name in tool["parameters"].get("properties", {}))
 
-    return Tokenizer.train(texts(), vocab_size)
+    return Tokenizer.train(texts(), config.vocab_size)

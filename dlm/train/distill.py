@@ -3,8 +3,7 @@
 A checkpoint answers dialogues as it would at run time; its own answers are then what it is trained
 to denoise, with a loss on being unsure of what it predicts rightly. It learns nothing new and
 gains certainty alone: more tokens of a block are right in the first draft, and verification accepts
-more of them. Ctrl-C stops after the step and saves; the same
-command goes on.
+more of them. Ctrl-C stops after the step and saves; the same command goes on.
 
 Source: dParallel (arXiv 2509.26488).
 """
@@ -29,7 +28,7 @@ import torch
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.language.copy_sources import sources
 from dlm.language.messages import Turn
-from dlm.language.template import Encoded, Template, tools_of, turn_of
+from dlm.language.template import Encoded, Template, tools_of, turns_of
 from dlm.language.tokenizer import Tokenizer
 from dlm.loading.weights import load_model
 from dlm.train.batches import Recipe, batches, passes
@@ -51,9 +50,8 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
     """One assistant message of each dialogue, drawn at random, with the messages before it."""
     rng = Random(f"{seed}/cases")
     for row in rows:
-        turns = [Turn("system", row["system"])] if row.get("system") else []
-        first = len(turns)
-        turns += [turn_of(message) for message in row["messages"]]
+        turns = turns_of(row)
+        first = len(turns) - len(row["messages"])
         # A greeting is no answer.
         found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
         if found:
@@ -151,10 +149,8 @@ def main(arguments: list[str] | None = None) -> None:
         size = f"{len(data.train)} answers, {len(data.train.ids)} tokens"
         print(f"{options.out / ANSWERS}: {size}", flush=True)
         run, stopped = distill(config, options.init, options.out, data, options.minutes)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, FloatingPointError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    except FloatingPointError as error:
-        parser.exit(2, f"{parser.prog}: {error}; what was saved before stands\n")
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped before the first step\n")
     print(f"step {run.step}, {run.tokens} tokens, torch {machine()['torch']}", flush=True)

@@ -32,9 +32,6 @@ SHARD_MIB = 14.0
 def quantised(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Matrices as int8 with a scale for each row; vectors as they are.
 
-    Args:
-        tensors: Name → weights.
-
     Returns:
         Each matrix (R, C) as int8, and beside it its scales (R, 1) float32 under ``NAME_scale``.
     """
@@ -74,7 +71,6 @@ def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Pa
     """Write weights into one file, or into several with an index where they need it.
 
     Args:
-        tensors: Name → weights.
         directory: Weights that lie in it are replaced.
         limit: Bytes of weights in a file.
 
@@ -123,8 +119,6 @@ def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: flo
     between often do better at both than either.
 
     Args:
-        ours: Name → weights.
-        theirs: The same names and shapes.
         share: Of theirs, in [0, 1].
 
     Raises:
@@ -162,8 +156,6 @@ def export(
     """Write a run's checkpoint with its configuration and tokenizer; returns the weights' files.
 
     Args:
-        run: Directory of the run.
-        out: Directory of the checkpoint.
         int8: Whether matrices are whole numbers on disk.
         limit: Bytes of weights in a file.
         blend: Another run of the same model, and its share of the weights.

@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,7 +70,6 @@ class Run:
     """A training run in a directory: weights, optimisers, progress.
 
     Args:
-        config: Of the run.
         directory: Made when something is saved.
         model: The first weights; None for random ones.
 
@@ -204,7 +203,6 @@ class Run:
 
         Args:
             data: Batches of dialogues from `place` on.
-            minutes: Bound of this invocation.
             report: Called every `LOG_STEPS` steps with losses and speed.
             heldout: Batches to evaluate on, every `evaluate_minutes`.
             clock: Seconds that the minutes are counted in; `time.process_time` makes a run on one
@@ -247,13 +245,8 @@ class Run:
 
     def _batch(self, place: Place, dialogues: list[Encoded], rng: np.random.Generator) -> Batch:
         config = self.config
-        rows = collate(
-            dialogues,
-            config.prompt_weight,
-            config.pad_to,
-            config.reading_weight,
-            config.opening_weight,
-        )
+        weights = config.reading_weight, config.opening_weight
+        rows = collate(dialogues, config.prompt_weight, config.pad_to, *weights)
         copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
         return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
 
@@ -358,46 +351,34 @@ class Meter:
         return {**report, **means}
 
 
-class Stopping:
-    """SIGINT and SIGTERM while a run trains: the first stops it after its step, the second at once.
+@contextmanager
+def stopping(run: Run) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM stop a run after its present step, and a second one at once.
 
-    A context. Outside the main thread, which alone may handle signals, it changes nothing.
+    Before the run's first step there is nothing to save, and the first signal ends the process.
+    Outside the main thread, which alone may handle signals, nothing changes.
 
-    Args:
-        run: Is stopped. Before its first step there is nothing to save, and the first signal ends
-            the process.
-
-    Attributes:
-        exit_code: 128 plus the signal's number, as in shells; 0 for none.
+    Yields:
+        The exit status of what came, 128 plus the signal's number; empty if nothing did.
     """
+    came: list[int] = []
+    first_step = run.step
 
-    def __init__(self, run: Run) -> None:
-        self.exit_code = 0
-        self._run = run
-        self._first_step = run.step
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.exit_code or self._run.step == self._first_step:
+    def handle(number: int, frame: FrameType | None) -> None:
+        if came or run.step == first_step:
             raise SystemExit(128 + number)
-        self.exit_code = 128 + number
-        self._run.stop()
+        came.append(128 + number)
+        run.stop()
         # The signal may come while Python's own streams write a line.
         os.write(2, _STOPPING)
+
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handle) for number in SIGNALS if main}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def supervised(
@@ -407,23 +388,16 @@ def supervised(
     heldout: Sequence[list[Encoded]],
     source: Mapping[str, Any],
 ) -> int:
-    """Train with reports shown and logged, signals handled, and the run's facts recorded.
-
-    Args:
-        run: To train.
-        data: See `Run.train`.
-        minutes: See `Run.train`.
-        heldout: See `Run.train`.
-        source: See `facts`.
+    """`Run.train` with reports shown and logged, signals handled, and the run's `facts` recorded.
 
     Returns:
         128 plus the number of the signal that stopped it; 0 for none.
     """
-    with Stopping(run) as stopping:
+    with stopping(run) as came:
         with Progress(run.config, minutes) as progress:
             run.train(data, minutes, logged(run.directory, progress), heldout)
         record(run.directory, facts(run, source))
-    return stopping.exit_code
+    return came[0] if came else 0
 
 
 def facts(run: Run, source: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The process and the machine of a run: set-up, speed of bfloat16, a description for records."""
+"""The process and the machine of a run: set-up, speed of bfloat16, a description for records.
+
+Torch is imported where it is needed: `benchmarks.report` describes its machine by these, too.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
-
 ROOT = Path(__file__).resolve().parents[2]
 
-_PRODUCT = ((1024, 512), (512, 1024))
-_TRIES = 5
 _BOUNDS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 
 
@@ -31,6 +30,8 @@ def prepare(threads: int) -> None:
     for name, value in _BOUNDS.items():
         os.environ.setdefault(name, value)
     if threads:
+        import torch
+
         torch.set_num_threads(threads)
 
 
@@ -39,11 +40,13 @@ def fast_bfloat16(device: str) -> bool:
 
     CPUs without instructions for it are many times slower, so one small product is enough.
     """
+    import torch
+
     spent = {}
     for dtype in (torch.float32, torch.bfloat16):
-        left, right = (torch.ones(shape, dtype=dtype, device=device) for shape in _PRODUCT)
-        times = []
-        for _ in range(_TRIES):
+        left = torch.ones((1024, 512), dtype=dtype, device=device)
+        right, times = left.T.contiguous(), []
+        for _ in range(5):
             began = time.perf_counter()
             # Copying one number back waits for the device.
             float((left @ right)[0, 0])
@@ -54,20 +57,23 @@ def fast_bfloat16(device: str) -> bool:
 
 def machine() -> dict[str, Any]:
     """Processor or GPU, cores, versions and the commit that is checked out."""
+    import torch
+
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     return {
-        "cpu": _cpu(),
+        "cpu": cpu(),
         "cores": len(os.sched_getaffinity(0)),
         "gpu": gpu,
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "commit": _git("rev-parse", "--short=12", "HEAD"),
-        "changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "commit": git("rev-parse", "--short=12", "HEAD"),
+        "changes": bool(git("status", "--porcelain", "--untracked-files=no")),
     }
 
 
-def _git(*arguments: str) -> str:
+def git(*arguments: str) -> str:
+    """What git says of the checkout; "" where it fails, or is missing."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
@@ -77,7 +83,8 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _cpu() -> str:
+def cpu() -> str:
+    """The processor's name; Linux has it in a file."""
     file = Path("/proc/cpuinfo")
     if file.is_file():
         for line in file.read_text(encoding="utf-8").splitlines():

@@ -98,8 +98,8 @@ class Taught:
 
     def soft(self, keep: Tensor) -> Soft:
         """Targets of the positions, (N,) of B * S laid end to end, that have a loss."""
-        each = self.share[:, None].expand(self.hidden.shape[:2]).reshape(-1)
-        return Soft(self.hidden.reshape(-1, self.hidden.shape[-1])[keep], self.head, each[keep])
+        each = self.share.repeat_interleave(self.hidden.shape[1])
+        return Soft(self.hidden.flatten(0, 1)[keep], self.head, each[keep])
 
 
 def collate(
@@ -155,8 +155,6 @@ def noisy_copies(
 
     Args:
         rows: The dialogues, on the CPU.
-        block_size: L.
-        rng: Draws offsets and masks.
         multiple: Of the width, as in `collate`.
     """
     cuts = [
@@ -230,8 +228,7 @@ def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor, Tensor]
     targets = copies.targets.reshape(-1)
     keep = (targets != -100).nonzero()[:, 0]
     there = keep.to(hidden.device)
-    flat = hidden.reshape(-1, hidden.shape[-1])[there]
-    return flat, targets[keep].to(hidden.device), there
+    return hidden.flatten(0, 1)[there], targets[keep].to(hidden.device), there
 
 
 def denoising_loss(
@@ -263,12 +260,12 @@ def joint_step(
     """Losses of the joint phase, from one forward, and one of the teacher if rows are replayed.
 
     Args:
-        model: On any device.
+        model: On any device; so is the teacher.
         rows: x_0, on the CPU.
         copies: x_t, on the CPU.
         sharpen: Whether the uncertainty of what is predicted rightly is a loss too.
         flex: Whether FlexAttention does the attention; for CUDA.
-        teacher: Of replayed rows, on the model's device; None for their tokens alone.
+        teacher: Of replayed rows; None for their tokens alone.
     """
     length = rows.ids.shape[1]
     device = model.embed_tokens.weight.device

@@ -76,16 +76,14 @@ class Dialogues(Sequence[Encoded]):
 
     def __getitem__(self, index: Any) -> Any:
         """The dialogue of that number; slices are not offered."""
-        first, last = self._range(self.ends, index)
-        a, b = self._range(self.answer_ends, index)
-        ranges = [(int(start), int(end)) for start, end in self.answers[a:b]]
-        return Encoded(self.ids[first:last].tolist(), ranges)
-
-    @staticmethod
-    def _range(ends: np.ndarray[Any, Any], index: int) -> tuple[int, int]:
-        if not 0 <= index < len(ends):
-            raise IndexError(f"got dialogue {index}, expected 0 to {len(ends) - 1}")
-        return int(ends[index - 1]) if index else 0, int(ends[index])
+        if not 0 <= index < len(self):
+            raise IndexError(f"got dialogue {index}, expected 0 to {len(self) - 1}")
+        ids, answers = (
+            slice(int(ends[index - 1]) if index else 0, int(ends[index]))
+            for ends in (self.ends, self.answer_ends)
+        )
+        ranges = [(int(start), int(end)) for start, end in self.answers[answers]]
+        return Encoded(self.ids[ids].tolist(), ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +149,7 @@ def read(file: Path) -> PackedData:
 def pack(
     config: TrainConfig, tokenizer: Tokenizer, tokens: int, corpora: Path | None
 ) -> PackedData:
-    """Dialogues of so many tokens, and held-out ones.
-
-    Args:
-        config: Its seed, longest dialogue, corpora's licences and number of held-out dialogues.
-        tokenizer: Of the model to train.
-        tokens: At least so many are
-        corpora: Directory of the text corpora; None for generated dialogues alone.
-    """
+    """Dialogues of at least so many tokens, and held-out ones, as a configuration has them."""
     template = Template(tokenizer)
     mixture = Mixture(corpora, config.share_alike, config.readings, config.reasons)
     rows = training_rows(template, mixture)(config.seed)
@@ -220,13 +211,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _packed(options: argparse.Namespace) -> PackedData:
     config = TrainConfig.load(options.config, options.set)
-    tokenizer = (
-        Tokenizer.load(options.tokenizer)
-        if options.tokenizer
-        else learn(
-            options.corpora, config.share_alike, config.vocab_size, config.tokenizer_dialogues
-        )
-    )
+    known = options.tokenizer
+    tokenizer = Tokenizer.load(known) if known else learn(options.corpora, config)
     if tokenizer.vocab_size > config.vocab_size:
         most = f"more than the {config.vocab_size} of {options.config}"
         raise ValueError(f"{options.tokenizer}: got {tokenizer.vocab_size} entries, {most}")

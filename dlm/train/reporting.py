@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from dlm.train.config import TrainConfig
@@ -20,10 +19,7 @@ RECORD = "run.json"
 class Progress:
     """Shows reports of the loop: live at a terminal, else a line each; a context.
 
-    Args:
-        config: Of the run.
-        minutes: Bound of this invocation.
-        out: Where they are shown.
+    ``minutes`` bounds this invocation.
     """
 
     def __init__(self, config: TrainConfig, minutes: float, out: IO[str] = sys.stdout) -> None:
@@ -44,12 +40,7 @@ class Progress:
             self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._live is not None:
             self._live.stop()
 

@@ -39,7 +39,7 @@ def test_recipes_of_another_run_do_not_stand_beside_new_ones(
 
 
 def test_recipes_are_trained_and_judged_on_what_they_never_saw(tmp_path: Path) -> None:
-    tokenizer = learn(None, False, TINY.vocab_size, TINY.tokenizer_dialogues)
+    tokenizer = learn(None, TINY)
     write(tmp_path / "data.npz", pack(TINY, tokenizer, 4000, None))
     plan = Plan(names=("own",), scale=0.02, extras=False)
     told = measure(["3M"], Sweep(TINY, tmp_path / "data.npz", plan), jobs=1)["3M"]

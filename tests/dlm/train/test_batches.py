@@ -30,6 +30,7 @@ from dlm.train.batches import (
     prefetched,
     stream,
 )
+from dlm.train.config import TrainConfig
 from dlm.train.data import Mixture, encode_row, learn
 from dlm.train.pack import Dialogues
 from tests.dlm.tiny import TIMER, template, tokenizer
@@ -261,7 +262,7 @@ def test_no_more_is_taken_ahead_than_fits_and_leaving_ends_it() -> None:
 
 
 def test_a_vocabulary_knows_the_words_of_tools_and_dialogues() -> None:
-    made = learn(None, share_alike=False, vocab_size=1400, dialogues=200)
+    made = learn(None, TrainConfig(vocab_size=1400, tokenizer_dialogues=200))
     assert made.vocab_size == 1400
     for word in (" the", " weather", " please"):
         assert len(made.encode(word)) == 1

@@ -14,7 +14,7 @@ from dlm.language.template import Encoded
 from dlm.loading.weights import load_model, save_model
 from dlm.train.batches import Place, Placed
 from dlm.train.config import TrainConfig
-from dlm.train.loop import SIGNALS, Run, Stopping
+from dlm.train.loop import SIGNALS, Run, stopping
 from examples.fine_tuning.watering import main as write_watering
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, tokenizer
 from tests.dlm.train.interrupting import interrupted
@@ -39,9 +39,9 @@ def data(*signals: signal.Signals, after: int = 2) -> Iterator[Placed]:
 
 
 def train(run: Run, batches: Iterator[Placed]) -> int:
-    with Stopping(run) as stopping:
+    with stopping(run) as came:
         run.train(batches, 5, lambda row: None)
-    return stopping.exit_code
+    return came[0] if came else 0
 
 
 @pytest.mark.parametrize("one", SIGNALS)
@@ -84,7 +84,7 @@ def test_another_thread_trains_without_signals(run: Run) -> None:
     seen = []
 
     def look() -> None:
-        with Stopping(run):
+        with stopping(run):
             seen.append([signal.getsignal(number) for number in SIGNALS])
 
     thread = threading.Thread(target=look)
