@@ -206,18 +206,6 @@ async def test_complaint_12_sound_is_held_at_the_first_sign_and_stopped_when_it_
         assert STORY.startswith(line.history()[1][1])
 
 
-@virtual
-async def test_a_held_sound_stays_where_it_was() -> None:
-    async with calling(noisy()) as line:
-        await in_the_middle_of_a_story(line)
-        await line.say("cough", 400)
-        await line.next(ReplyReleased)
-        held, released = line.times(ReplyHeld)[0], line.times(ReplyReleased)[0]
-        assert 0.1 < released - held < 0.8
-        between = [at for at in line.times(ReplyHeard) if held + 0.11 < at < released]
-        assert between == []
-
-
 @pytest.mark.parametrize("holds", [True, False])
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.2, 0.4, 0.6])
 @virtual

@@ -114,16 +114,6 @@ def test_beside_the_conversation_nothing_is_left_behind() -> None:
     assert [ended.reply_id for ended in script.events(ReplyEnded)] == [aside, own]
 
 
-def test_replies_are_cancelled_by_their_ids() -> None:
-    script = client()
-    own, aside = script.request(), script.request(out_of_band=True)
-    script.cancel(aside)
-    assert script.conversation.active_reply == own
-    with pytest.raises(ProtocolError) as refused:
-        script.cancel(aside)
-    assert refused.value.code == "response_cancel_not_active"
-
-
 def test_an_item_of_audio_is_waited_for() -> None:
     script = client()
     add(script, "i1", "Translate:")

@@ -12,9 +12,7 @@ from voice.inputs import ModelAnswered, ModelSaid, ToolAnswered
 from voice.llm.base import Prompt
 from voice.types import (
     Message,
-    Pause,
     Role,
-    SpeechResumed,
     SpeechStarted,
     ToolCall,
     ToolResult,
@@ -80,16 +78,6 @@ def test_a_draft_is_asked_for_when_there_are_new_stable_words() -> None:
     script.feed(interim("play jazz loud"))
     assert len(script.of(Draft)) == 2
     assert len(script.events(InterimTranscript)) == 4
-
-
-def test_at_a_pause_all_words_count_however_few() -> None:
-    script = Script(draft_words=2)
-    script.feed(SpeechStarted(1, 0), Pause(1, 8000), interim("stop"))
-    assert script.of(Draft) == [Draft(1, "stop", paused=True)]
-    script.feed(interim("stop"))
-    assert len(script.of(Draft)) == 1
-    script.feed(SpeechResumed(1, 9000), interim("stop"), interim("stop jazz"))
-    assert script.last(Draft) == Draft(1, "stop jazz")
 
 
 @pytest.mark.parametrize(

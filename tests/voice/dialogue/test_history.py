@@ -231,13 +231,6 @@ def test_a_long_dialogue_is_cut_to_begin_with_the_user() -> None:
     assert view[-1] == _agent("answer 5")
 
 
-def test_what_the_user_said_last_comes_newest_first() -> None:
-    dialogue = History()
-    for number in range(4):
-        dialogue.add(f"u{number}", _user(f"text {number}"))
-    assert dialogue.user_texts(2) == ("text 3", "text 2")
-
-
 def test_a_copy_goes_its_own_way() -> None:
     dialogue = History()
     dialogue.add("u", Message(Role.USER, "hello"))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking
+from voice.dialogue.commands import ReleaseSpeaking
 from voice.dialogue.interruption import Interruption, State, reopens
 from voice.dialogue.reply import Reply
 from voice.inputs import SessionOptions
@@ -23,23 +23,6 @@ def begun(*sounding: Reply, holds: bool = True, goes_on: bool = False) -> Interr
 
 def heard(text: str, guess: str = "") -> Transcript:
     return Transcript(1, text, True, 0.9 if text else 0.0, 0, guess)
-
-
-@pytest.mark.parametrize(
-    ("holds", "goes_on", "state"),
-    [
-        (True, False, State.RELEASED),
-        (False, False, State.STOPPED),
-        # Who only goes on with the turn before stops what was said too soon.
-        (True, True, State.STOPPED),
-    ],
-)
-def test_where_sound_cannot_be_held_it_stops_at_once(
-    holds: bool, goes_on: bool, state: State
-) -> None:
-    made = begun(holds=holds, goes_on=goes_on)
-    assert (made.state, made.pending) == (state, state is State.RELEASED)
-    assert made.hold() == ([HoldSpeaking("resp1")] if made.pending else [])
 
 
 @pytest.mark.parametrize(
@@ -65,40 +48,10 @@ def test_a_pause_decides_by_what_was_heard_up_to_it(
     assert out == ([ReleaseSpeaking("resp1")] if state is State.RELEASED else [])
 
 
-def test_speech_that_lasts_is_proven_unless_it_is_a_drawn_out_right() -> None:
-    pending = begun()
-    pending.hold()
-    pending.overhear("right")
-    pending.last()
-    assert pending.pending
-    pending.overhear("right but tell me")
-    assert pending.state is State.PROVEN
-    pending.last()
-    assert pending.release() == []
-
-
-def test_who_goes_on_before_the_answer_sounds_says_something() -> None:
-    unheard = Interruption.begin(START, (), True, reopens=True)
-    assert unheard.is_meant(heard("yes"), START + 3200)
-    assert not begun(goes_on=True).is_meant(heard("yes"), START + 3200)
-
-
 def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> None:
     assert begun().is_meant(heard("", guess="two stop"), START + 8000)
     assert not begun().is_meant(heard("", guess="not right"), START + 8000)
     assert begun().is_meant(heard("", guess="not right"), START + 16_000)
-
-
-def test_how_it_sounded_counts() -> None:
-    assert begun().is_meant(heard("wait"), START + 6400)
-    assert not begun().is_meant(replace(heard("wait"), sound_odds=5.0), START + 6400)
-
-
-def test_the_words_show_that_the_agent_was_stopped_for_nothing() -> None:
-    stopped, held = begun(holds=False), begun()
-    assert stopped.was_none(heard("mm-hmm"), START + 4800)
-    assert not stopped.was_none(heard("stop"), START + 4800)
-    assert not held.was_none(heard("mm-hmm"), START + 4800)
 
 
 @pytest.mark.parametrize(("after_ms", "same"), [(0, True), (700, True), (701, False)])

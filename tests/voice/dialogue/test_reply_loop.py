@@ -167,19 +167,6 @@ def test_an_empty_answer_behind_a_tool_counts_as_malformed_whatever_was_said_bef
     assert script.spoken() == "Let me check. It is noon."
 
 
-def test_the_model_sees_its_answer_behind_the_tool_that_gave_it() -> None:
-    script = Script()
-    script.user("what time is it")
-    script.model("Let me check.", TIME)
-    script.tool(TIME, "It is noon.")
-    script.model("It is noon.")
-    script.sent()
-    script.played()
-    script.user("thanks")
-    said = [message.content for message in script.last(Generate).prompt.messages]
-    assert said[-5:] == ["Let me check.", "", "It is noon.", "It is noon.", "thanks"]
-
-
 def test_a_model_that_breaks_in_the_middle_apologises_behind_what_it_said() -> None:
     script = Script()
     script.user("hello")

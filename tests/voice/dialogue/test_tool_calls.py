@@ -45,16 +45,6 @@ def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_r
     assert first == again
 
 
-def test_a_call_that_still_runs_is_joined_whoever_asks() -> None:
-    script = Script(heard="Let me")
-    script.user("add milk")
-    script.model("Let me do that.", milk("1"))
-    script.user("add milk", turn_id=2)
-    script.model("", milk("2"))
-    first, again = keys(script)
-    assert first == again
-
-
 def late(call_id: str) -> ToolResult:
     return ToolResult(call_id, "set_timer", "Error: Too long.", error=True, unfinished=True)
 

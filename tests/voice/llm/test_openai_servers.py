@@ -236,22 +236,6 @@ async def test_an_effort_that_a_server_refuses_is_left_out(
     assert efforts == [effort, None, None, "medium"]
 
 
-async def test_two_calls_at_once_both_learn_what_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    no = _refusal("400 Bad Request", {"error": {"message": "invalid reasoning value: 'instant'"}})
-    both_asked = asyncio.Barrier(2)
-
-    async def refuse(writer: asyncio.StreamWriter) -> None:
-        await both_asked.wait()
-        writer.write(no)
-
-    server = _Server(refuse, refuse, _stream(_chunk({"content": "Hello."}), STOP))
-    async with _remote(monkeypatch, server) as model:
-        both = await asyncio.gather(_answer(model), _answer(model))
-    assert [text for text, _ in both] == ["Hello.", "Hello."]
-
-
 async def test_an_effort_of_the_configuration_is_not_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

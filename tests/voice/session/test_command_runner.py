@@ -9,19 +9,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tests.support import virtual_tools
-from tests.support.virtual_parts import Model, VirtualParts, Voice, last_user, parts
+from tests.support.virtual_parts import Model, VirtualParts, last_user, parts
 from tests.support.virtual_time import virtual
 from voice.dialogue.commands import (
-    CancelTool,
     Command,
     Draft,
-    Emit,
     Generate,
     HangUp,
     HoldSpeaking,
     ReleaseSpeaking,
-    RunTool,
     Speak,
     SpeakEnd,
     StopGenerating,
@@ -29,21 +25,16 @@ from voice.dialogue.commands import (
 )
 from voice.dialogue.conversation import Conversation
 from voice.events import (
-    Denoising,
-    ReplyAudio,
     ReplyHeld,
     ReplyReleased,
     SessionEvent,
-    UserSpeechStopped,
 )
 from voice.inputs import (
     AudioPlayed,
     Input,
-    ModelAnswered,
     ModelFailed,
     ModelSaid,
     SessionOptions,
-    ToolAnswered,
 )
 from voice.llm.base import MalformedAnswer, Prompt
 from voice.session.command_runner import CommandRunner
@@ -52,7 +43,7 @@ from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
 from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
-from voice.types import Message, Role, Segment, ToolCall
+from voice.types import Message, Role, Segment
 
 T = TypeVar("T")
 PROMPT = Prompt((Message(Role.USER, "hello"),))
@@ -129,27 +120,6 @@ def model() -> Model:
 
 
 @virtual
-async def test_the_client_is_told_and_the_session_ended() -> None:
-    async with rig(parts(model())) as rigged:
-        event = UserSpeechStopped(1, "i1", 0)
-        await rigged.do(Emit(event), HangUp("enough"))
-        assert (rigged.events, rigged.reasons) == ([event], ["enough"])
-
-
-@virtual
-async def test_the_model_is_asked_and_what_it_says_is_told() -> None:
-    asked = model()
-    async with rig(parts(asked)) as rigged:
-        await rigged.do(Generate("r1", PROMPT))
-        assert rigged.inputs[0] == ModelSaid("r1", "You said hello.")
-        assert isinstance(rigged.inputs[-1], ModelAnswered)
-        assert ("r1", "first_token") in rigged.reached
-        [*_, shown] = [event for event in rigged.events if isinstance(event, Denoising)]
-        assert shown.text == "You said hello."
-        assert [prompt.priority for prompt in asked.prompts] == [PROMPT.priority]
-
-
-@virtual
 async def test_an_out_of_band_reply_takes_no_draft() -> None:
     asked = model()
     async with rig(parts(asked)) as rigged:
@@ -185,36 +155,6 @@ async def test_requests_are_stopped_in_the_conversation_and_out_of_band() -> Non
             await rigged.do(StopGenerating(reply_id))
             assert asked.live == 0
         assert rigged.inputs == []
-
-
-@virtual
-async def test_a_tool_is_run_and_its_result_told() -> None:
-    async with rig(parts(model())) as rigged:
-        await rigged.do(RunTool("r1", ToolCall("c1", "book", {"what": "a boat"}), "k1"))
-        [answered] = rigged.inputs
-        assert isinstance(answered, ToolAnswered)
-        assert answered.result.content == "Booked a boat."
-
-
-@virtual
-async def test_a_tool_is_called_off() -> None:
-    async with rig(parts(model())) as rigged:
-        dig = ToolCall("c1", "dig", {"where": "here"})
-        await rigged.do(RunTool("r1", dig, "k1"), for_s=0.1)
-        await rigged.do(CancelTool("k1"), for_s=60)
-        assert virtual_tools.LEDGER == ["dig here"]
-        assert any(isinstance(event, ToolAnswered) for event in rigged.inputs)
-
-
-@virtual
-async def test_a_reply_is_spoken_to_its_end() -> None:
-    voice = Voice()
-    async with rig(parts(model(), voice)) as rigged:
-        await rigged.do(Speak("r1", WORDS, 16_000, 1.0), SpeakEnd("r1"))
-        assert voice.spoken == ["one two three four"]
-        sound = [event for event in rigged.events if isinstance(event, ReplyAudio)]
-        assert sum(len(event.samples) for event in sound) == 4 * 3200
-        assert rigged.inputs[-1] == AudioPlayed("r1")
 
 
 @virtual

@@ -86,12 +86,3 @@ def test_no_draft_is_begun_where_replies_delay_each_other() -> None:
     assert not load.allows_draft(config, True, 0)
     clock.now_s += 2.0
     assert load.allows_draft(config, True, 0)
-
-
-def test_a_reply_that_fails_is_over() -> None:
-    clock = Clock()
-    load = LoadMonitor(clock)
-    with pytest.raises(RuntimeError), load.reply():
-        raise RuntimeError
-    clock.now_s += 10 * MEMORY_S
-    assert load.replying == pytest.approx(0, abs=1e-3)

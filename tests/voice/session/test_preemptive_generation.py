@@ -240,15 +240,6 @@ def test_a_remote_model_is_not_asked_unless_that_is_wanted() -> None:
     assert run(main("drafting.remote=true")) > 1
 
 
-@virtual
-async def test_sound_made_ahead_is_made_once() -> None:
-    voice = Voice()
-    async with calling(parts(Model(lambda _: LONG), voice)) as line:
-        await line.say("tell me about tea")
-        await line.next(ReplyEnded)
-        assert len(voice.spoken) == len(set(voice.spoken))
-
-
 class Judge(Model):
     """Expects the user to go on unless the words are these."""
 

@@ -24,7 +24,6 @@ from voice.events import (
     ReplyText,
     ReplyToolCall,
     ReplyToolResult,
-    SessionEnded,
     SessionEvent,
     TurnMeasured,
     UserSpeechStarted,
@@ -33,7 +32,7 @@ from voice.hearing.asr import RecognizerStream
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.session.resources import Resources
 from voice.session.session import Session
-from voice.types import Message, Role, Samples, Segment, ToolCall, ToolSpec
+from voice.types import Message, Role, Samples, ToolCall, ToolSpec
 
 E = TypeVar("E")
 SILENCE = np.zeros(320, np.int16)
@@ -159,15 +158,6 @@ async def test_a_spoken_request_is_recognised_carried_out_and_answered_aloud(
         assert measured.marks_ms["end_of_turn"] <= measured.marks_ms["first_audio"]
 
 
-async def test_a_typed_message_is_answered(embedded_parts: Resources) -> None:
-    async with _running(embedded_parts) as rig:
-        rig.session.add_item("typed", Message(Role.USER, "what time is it"), None)
-        rig.session.create_response()
-        call = await rig.next(ReplyToolCall)
-        assert call.call.name == "get_time"
-        assert (await rig.next(ReplyEnded)).status is ReplyStatus.COMPLETED
-
-
 async def test_typed_turns_follow_one_another(embedded_parts: Resources) -> None:
     async with _running(embedded_parts) as rig:
         for number in range(2):
@@ -217,48 +207,6 @@ async def test_the_clients_truncation_decides_what_was_heard(embedded_parts: Res
             rig.session.truncate("nothing", 10.0)
 
 
-async def test_a_model_that_fails_apologises_and_the_next_turn_works(
-    embedded_parts: Resources,
-) -> None:
-    failures = (ModelError("out of memory"), RuntimeError("a bug"))
-    parts = _with_model(embedded_parts, *failures, _said("Hello."))
-    async with _running(parts) as rig:
-        for number in range(2):
-            rig.session.add_item(f"u{number}", Message(Role.USER, "hello"), None)
-            rig.session.create_response()
-            assert (await rig.next(Failure)).stage == "llm"
-            ended = await rig.next(ReplyEnded)
-            assert ended.status is ReplyStatus.FAILED
-            assert "sorry" in ended.text.lower()
-        rig.session.create_response()
-        assert (await rig.next(ReplyEnded)).text == "Hello."
-        assert "a bug" not in str(rig.events)
-
-
-async def test_a_voice_that_fails_ends_the_reply_and_the_next_one_sounds(
-    embedded_parts: Resources,
-) -> None:
-    class OnceBroken:
-        name = "once broken"
-        sample_rate_hz = embedded_parts.synthesizer.sample_rate_hz
-        broken = True
-
-        def synthesize(self, segment: Segment, speed: float = 1.0) -> object:
-            if self.broken:
-                self.broken = False
-                raise ModelError("the voice is gone")
-            return embedded_parts.synthesizer.synthesize(segment, speed)
-
-    parts = _with_model(embedded_parts, _said("Hello."), _said("Hello again."))
-    parts = replace(parts, synthesizer=OnceBroken())  # type: ignore[arg-type]
-    async with _running(parts) as rig:
-        for status in (ReplyStatus.FAILED, ReplyStatus.COMPLETED):
-            rig.session.create_response()
-            assert (await rig.next(ReplyEnded)).status is status
-        assert rig.of(Failure)[0].stage == "tts"
-        assert rig.of(ReplyAudio)
-
-
 async def test_a_recogniser_that_fails_is_told_and_apologised_for(
     embedded_parts: Resources,
 ) -> None:
@@ -280,29 +228,6 @@ async def test_a_recogniser_that_fails_is_told_and_apologised_for(
         await rig.say("assistant-6-time")
         # What is left of the first utterance may have been a turn of its own.
         await rig.next(FinalTranscript, lambda event: event.text == "what time is it")
-
-
-async def test_a_tool_that_hangs_is_answered_for(embedded_parts: Resources) -> None:
-    call = ToolCall("c1", "get_weather", {"place": "paris"})
-    answers = ([AnswerDone((call,), False, 5, 5)], _said("Sorry, that took too long."))
-    parts = _with_model(embedded_parts, *answers)
-
-    async def hang(*_: object) -> None:
-        await asyncio.Event().wait()
-
-    toolbox = embedded_parts.toolbox
-    patch = pytest.MonkeyPatch()
-    patch.setattr(toolbox, "_call", hang)
-    patch.setattr(toolbox._runs, "_timeout_s", 0.05)
-    try:
-        async with _running(parts) as rig:
-            rig.session.create_response()
-            result = (await rig.next(ReplyToolResult)).result
-            assert result.error
-            assert "too long" in result.content
-            assert (await rig.next(ReplyEnded)).status is ReplyStatus.COMPLETED
-    finally:
-        patch.undo()
 
 
 async def test_a_client_tool_is_the_clients_to_run(embedded_parts: Resources) -> None:
@@ -349,18 +274,6 @@ async def test_greeting_and_idleness_are_spoken(embedded_parts: Resources) -> No
     async with _running(embedded_parts) as rig:
         rig.session.greet()
         assert (await rig.next(ReplyText)).delta in embedded_parts.agent.greeting
-
-
-async def test_the_agent_hangs_up_once_its_goodbye_has_been_heard(
-    embedded_parts: Resources,
-) -> None:
-    call = ToolCall("bye", "end_conversation", {})
-    parts = _with_model(embedded_parts, [AnswerDone((call,), False, 5, 5)], _said("Bye."))
-    async with _running(parts) as rig:
-        rig.session.create_response()
-        await rig.next(ReplyEnded)
-        ended = await rig.next(SessionEnded)
-        assert ended.reason == "ended by the agent"
 
 
 async def test_a_request_before_the_session_runs_is_a_mistake_of_the_caller(

@@ -10,33 +10,13 @@ from tests.support.virtual_parts import Answer, Model, Voice, calling, parts
 from tests.support.virtual_time import virtual
 from voice.events import (
     Failure,
-    ReplyAudio,
     ReplyEnded,
-    ReplyHeld,
-    ReplyReleased,
     ReplyText,
     SessionEnded,
 )
-from voice.inputs import Announce
 from voice.llm.base import MalformedAnswer, Prompt
 from voice.tools.store import AlertKind
 from voice.types import Message, Role
-
-
-@virtual
-async def test_who_takes_the_turns_over_drops_the_one_that_is_under_way() -> None:
-    async with calling(parts(Model(lambda _: "one two three four five six"))) as line:
-        line.session.update(holds=True)
-        line.session.create_response()
-        await line.next(ReplyAudio)
-        speaking = asyncio.create_task(line.say("no no no no"))
-        await line.next(ReplyHeld)
-        line.session.update(turn_detection=False)
-        # The sound goes on, and what waits for quiet is said once it is over.
-        await line.next(ReplyReleased)
-        line.session._runner.feed(Announce("Your tea is ready."))
-        await line.next(ReplyText, lambda text: text.delta == "Your tea is ready.")
-        await speaking
 
 
 @virtual

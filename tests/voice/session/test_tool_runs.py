@@ -75,19 +75,6 @@ async def test_what_lets_itself_be_stopped_is_stopped_though_it_was_answered_for
 
 
 @virtual
-async def test_what_took_too_long_is_told_when_it_is_done() -> None:
-    loaded = parts(asks("slow_book", what="a boat"), None, None, "turn.tool_timeout_s=1.5")
-    async with calling(loaded) as line:
-        await line.say("book a boat")
-        first = await line.next(ReplyEnded)
-        assert first.text == "Error: The slow book tool took too long."
-        second = await line.next(ReplyEnded)
-        assert second.text == "Booked a boat."
-        assert virtual_tools.LEDGER == ["slow_book a boat"]
-        assert ("tool", "Booked a boat.") in line.history()
-
-
-@virtual
 async def test_progress_is_heard_while_the_answer_waits() -> None:
     loaded = parts(asks("count", up_to="3"))
     async with calling(loaded) as line:
@@ -98,21 +85,6 @@ async def test_progress_is_heard_while_the_answer_waits() -> None:
             "one of three.", "two of three.", "Counted to three.",
         ]  # fmt: skip
         assert [event.delta for event in line.of(ReplyText)] == wanted[2:]
-
-
-@virtual
-async def test_a_client_that_is_gone_loses_nothing_and_doubles_nothing() -> None:
-    loaded = parts(asks("slow_book", what="a boat"))
-    async with calling(loaded) as line:
-        await line.say("book a boat")
-        await asyncio.sleep(1.5)
-        line.session.close("gone")
-        await line.next(SessionEnded)
-    async with calling(loaded) as again:
-        await again.say("hello")
-        assert again.history() == []
-        await loaded.toolbox.drain()
-        assert virtual_tools.LEDGER == ["slow_book a boat"]
 
 
 @virtual

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.patience import PATIENCE_S
-from tests.voice.tools.services import Clock, closed_url, config_at
+from tests.voice.tools.services import Clock
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
 from voice.tools import Progress, SessionScope, Toolbox, tool
@@ -204,38 +204,11 @@ async def test_what_changes_something_goes_on_behind_its_time(box: Toolbox) -> N
     assert (outcome.content, outcome.error, outcome.unfinished) == ("too late", False, False)
 
 
-async def test_what_may_be_cancelled_is_cancelled_and_says_so(box: Toolbox) -> None:
-    call, scope = ToolCall("a", "slow", {}), SessionScope("s")
-    running = asyncio.create_task(box.run(call, scope, "key"))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    box.cancel(scope, "key")
-    result = await running
-    assert (result.content, result.error) == ("Error: The slow tool was stopped.", True)
-
-
 async def test_a_tool_that_asks_for_it_can_tell_its_progress(box: Toolbox) -> None:
     told: list[str] = []
     call = ToolCall("a", "stepwise", {})
     result = await box.run(call, SessionScope("s"), progress=Progress(told.append))
     assert (result.content, told) == ("Done.", ["Half of it is done."])
-
-
-async def test_network_tools_say_so_at_once_without_a_network() -> None:
-    box = Toolbox(config_at(closed_url()), TurnConfig(), now=Clock())
-    scope = SessionScope("s", now=Clock())
-    calls = {
-        "get_weather": {"place": "paris"},
-        "convert_currency": {"amount": "ten", "from_currency": "euros", "to_currency": "yen"},
-        "get_stock_price": {"company": "apple"},
-        "get_time": {"place": "springfield"},
-    }
-    for name, arguments in calls.items():
-        result = await box.run(ToolCall(name, name, arguments), scope)
-        assert result.content.endswith("service cannot be reached.")
-        assert result.error
-        assert result.duration_ms < 2000
-    await box.close()
 
 
 @pytest.mark.parametrize(
