@@ -35,12 +35,8 @@ class ArgumentPruning:
     ) -> tuple[tuple[Cache, Forward], ...]:
         """Forwards that score an answer, and the answer without each of its optional arguments.
 
-        Args:
-            decoder: Whose cache holds the prompt, save its last token at most.
-            answer: The decoder's finished answer, or a draft of it.
-
-        Returns:
-            One forward for each answer; none where nothing can be left out, or there is no memory.
+        The decoder's cache holds the prompt, save its last token at most. None where nothing can be
+        left out, or there is no memory.
         """
         return self._forwards(decoder, [answer, *self.shortened(answer)])
 

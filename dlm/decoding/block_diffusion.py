@@ -29,13 +29,10 @@ from dlm.grammar.matcher import Matcher
 def decode_block(
     decoder: Decoder, plan: Plan, matcher: Matcher | None = None, shift: bool = False
 ) -> Steps[None]:
-    """Answer the prompt with a checkpoint of the kind ``block``; see `Decoder.progress`.
+    """Answer the prompt with a checkpoint of the kind ``block``.
 
-    Args:
-        decoder: Its cache holds whole blocks.
-        plan: How to decode; ``verified`` does not matter.
-        matcher: At the beginning of the answer.
-        shift: Whether a position's logits predict the next token.
+    See `Decoder.progress`. The decoder's cache holds whole blocks, and ``Plan.verified`` does not
+    matter; ``shift`` tells whether a position's logits predict the next token.
     """
     checked(plan)
     return _BlockDecoding(decoder, plan, matcher, shift).steps()

@@ -108,7 +108,6 @@ class Decoder:
         cache: Holds a beginning of the prompt, and not all of it.
         prompt: Ids, at least one.
         block_size: L.
-        vocabulary: Of the checkpoint.
         applies_grammar: Whether the runner can choose tokens under a grammar.
 
     Attributes:

@@ -96,16 +96,10 @@ class DraftReuse:
 
 
 def mask_doubted(tokens: Sequence[int], logits: Tensor, floor: float, mask: int) -> list[int]:
-    """An earlier answer, masked where the model doubts it.
+    """An earlier answer's (n,) tokens, masked where the model doubts them.
 
-    Args:
-        tokens: (n,).
-        logits: (at least n, V), row i the prediction of ``tokens[i]``.
-        floor: Probability below which a token is masked.
-        mask: The mask's id.
-
-    Returns:
-        (n,) tokens or the mask.
+    Row i of the logits, (at least n, V), is the prediction of token i; below the probability
+    ``floor`` it is masked.
     """
     wanted = torch.tensor(tokens, dtype=torch.int64)
     probability = logits[: len(wanted)].softmax(dim=-1).gather(-1, wanted[:, None])[:, 0]

@@ -105,14 +105,10 @@ def answer_to(asked: ForwardRequest, outputs: Sequence[Output]) -> Output | list
 
 
 def together(cache: Cache, *decodings: Steps[Any]) -> Steps[list[Any]]:
-    """Run several decodings side by side: what they ask for at a time is asked for as one.
+    """Run several decodings side by side.
 
-    Args:
-        cache: Of their own forwards; at any time at most one decoding asks for such a forward.
-        decodings: Not begun.
-
-    Returns:
-        The result of each.
+    What they ask for at a time is asked for as one. At any time at most one of them asks for a
+    forward over ``cache``. Returns the result of each.
     """
     results: list[Any] = [None] * len(decodings)
     waiting: dict[int, ForwardRequest] = {}

@@ -35,8 +35,6 @@ class MaskedBlock:
         tokens: L of them: masks, or tokens of an earlier answer, which the first step masks where
             the model doubts them.
         first: Position in the answer of the first token.
-        plan: How to decode.
-        vocabulary: Of the checkpoint.
         constraint: Of the whole answer, shared by its blocks; None where there is no grammar.
     """
 

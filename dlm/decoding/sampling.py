@@ -48,14 +48,9 @@ class Sampling:
             raise ValueError(f"top_p: got {self.top_p}, expected a number in (0, 1]")
 
     def perturb(self, logits: Tensor, first: int) -> Tensor:
-        """Logits whose argmax is the sample.
+        """Logits whose argmax is the sample, (n, V) new, of logits (n, V) float32.
 
-        Args:
-            logits: (n, V) float32.
-            first: Position in the answer that the first row predicts.
-
-        Returns:
-            (n, V), new.
+        ``first`` is the position in the answer that the first row predicts.
         """
         scaled = logits / self.temperature
         if self.top_p < 1:

@@ -106,13 +106,11 @@ class GrammaticalDraft:
 def draft_under_grammar(
     tokens: Tensor, logits: Tensor | None, matcher: Matcher
 ) -> GrammaticalDraft:
-    """Make a draft keep to a grammar: forced tokens are placed, refused ones replaced.
+    """Make a draft of (n,) tokens keep to a grammar.
 
-    Args:
-        tokens: (n,) as drafted.
-        logits: (n, V) that they were drafted from, on the CPU; without any, the draft ends before
-            the first token that is refused.
-        matcher: State before the first of them; it is not advanced.
+    Forced tokens are placed, refused ones replaced. The matcher stands before the first of them, and is
+    not advanced. Without the logits (n, V) that they were drafted from, the draft ends before the
+    first token that is refused.
     """
     matcher = matcher.copy()
     drafted: list[int] = tokens.tolist()

@@ -56,7 +56,6 @@ class Engine:
     Use `load`, then `stream` from asyncio or `events` from threads; `close` at the end.
 
     Args:
-        model: On its device, in its dtype.
         language: The checkpoint's dialect, or a tokenizer of the shipped family.
         max_requests: Unfinished requests at a time, waiting ones included.
         round_tokens: New tokens of one forward, over all requests.
@@ -148,13 +147,9 @@ class Engine:
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
         """Start a request.
 
-        Args:
-            request: What to answer.
-            emit: Called with each event from the engine's thread; the last is Finished or Failed,
-                and after a cancellation there is none.
-
-        Returns:
-            A function that cancels the request; it may be called at any time, more than once.
+        Returns a function that cancels it, at any time and more than once. ``emit`` is called with
+        each event from the engine's thread; the last is Finished or Failed, and after a
+        cancellation there is none.
 
         Raises:
             queue.Full: `max_requests` requests are unfinished.

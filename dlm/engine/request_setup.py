@@ -85,11 +85,10 @@ class RequestSetup:
     def start(
         self, job: RequestJob, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """Start to answer a request: its decoder and its decoding.
+        """Start to answer a request:
 
-        Args:
-            job: Of the request.
-            running_decoders: Of other jobs, whose prompts may begin as this one does.
+        Its decoder and its decoding. Prompts of the running decoders, of other jobs, may begin as
+        this one does.
 
         Raises:
             ValueError: It cannot be answered: too long, or contradictory.

@@ -126,13 +126,10 @@ class _Entry:
 
 
 class Scheduler:
-    """The unfinished jobs of a model.
+    """The unfinished jobs of a model, whose rounds have a budget of new tokens.
 
-    Args:
-        runner: Runs their forwards.
-        budget: New tokens in a round.
-        leave: Called with the decoder of each job that is over, however it ended; None where it
-            never started.
+    ``leave`` is called with the decoder of each job that is over, however it ended; None where it
+    never started.
     """
 
     def __init__(

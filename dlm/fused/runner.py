@@ -59,15 +59,10 @@ def runner_for(model: Transformer, kernels: Kernels, requests: int) -> Runner:
 
 
 class FusedRunner:
-    """Runs a model's weights by kernels; a `dlm.decoding.forwards.Runner`.
+    """Runs a model's weights by kernels.
 
-    Args:
-        model: On its device, in floating point.
-        positions: Room for keys and values, over all requests.
-        page_size: P.
-
-    Raises:
-        ValueError: The kernels cannot run such a model.
+    A `dlm.decoding.forwards.Runner`. It has room for the keys and values of so many positions, over
+    all requests. A model that the kernels cannot run is a ValueError.
     """
 
     applies_grammar = True

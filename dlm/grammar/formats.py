@@ -73,12 +73,8 @@ def format_rules(
 ) -> tuple[list[str], list[dict[str, str]]]:
     """The rule ``text`` in llguidance's Lark dialect, and the grammars that it refers to.
 
-    Args:
-        wanted: Format of the text; None for words.
-        lead: Characters that every text begins with.
-
-    Raises:
-        FormatError: The format's grammar uses special tokens, or is too deep to be read.
+    The text begins with ``lead``; without a format it is words. A grammar that uses special tokens,
+    or is too deep to be read, is a FormatError.
     """
     if wanted is None:
         return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []

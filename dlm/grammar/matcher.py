@@ -157,13 +157,9 @@ class Matcher:
             self._names.set_gains(gains)
 
     def best(self, logits: Tensor) -> int:
-        """The likeliest token that may come next; ties go to the lowest id.
+        """The likeliest token that may come next by (V,) logits.
 
-        Args:
-            logits: (V,) floating point, on the CPU.
-
-        Raises:
-            ValueError: No token may come next.
+        Ties go to the lowest id. A ValueError where no token may come next.
         """
         if self._names is not None:
             logits = self._names.adjusted(logits)

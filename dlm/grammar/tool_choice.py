@@ -60,10 +60,9 @@ class ToolChoice:
         self._set_candidates(left)
 
     def in_doubt(self, logits: Tensor) -> bool:
-        """Whether several candidates differ here, the model is unsure, and no gains are known.
+        """Whether candidates differ here, the model is unsure, and no gains are known.
 
-        Args:
-            logits: (V,) floating point, of the next token.
+        Logits are (V,) of the next token.
         """
         if self._gains is not None or len(self._candidates) < 2:
             return False

@@ -149,13 +149,10 @@ class KVCache(Cache):
     def write(
         self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
     ) -> tuple[Tensor, Tensor]:
-        """Write new keys and values behind the committed ones and return all of them.
+        """Write new keys and values, each (1, K, T, N), behind the committed ones.
 
-        Args:
-            layer: Index of the layer.
-            keys: (1, K, T, N); values likewise.
-            values: (1, K, T, N).
-            wanted: Positions to return, at least; those behind the new ones hold any finite number.
+        Returns all. At least ``wanted`` positions are returned; those behind the new ones hold any
+        finite number.
 
         Returns:
             Keys and values, each (1, K, S, N), S being length + T or ``wanted``; views of the

@@ -76,12 +76,8 @@ class PageStore:
 class PagedCache(Cache):
     """One request's keys and values, in pages of a store.
 
-    Its pages are released when it is garbage-collected, as a tensor's memory is.
-
-    Args:
-        store: Where the pages are.
-        capacity: Positions that fit.
-        shared: Pages of another cache that it begins with.
+    Its pages are released when it is garbage-collected, as a tensor's memory is. It may begin with
+    pages that another cache shares.
 
     Attributes:
         pages: (ceil(capacity / P),) int32: which page holds positions P·i to P·(i + 1).

@@ -68,12 +68,7 @@ class PrefixPool:
 
         At least the last id is left to forward, since its logits are needed. A kept cache that this
         prompt continues is handed over; a cache that only shares a beginning with it is copied,
-        because its own dialogue may go on.
-
-        Args:
-            ids: Of the prompt.
-            capacity: Positions wanted.
-            running: Ids and caches of unfinished requests, which may be copied from as well.
+        because its own dialogue may go on. Caches of running requests may be copied from as well.
 
         Raises:
             queue.Full: There is no memory for it, even after dropping all kept caches.

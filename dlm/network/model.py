@@ -287,10 +287,7 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Hidden states after the last norm, (B, T, D), of rows of one length.
 
-        Args:
-            ids: (B, T) int64.
-            positions: (B, T) int64, for the rotary embedding.
-            mask: As in `Attention.forward`.
+        Ids and positions are (B, T) int64; the mask is as in `Attention.forward`.
         """
         rope = self._rope.at(positions[:, :, None], int(positions.max()) + 1)
         x = self.embed_tokens(ids)

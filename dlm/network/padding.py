@@ -33,12 +33,8 @@ def padded(rows: Tensor) -> Tensor:
 def whole_keys(end: int, head_dim: int) -> int:
     """A number of keys for which a query gets the same bits as with any further keys.
 
-    Args:
-        end: Number of keys.
-        head_dim: Of the queries, in float32 on a CPU.
-
-    Returns:
-        At least ``end``; further keys must be finite and masked.
+    It is at least ``end``, for queries of ``head_dim`` numbers in float32 on a CPU; further keys
+    must be finite and masked.
     """
     full, rest = divmod(end, STRETCH)
     more = next(count for count in _harmless(head_dim) if count >= rest)

@@ -28,11 +28,6 @@ class Gate(Protocol):
 class KeyGate:
     """Demands one of several keys; without keys, admits this machine's own programs.
 
-    Args:
-        keys: Accepted keys.
-        host: Address that the server listens on.
-        allowed_hosts: Further names of the server.
-
     Raises:
         ValueError: There are no keys, and the server can be reached from other machines.
     """

@@ -85,15 +85,10 @@ def fim_requests(body: FimRequest) -> list[Request]:
 
 
 def rewrite_requests(body: RewriteRequest, section: str, *needed: str) -> list[Request]:
-    """A request for each choice; the section to rewrite is the draft that the answer revises.
+    """A request for each choice.
 
-    Args:
-        body: Its message holds sections, ``<|name|> … <|/name|>``.
-        section: The one to rewrite.
-        needed: Others that must be there.
-
-    Raises:
-        ApiError: A section is missing.
+    The section to rewrite is the draft that the answer revises. The message holds sections,
+    ``<|name|> … <|/name|>``; one that is missing is an `ApiError`.
     """
     message = _text(body.messages[0].content)
     for name in (section, *needed):

@@ -15,17 +15,7 @@ _BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0
 
 
 class ApiMetrics:
-    """The series of one server.
-
-    Args:
-        registry: Where they are kept.
-        cached_bytes: Returns the memory of kept prompts.
-
-    Attributes:
-        live: Requests now.
-        first_s: From a request to the first of its answer.
-        whole_s: From a request to the end of its answer.
-    """
+    """The series of one server; ``cached_bytes`` returns the memory of kept prompts."""
 
     def __init__(
         self, registry: CollectorRegistry, cached_bytes: Callable[[], float] = lambda: 0.0

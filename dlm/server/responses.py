@@ -330,13 +330,7 @@ def finish_reason(finished: Finished) -> FinishReason:
 
 
 def usage_body(costs: Sequence[Usage], per_prompt: int, predicted: bool = False) -> UsageBody:
-    """What the choices cost together.
-
-    Args:
-        costs: One of each choice, in order.
-        per_prompt: Choices that share a prompt, which counts once.
-        predicted: Whether the answers revise a prediction.
-    """
+    """What the choices cost together; a prompt counts once for each ``per_prompt`` choices."""
     answered = sum(cost.answer_tokens for cost in costs)
     thought = sum(cost.reasoning_tokens for cost in costs)
     forwards = sum(cost.forwards for cost in costs)

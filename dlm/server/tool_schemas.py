@@ -47,13 +47,8 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
 def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
     """Check the schema of a tool's parameters, for a model that answers under a grammar.
 
-    Args:
-        parameters: As the client sent them.
-        where: Path of the field.
-
-    Raises:
-        ApiError: They are no JSON schema of type object, restrict properties together, or are too
-            deep to be read.
+    As `check_form`; also refused are keywords that restrict properties together, and schemas too
+    deep to be read.
     """
     check_form(parameters, where)
     if (deep := count_levels(parameters)) > MAX_LEVELS:
@@ -67,12 +62,7 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
 def check_form(parameters: Mapping[str, Any], where: str) -> None:
     """Check that a tool's parameters are a JSON schema of type object, for any model.
 
-    Args:
-        parameters: As the client sent them.
-        where: Path of the field.
-
-    Raises:
-        ApiError: They are not.
+    Else an `ApiError` names the path of the fault, which begins with ``where``.
     """
     if parameters.get("type", "object") != "object":
         raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
