@@ -16,12 +16,9 @@ KEPT = 1024
 
 
 class FirstTokenCache:
-    """Guesses a call after a user's message, and after a tool's result the last such first token.
+    """Guesses a call after a user's message, and after a tool's result the last such token.
 
     An agent words its replies to the results of a tool alike: "Okay, the timer is set", every time.
-
-    Args:
-        dialect: Of the checkpoint.
     """
 
     def __init__(self, dialect: Dialect) -> None:

@@ -83,10 +83,9 @@ class MaskedBlock:
         return len(decided) == len(self._tokens) or decided[-1:] == [self._vocabulary.end]
 
     def decide_first(self, logits: Tensor) -> None:
-        """Decide the first position alone, unless it is decided.
+        """Decide the first position, unless it is decided.
 
-        Args:
-            logits: (1, V) of a forward that did not see the block.
+        The logits (1, V) are of a forward that did not see the block.
         """
         self._first_is_final = True
         if self._unchecked:

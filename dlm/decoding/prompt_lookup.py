@@ -71,11 +71,10 @@ class PromptLookup:
         return out
 
     def learn(self, accepted: int, forwards: int) -> None:
-        """Take in what the last draft brought, proposed here or denoised.
+        """Take in what the last draft, proposed here or denoised, brought.
 
-        Args:
-            accepted: Tokens of it that were accepted.
-            forwards: Forwards spent on the draft and on its verification.
+        That is the number of its tokens that were accepted, and of forwards spent on it and on its
+        verification.
         """
         worth = self._worth[self._shared]
         self._worth[self._shared] += PACE * ((accepted + 1) / forwards - worth)

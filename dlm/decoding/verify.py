@@ -108,9 +108,9 @@ def draft_under_grammar(
 ) -> GrammaticalDraft:
     """Make a draft of (n,) tokens keep to a grammar.
 
-    Forced tokens are placed, refused ones replaced. The matcher stands before the first of them, and is
-    not advanced. Without the logits (n, V) that they were drafted from, the draft ends before the
-    first token that is refused.
+    Forced tokens are placed, refused ones replaced. The matcher stands before the first of them,
+    and is not advanced. Without the logits (n, V) that they were drafted from, the draft ends
+    before the first token that is refused.
     """
     matcher = matcher.copy()
     drafted: list[int] = tokens.tolist()

@@ -85,10 +85,9 @@ class RequestSetup:
     def start(
         self, job: RequestJob, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """Start to answer a request:
+        """The decoder and the decoding of a request.
 
-        Its decoder and its decoding. Prompts of the running decoders, of other jobs, may begin as
-        this one does.
+        Prompts of the running decoders, of other jobs, may begin as this one does.
 
         Raises:
             ValueError: It cannot be answered: too long, or contradictory.

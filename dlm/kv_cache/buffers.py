@@ -19,13 +19,9 @@ STEPS = 4
 class Buffers:
     """A pool of buffers.
 
-    It belongs to one thread; any thread may give buffers back, as garbage collection does.
-
-    Args:
-        spare_bytes: Memory kept for later caches; buffers given back first are freed first.
-
-    Attributes:
-        made: Number of buffers taken from the system.
+    ``made`` is the number of those taken from the system. It belongs to one thread; any thread may
+    give buffers back, as garbage collection does. Of the spare memory kept for later caches,
+    buffers given back first are freed first.
     """
 
     def __init__(self, spare_bytes: int = SPARE_BYTES) -> None:

@@ -152,11 +152,10 @@ class RopeTable:
         self._tables: dict[torch.device, Tensor] = {}
 
     def at(self, positions: Tensor, end: int) -> tuple[Tensor, Tensor]:
-        """Cosines and sines, each (..., R) float32; the first half of the sines is negative.
+        """Cosines and sines, each (..., R) float32.
 
-        Args:
-            positions: (...) int64.
-            end: Larger than all positions; given, because reading them would wait for the device.
+        The first half of the sines is negative. ``end`` is larger than all positions, (...) int64;
+        given, because reading them would wait for the device.
         """
         table = self._tables.get(positions.device)
         if table is None or table.shape[1] < end:
