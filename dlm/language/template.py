@@ -86,30 +86,30 @@ class Template:
         return list(spell(f" {stripped}"))
 
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of a dialogue, up to and including the mark that opens the next answer."""
+        """See `Dialect.prompt`."""
         return [*self.dialogue(turns, tools).ids, Mark.AGENT]
 
     def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of a dialogue, up to and including the end of the last message."""
+        """See `Dialect.ended`."""
         return self.dialogue(turns, tools).ids
 
     def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of an answer as the model would write it to these tools, end included."""
+        """See `Dialect.spell`."""
         return [*self.text(answer.content), *self._calls(answer.calls, tools), int(Mark.END)]
 
     def words(self, tokens: Sequence[int]) -> list[int]:
-        """Tokens of an answer's text: those before its first mark, the mask apart."""
+        """See `Dialect.words`."""
         for index, token in enumerate(tokens):
             if token < len(Mark) and token != Mark.MASK:
                 return list(tokens[:index])
         return list(tokens)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Text of tokens, marks left out."""
+        """See `Dialect.decode`."""
         return self.tokenizer.decode(tokens)
 
     def unspellable(self) -> Mapping[str, Any]:
-        """The tokenizer as tokenizer.json has it, its marks spelled as no text is."""
+        """See `Dialect.unspellable`."""
         return unspellable(json.loads(self.tokenizer.bpe.to_str()))
 
     def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
@@ -197,17 +197,7 @@ class Template:
         return ids
 
     def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer.
-
-        Args:
-            ids: From the token after <|agent|> or <|think|>; tokens behind the first <|end|> are
-                left out.
-            tools: The offered tools.
-
-        Raises:
-            AnswerError: A mark is in the wrong place, a tool or parameter is unknown, a required
-                one is missing, or a value does not fit its schema.
-        """
+        """See `Dialect.answer`; reasoning before the answer is read as well."""
         ids = list(ids)
         if Mark.END in ids:
             ids = ids[: ids.index(Mark.END)]
