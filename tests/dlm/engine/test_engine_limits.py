@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,11 @@ async def test_leaving_the_iteration_cancels(babbler: Engine) -> None:
     async with aclosing(babbler.stream(endless)) as events:  # type: ignore[type-var]
         async for _ in events:
             break
+    with closing(babbler.events(endless)) as waited_for:
+        next(waited_for)
     # What is cancelled is gone, and what it knew is kept.
     done = ask(babbler, request("hello", tools=(), max_tokens=5))
+    assert babbler.unfinished == 0
     assert done.usage.cached_tokens == done.usage.prompt_tokens - 1
 
 
