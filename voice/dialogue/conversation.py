@@ -208,7 +208,7 @@ class Conversation:
         self._repeat_unheard()
 
     def forget_turn(self) -> list[Command]:
-        """The client has dropped what was heard of the turn that is under way."""
+        """The client has dropped the audio of the turn that is under way."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
         released = turn.pending.release() if turn and turn.pending else []
@@ -361,9 +361,11 @@ class Conversation:
         self._repeat_unheard()
         return out
 
-    def _judge(self, turn: UserTurn, pending: Interruption, heard: Transcript) -> list[Command]:
+    def _judge(
+        self, turn: UserTurn, pending: Interruption, transcript: Transcript
+    ) -> list[Command]:
         end_sample = turn.end_sample or turn.start_sample
-        out = pending.judge(heard, end_sample, over=turn.ended is not None)
+        out = pending.judge(transcript, end_sample, over=turn.ended is not None)
         return out + self._stop_if_proven(turn)
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
@@ -413,25 +415,29 @@ class Conversation:
 
     def _settle(self, turn: UserTurn) -> list[Command]:
         """Go on once the turn has both ended and been recognised."""
-        ended, heard = turn.ended, turn.transcript
-        if ended is None or heard is None:
+        ended, transcript = turn.ended, turn.transcript
+        if ended is None or transcript is None:
             return []
         out: list[Command] = []
         if turn.pending:
-            out += self._judge(turn, turn.pending, heard)
+            out += self._judge(turn, turn.pending, transcript)
             if turn.pending:
                 # It was no interruption, and so it is no turn.
                 del self._turns[turn.turn_id]
                 return out + self._answer()
             out += self._commit(ended, turn)
         del self._turns[turn.turn_id]
-        shown = heard.text, heard.confidence, turn.seconds
+        shown = transcript.text, transcript.confidence, turn.seconds
         out.append(Emit(FinalTranscript(turn.turn_id, turn.item_id, *shown)))
         manual, apology = ended.reason is EndReason.MANUAL, ""
-        if turn.interruption and not manual and turn.interruption.was_none(heard, ended.end_sample):
+        if (
+            turn.interruption
+            and not manual
+            and turn.interruption.was_none(transcript, ended.end_sample)
+        ):
             self._due = Due.RESUME if self._due is Due.NOTHING else self._due
-        elif heard.text:
-            self.dialogue.say(turn.item_id, heard.text)
+        elif transcript.text:
+            self.dialogue.say(turn.item_id, transcript.text)
             self._due = Due.NOTHING if manual else Due.REPLY
         elif not manual and turn.seconds >= APOLOGISE_FROM_S:
             apology = NOT_UNDERSTOOD

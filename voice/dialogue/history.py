@@ -165,7 +165,7 @@ class History:
         longer, it begins with one of the user's, the last of which is always seen.
         """
         messages: list[Message] = []
-        for message in _results_behind_calls(self._as_said()):
+        for message in _results_behind_calls(self._in_parts()):
             if messages and (joined := _joined(messages[-1], message)):
                 messages[-1] = joined
             else:
@@ -177,7 +177,7 @@ class History:
         last = users[-1] if users else len(messages)
         return tuple(messages[last if start is None else start :])
 
-    def _as_said(self) -> list[Message]:
+    def _in_parts(self) -> list[Message]:
         """The messages, one that went on behind calls in parts before, between and behind them."""
         known = {entry.item_id for entry in self._entries}
         before: dict[str, list[Message]] = {}
@@ -193,8 +193,8 @@ class History:
                 before.setdefault(next_call, []).append(part)
             if parts:
                 behind.setdefault(self.behind_calls(breaks[-1][1]), []).append(parts[-1])
-            said = replace(entry.message, content=first) if parts else entry.message
-            out += [*before.get(entry.item_id, ()), said, *behind.get(entry.item_id, ())]
+            shown = replace(entry.message, content=first) if parts else entry.message
+            out += [*before.get(entry.item_id, ()), shown, *behind.get(entry.item_id, ())]
         return out
 
     def _insert(self, at: int, entry: Entry) -> None:
@@ -205,8 +205,8 @@ class History:
     def _index(self, item_id: str, param: str = "item_id") -> int:
         at = self._place(item_id)
         if at is None:
-            told = f"no item {item_id!r} in the conversation"
-            raise ProtocolError(told, "item_not_found", param)
+            problem = f"no item {item_id!r} in the conversation"
+            raise ProtocolError(problem, "item_not_found", param)
         return at
 
     def _place(self, item_id: str) -> int | None:

@@ -42,7 +42,7 @@ class State(Enum):
 
     Attributes:
         HELD: The agent's sound is held until the speech proves to be an interruption.
-        RELEASED: What was heard up to a pause is none: the sound goes on while the pause lasts.
+        RELEASED: The words up to a pause are none: the sound goes on while the pause lasts.
         STOPPED: The agent was stopped at once; the words will tell whether that was meant.
         PROVEN: The user means to interrupt, and the agent is stopped.
     """
@@ -112,22 +112,24 @@ class Interruption:
         self.lasted = True
         self._judge_length()
 
-    def judge(self, heard: Transcript, end_sample: int, over: bool) -> list[Command]:
+    def judge(self, transcript: Transcript, end_sample: int, over: bool) -> list[Command]:
         """At a pause: the words prove it, or the sound goes on, or stays held for what follows."""
-        if not self.is_meant(heard, end_sample):
+        if not self.is_meant(transcript, end_sample):
             return self.release()
         if over or ms_of_samples(end_sample - self.start_sample) >= BEGINNING_MS:
             self.state = State.PROVEN
         return []
 
-    def is_meant(self, heard: Transcript, end_sample: int) -> bool:
-        """Whether what was heard up to a sample means to interrupt."""
+    def is_meant(self, transcript: Transcript, end_sample: int) -> bool:
+        """Whether the words up to a sample mean to interrupt."""
         seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
-        return interrupts(heard.text, seconds, self.answering, heard.guess, heard.sound_odds)
+        return interrupts(
+            transcript.text, seconds, self.answering, transcript.guess, transcript.sound_odds
+        )
 
-    def was_none(self, heard: Transcript, end_sample: int) -> bool:
+    def was_none(self, transcript: Transcript, end_sample: int) -> bool:
         """Whether the agent was stopped at once, for what the final words show to be nothing."""
-        return self.state is State.STOPPED and not self.is_meant(heard, end_sample)
+        return self.state is State.STOPPED and not self.is_meant(transcript, end_sample)
 
     def _judge_length(self) -> None:
         # A drawn-out "right" lasts as well.

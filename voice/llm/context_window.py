@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from voice.errors import ModelError
 from voice.llm.base import Prompt
@@ -132,7 +133,9 @@ class _Fitting:
         called = [call for message in self._messages for call in message.tool_calls]
         gone = {call.call_id for call in called if _chars(call) > most}
         self._messages = [
-            _shortened(message, most // _SHARE if message.role is Role.TOOL else most)
+            _shortened(
+                message, most // _SHARE if message.role is Role.TOOL else most, message.content, str
+            )
             for message in self._messages
             if message.call_id not in gone
             and gone.isdisjoint(call.call_id for call in message.tool_calls)
@@ -182,22 +185,20 @@ class _Fitting:
             del self._messages[index]
 
     def _cut(self, index: int, most: int) -> None:
-        message = self._messages[index]
-        ids = self._window.ids(message.content)
-        if len(ids) <= most:
-            return
-        # A user's request may stand at either end; other texts begin with what matters most.
-        first = most // 2 if message.role is Role.USER else most
-        parts = self._window.text(ids[:first]), self._window.text(ids[len(ids) - most + first :])
-        self._messages[index] = replace(message, content=_joined(*parts))
+        message, window = self._messages[index], self._window
+        self._messages[index] = _shortened(message, most, window.ids(message.content), window.text)
 
 
-def _shortened(message: Message, most: int) -> Message:
-    text = message.content
-    if len(text) <= most:
+def _shortened(
+    message: Message, most: int, units: Sequence[Any], text: Callable[[Any], str]
+) -> Message:
+    """A message of so many units of its content, which are characters or tokens, at most."""
+    if len(units) <= most:
         return message
+    # A user's request may stand at either end; other texts begin with what matters most.
     first = most // 2 if message.role is Role.USER else most
-    return replace(message, content=_joined(text[:first], text[len(text) - most + first :]))
+    ends = text(units[:first]), text(units[len(units) - most + first :])
+    return replace(message, content=_joined(*ends))
 
 
 def _joined(first: str, last: str) -> str:

@@ -27,7 +27,7 @@ from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from dlm.engine.engine import Engine, Request, Usage
-    from dlm.language.messages import Answer, Tool, Turn
+    from dlm.language.messages import Answer, Call, Tool, Turn
 
 
 _THREADS = 2
@@ -233,11 +233,16 @@ def _done(answer: Answer, cut: bool, usage: Usage) -> AnswerDone:
     return AnswerDone(calls, cut, *tokens, forwards=usage.forwards, kept=usage.kept)
 
 
-def _answer(draft: Message) -> Answer:
-    from dlm.language.messages import Answer, Call
+def _calls(message: Message) -> tuple[Call, ...]:
+    from dlm.language.messages import Call
 
-    calls = tuple(Call(call.name, call.arguments) for call in draft.tool_calls)
-    return Answer(draft.content, calls)
+    return tuple(Call(call.name, call.arguments) for call in message.tool_calls)
+
+
+def _answer(draft: Message) -> Answer:
+    from dlm.language.messages import Answer
+
+    return Answer(draft.content, _calls(draft))
 
 
 def _tool(spec: ToolSpec) -> Tool:
@@ -251,8 +256,7 @@ def _turns(prompt: Prompt) -> tuple[Turn, ...]:
 
 
 def _turn(message: Message) -> Turn:
-    from dlm.language.messages import Call, Turn
+    from dlm.language.messages import Turn
 
-    calls = tuple(Call(call.name, call.arguments) for call in message.tool_calls)
     role = "assistant" if message.role is Role.AGENT else message.role.value
-    return Turn(role, message.content, calls)
+    return Turn(role, message.content, _calls(message))

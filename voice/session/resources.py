@@ -57,14 +57,14 @@ class Resources:
         recognizers = Recognizers()
         with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
             # Each may wait seconds for a hub that does not answer; they wait together.
-            heard = pool.submit(recognizers.of, config.asr, agent)
-            said = pool.submit(make_synthesizer, config.tts)
+            hearing = pool.submit(recognizers.of, config.asr, agent)
+            speaking = pool.submit(make_synthesizer, config.tts)
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
             _warm_up(model, toolbox, agent)
-            recognizer, ear_line = heard.result()
-            synthesizer, voice_line = said.result()
+            recognizer, ear_line = hearing.result()
+            synthesizer, voice_line = speaking.result()
             detector.result()
             warm.result()
         return cls(

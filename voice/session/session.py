@@ -136,7 +136,7 @@ class Session:
             self._group = None
             self._drafts.drop()
             self.close("failed")
-            self._tell(SessionEnded(self._reason))
+            self._give(SessionEnded(self._reason))
 
     def close(self, reason: str = "closed") -> None:
         """End the conversation; the first reason counts."""
@@ -158,7 +158,7 @@ class Session:
         self._input.commit()
 
     def clear_audio(self) -> None:
-        """Drop what has been heard of an unfinished turn."""
+        """Drop the audio of an unfinished turn."""
         self._input.clear()
         self._forget_turn()
 
@@ -290,13 +290,13 @@ class Session:
             case ReplyToolResult(reply_id, result) if reply_id in self._replies:
                 turn_id = self._replies[reply_id].turn_id
                 self._latency.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
-        self._tell(event)
+        self._give(event)
         if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
             self._drafts.drop()
             if measured := self._latency.measured():
-                self._tell(measured)
+                self._give(measured)
 
-    def _tell(self, event: SessionEvent) -> None:
+    def _give(self, event: SessionEvent) -> None:
         if self._take is None:
             raise RuntimeError("the session is not running")
         if self._refused is None:
