@@ -10,7 +10,8 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,23 @@ class Program(argparse.ArgumentParser):
         """Write the results file, which has the module's last name if no other is given."""
         file = write(name or self.prog.rpartition(".")[2], self.prog, figures, self.began)
         print(file, flush=True)
+
+
+@contextmanager
+def drawn(file: Path, width: float = 7, height: float = 4.5, panels: int = 1) -> Iterator[Any]:
+    """A figure to draw on, its axes or a row of panels, with grids and legends; written as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, panels, figsize=(width, height), layout="constrained")
+    yield axes
+    for each in figure.axes:
+        each.grid(alpha=0.3)
+        each.legend()
+    figure.savefig(file, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def percentiles(values: Sequence[float], digits: int = 0) -> dict[str, float | int | None]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import ROOT, Program, percentiles
+from benchmarks.report import ROOT, Program, drawn, percentiles
 from dlm.engine.engine import SHIPPED, Engine, Event, Failed, Finished, Request, Snapshot
 from dlm.language.messages import Turn
 from dlm.language.template import Template
@@ -217,29 +217,19 @@ def _told(spent: dict[int, list[float]]) -> dict[str, Any]:
 
 def draw(figures: dict[str, Any], file: Path) -> None:
     """Three panels: first token over the prompt; a forward over the prompt; over the batch."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, (first, prompt, batch) = pyplot.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
-    _lines(first, figures["first_token_ms"], "{}")
-    _lines(prompt, figures["forward_ms"]["prompt"], "blocks of {}")
-    _lines(batch, figures["forward_ms"]["batch"], "blocks of {}")
-    first.set(title="time to the first token", xlabel="prompt, tokens", ylabel="ms")
-    prompt.set(title="one forward, one request", xlabel="prompt, tokens")
-    batch.set(title="one forward, several requests", xlabel="requests at once")
-    for axes in (first, prompt, batch):
-        axes.set_xscale("log", base=2)
-        axes.grid(alpha=0.3)
-        axes.legend()
-    first.set_yscale("log")
-    for axes in (prompt, batch):
-        axes.set_ylim(bottom=0)
-    for axes, sizes in ((first, LENGTHS[::2]), (prompt, LENGTHS[::2]), (batch, BATCHES)):
-        axes.set_xticks(sizes, [f"{n // 1024}k" if n >= 1024 else str(n) for n in sizes])
-    figure.savefig(file, metadata={"Date": None})
-    pyplot.close(figure)
+    with drawn(file, 11, 3.4, panels=3) as panels:
+        first, prompt, batch = panels
+        _lines(first, figures["first_token_ms"], "{}")
+        _lines(prompt, figures["forward_ms"]["prompt"], "blocks of {}")
+        _lines(batch, figures["forward_ms"]["batch"], "blocks of {}")
+        first.set(title="time to the first token", xlabel="prompt, tokens", ylabel="ms")
+        prompt.set(title="one forward, one request", xlabel="prompt, tokens")
+        batch.set(title="one forward, several requests", xlabel="requests at once")
+        for axes, sizes in ((first, LENGTHS[::2]), (prompt, LENGTHS[::2]), (batch, BATCHES)):
+            axes.set_xscale("log", base=2)
+            axes.set_ylim(bottom=None if axes is first else 0)
+            axes.set_xticks(sizes, [f"{n // 1024}k" if n >= 1024 else str(n) for n in sizes])
+        first.set_yscale("log")
 
 
 def _lines(axes: Any, curves: dict[str, dict[str, Any]], label: str) -> None:

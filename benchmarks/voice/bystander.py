@@ -1,7 +1,7 @@
 """What a session makes of a sound while the agent speaks, without a server and in no time.
 
-The sound is mixed into a quiet room and resampled as by a client's microphone. A session's own ears
-and its own conversation hear it packet by packet; the recogniser is never behind, the echo of the
+The sound is mixed into a quiet room and resampled as by a client's microphone. A session's own
+hearing and conversation get it packet by packet; the recogniser is never behind, the echo of the
 agent's voice is taken to be gone, and no language model has an opinion of how words go on.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from benchmarks.voice.corpus import Utterance
-from benchmarks.voice.figures import Said
+from benchmarks.voice.figures import Said, answered, cutoffs, timing
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.turn_report import Turn, report
 from voice.types import SAMPLE_RATE_HZ
@@ -98,6 +98,34 @@ async def some_at_once(
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(alone(*numbered)) for numbered in enumerate(things)]
     return [task.result() for task in tasks]
+
+
+Converse = Callable[[str, Sequence[Utterance]], Awaitable[list[Said]]]
+
+
+async def at_once(
+    converse: Converse, url: str, lines: Sequence[Utterance], calls: int
+) -> list[Said]:
+    """Hold so many calls; every one begins with another line, and none says goodbye."""
+    staying = [line for line in lines if line.tool != "end_conversation"]
+
+    async def call(number: int) -> list[Said]:
+        await asyncio.sleep(number * APART_S)
+        first = number % len(staying)
+        return await converse(url, [*staying[first:], *staying[:first]])
+
+    said = await asyncio.gather(*(call(number) for number in range(calls)))
+    return [one for some in said for one in some]
+
+
+def summary(said: Sequence[Said]) -> dict[str, Any]:
+    """The figures of one number of calls."""
+    return {
+        "turns": len(said),
+        "replied": sum(one.turn.status == "completed" for one in said),
+        "false_cutoffs": cutoffs(said),
+        **timing(answered(said)),
+    }
 
 
 async def _wait_for_silence(client: RealtimeClient, silence_ms: int) -> None:

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.report import shipped_checkpoint
-from benchmarks.voice.corpus import PAUSES_MS, Utterance, demo_lines, orders, people, with_pauses
+from benchmarks.voice.corpus import PAUSES_MS, Utterance, everything, with_pauses
 from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
 from voice.hearing.end_of_turn import PROFILES, Cues, Limits, Profile
 
@@ -63,13 +63,13 @@ def kept(name: str, find: Callable[[], T], fresh: bool) -> T:
 
 
 def traces(fresh: bool) -> list[Traced]:
-    """What the ears meet in all recordings."""
+    """What detection and recognition meet in all recordings."""
     return kept("endpointing", _hear_all, fresh)
 
 
 def _hear_all() -> list[Traced]:
     tracer = Tracer(model_opinion())
-    said = [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]
+    said = everything()
     heard = [tracer.trace(utterance) for utterance in said]
     clear = [u for u in said if u.kind in ("demo", "command")]
     # Nobody wrote down what the orders say; the recogniser's words tell where a pause may go.

@@ -1,4 +1,4 @@
-"""How well the ears hear, without a server: ``python -m benchmarks.voice.ears``.
+"""How well speech is detected and recognised: ``python -m benchmarks.voice.ears``, no server.
 
 Every recording goes through voice activity detection, endpointing and the embedded recogniser as
 fast as the machine can, as the pipeline would chain them, the language model's opinion of each
@@ -10,7 +10,6 @@ Results go to benchmarks/results/ears.json.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -19,16 +18,7 @@ import numpy as np
 import soundfile
 
 from benchmarks.report import Program, percentiles, share, shipped_checkpoint
-from benchmarks.voice.corpus import (
-    PAUSES_MS,
-    SHARED,
-    Utterance,
-    demo_lines,
-    needed,
-    orders,
-    people,
-    with_pauses,
-)
+from benchmarks.voice.corpus import PAUSES_MS, SHARED, Utterance, by_kind, needed, with_pauses
 from benchmarks.voice.pauses import Opinion, model_opinion
 from benchmarks.voice.words import errors, words
 from voice.audio import Framer
@@ -58,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the ears made of one utterance.
+    """What detection and recognition made of one utterance.
 
     Attributes:
         texts: Final transcript of each turn, unguarded.
@@ -106,7 +96,7 @@ class Listener:
         )
 
     def hear(self, utterance: Utterance) -> Heard:
-        """Let the ears hear one utterance between two stretches of a quiet room."""
+        """Hear one utterance between two stretches of a quiet room."""
         lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
         audio = np.concatenate([lead, utterance.samples, tail])
         began = time.perf_counter()
@@ -207,15 +197,12 @@ def _word_errors(said: list[Utterance], texts: list[str]) -> dict[str, float | i
     return share(wrong, sum(len(reference) for reference, _ in pairs))
 
 
-def by_kind() -> dict[str, list[Utterance]]:
-    """All that is said, by kind; commands and orders once more with a pause in them."""
-    kinds: defaultdict[str, list[Utterance]] = defaultdict(list)
-    for utterance in [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]:
-        kinds[utterance.kind].append(utterance)
-    continuous = kinds["demo"] + kinds["command"]
-    for paused in with_pauses(continuous, PAUSES_MS):
-        kinds[f"pause of {paused.pause_ms} ms"].append(paused)
-    return dict(kinds)
+def with_paused() -> dict[str, list[Utterance]]:
+    """All that is said, by kind; the demo's lines and commands once more with a pause in them."""
+    kinds = by_kind()
+    for paused in with_pauses(kinds["demo"] + kinds.get("command", []), PAUSES_MS):
+        kinds.setdefault(f"pause of {paused.pause_ms} ms", []).append(paused)
+    return kinds
 
 
 def noises(listener: Listener) -> dict[str, dict[str, float | int]]:
@@ -236,7 +223,7 @@ def main() -> None:
     needed(program, SHARED)
     config = load_config(options.config)
     guard = config.asr.sphinx.min_confidence
-    kinds = by_kind()
+    kinds = with_paused()
     figures: dict[str, Any] = {
         "min_confidence": guard,
         "profile": config.endpointing.profile,

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import ROOT, Program, percentiles, share
+from benchmarks.report import ROOT, Program, drawn, percentiles, share
 from benchmarks.voice.corpus import PAUSES_MS
 from benchmarks.voice.cross_fitted import ALONE, OURS, cross_fitted
 from benchmarks.voice.dead_air import (
@@ -103,21 +103,15 @@ def profile_figures(heard: Sequence[Traced]) -> dict[str, Any]:
 
 def draw(curves: dict[str, list[Point]], file: Path) -> None:
     """Dead air over false cutoffs, a line for each rule."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, points in curves.items():
-        best = sorted(points, key=lambda p: (p.cut, p.mean_ms))
-        front = [p for i, p in enumerate(best) if all(p.mean_ms < b.mean_ms for b in best[:i])]
-        axes.plot([100 * p.cut for p in front], [p.mean_ms for p in front], label=name, marker=".")
-    axes.set(xlabel="turns cut off, %", ylabel="mean dead air, ms", xlim=(0, 30), ylim=(0, None))
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(file)
-    pyplot.close(figure)
+    with drawn(file) as axes:
+        for name, points in curves.items():
+            best = sorted(points, key=lambda p: (p.cut, p.mean_ms))
+            front = [p for i, p in enumerate(best) if all(p.mean_ms < b.mean_ms for b in best[:i])]
+            cut, mean_ms = [100 * p.cut for p in front], [p.mean_ms for p in front]
+            axes.plot(cut, mean_ms, label=name, marker=".")
+        axes.set(
+            xlabel="turns cut off, %", ylabel="mean dead air, ms", xlim=(0, 30), ylim=(0, None)
+        )
 
 
 def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:

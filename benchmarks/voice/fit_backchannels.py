@@ -87,7 +87,7 @@ def class_of(word: str) -> int:
 def heard_before_pauses(samples: Samples, vad: Vad) -> list[Samples]:
     """What the network is given of a recording: its speech before each pause, where short enough.
 
-    Pauses inside a word count: the ears cannot know yet that it goes on.
+    Pauses inside a word count: a session cannot know yet that it goes on.
     """
     lead, tail = room_tone(LEAD_S, SAMPLE_RATE_HZ), room_tone(TAIL_S, SAMPLE_RATE_HZ)
     audio = np.concatenate([lead, samples, tail])

@@ -1,4 +1,4 @@
-"""What the ears make of sounds while the agent speaks: ``benchmarks.voice.interruptions``.
+"""What is made of sounds while the agent speaks: ``benchmarks.voice.interruptions``.
 
 Interruptions: commands and orders of real people, and single words of theirs, that mean stop or
 something else. Backchannels: single words of real people that mean go on; hums, which nobody

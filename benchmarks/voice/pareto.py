@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import ROOT, Program, percentiles, shipped_checkpoint
+from benchmarks.report import ROOT, Program, drawn, percentiles, shipped_checkpoint
 from benchmarks.voice.conversing import each
 from benchmarks.voice.corpus import (
     PAUSES_MS,
@@ -166,29 +166,20 @@ def figures(found: dict[Point, list[Said]]) -> dict[str, Any]:
 
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Mean dead air over false cutoffs, a line for each rule."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    for rule in dict.fromkeys(one["rule"] for one in rows):
-        known = [r for r in rows if r["rule"] == rule and r["calls_at_once"] > 1 and r["mean_ms"]]
-        known.sort(key=lambda one: one["mean_ms"])
-        cut = [100 * one["false_cutoffs"]["rate"] for one in known]
-        axes.plot(cut, [one["mean_ms"] for one in known], label=rule, marker="o")
-        for index, (x, one) in enumerate(zip(cut, known, strict=True)):
-            at = (x, one["mean_ms"])
-            # The quickest is named below, lest the names of two as good lie on each other.
-            beside = (5, 5 if index else -13)
-            axes.annotate(one["setting"], at, xytext=beside, textcoords="offset points")
-    axes.set(xlabel="turns cut off, %", ylabel="mean voice to voice, ms")
-    axes.margins(x=0.12, y=0.1)
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(file)
-    pyplot.close(figure)
+    with drawn(file) as axes:
+        for rule in dict.fromkeys(one["rule"] for one in rows):
+            known = [r for r in rows if r["rule"] == rule and r["calls_at_once"] > 1]
+            known = sorted((r for r in known if r["mean_ms"]), key=lambda one: one["mean_ms"])
+            cut = [100 * one["false_cutoffs"]["rate"] for one in known]
+            axes.plot(cut, [one["mean_ms"] for one in known], label=rule, marker="o")
+            for index, (x, one) in enumerate(zip(cut, known, strict=True)):
+                at = (x, one["mean_ms"])
+                # The quickest is named below, lest the names of two as good lie on each other.
+                beside = (5, 5 if index else -13)
+                axes.annotate(one["setting"], at, xytext=beside, textcoords="offset points")
+        axes.set(xlabel="turns cut off, %", ylabel="mean voice to voice, ms")
+        axes.margins(x=0.12, y=0.1)
+        axes.set_ylim(bottom=0)
 
 
 def main() -> None:

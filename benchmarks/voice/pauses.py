@@ -1,7 +1,7 @@
-"""Pauses as the ears meet them, with all cues: what endpointing is measured on.
+"""Pauses as a session meets them, with all cues: what endpointing is measured on.
 
 Each recording is heard once, with detection and recognition as the pipeline chains them but no end
-of turn; what the ears knew at every pause is kept, so that any rule for the end of a turn can be
+of turn; what was known at every pause is kept, so that any rule for the end of a turn can be
 tried on the same pauses within milliseconds.
 """
 
@@ -45,7 +45,7 @@ class Met:
     Attributes:
         gap_ms: How long it lasted; None where nothing followed.
         lag_ms: From the true end of speech to where the detector put it; 0 for an inner pause.
-        cues: What the ears knew.
+        cues: What was known.
     """
 
     gap_ms: float | None
@@ -55,7 +55,7 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A recording as the ears met it."""
+    """A recording and its pauses."""
 
     name: str
     kind: str

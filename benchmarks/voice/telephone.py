@@ -2,14 +2,13 @@
 
 Every recording is heard twice: wide-band as it is, and as a telephone carries it: 8 kHz, 300 to
 3400 Hz, G.711 mu-law, resampled back as the product does, and by the voice activity detector that
-the configuration has for either. The rest is as in the ears' benchmark.
+the configuration has for either. The rest is as in `benchmarks.voice.ears`.
 
 Results: benchmarks/results/telephone.json.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 import soxr
 
 from benchmarks.report import Program
-from benchmarks.voice.corpus import Utterance, demo_lines, orders, people
+from benchmarks.voice.corpus import Utterance, by_kind
 from benchmarks.voice.ears import Listener, figures_of
 from benchmarks.voice.pauses import model_opinion
 from voice.audio import StreamResampler, mulaw_from_samples, samples_from_mulaw
@@ -50,14 +49,6 @@ def over_a_line(utterance: Utterance) -> Utterance:
     resampler = StreamResampler(LINE_HZ, SAMPLE_RATE_HZ)
     heard = np.concatenate([resampler.push(line), resampler.flush()])
     return replace(utterance, samples=heard[: len(utterance.samples)])
-
-
-def by_kind() -> dict[str, list[Utterance]]:
-    """All that is said, by kind."""
-    kinds: defaultdict[str, list[Utterance]] = defaultdict(list)
-    for utterance in [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]:
-        kinds[utterance.kind].append(utterance)
-    return dict(kinds)
 
 
 def detectors(config: Config) -> dict[str, str]:

@@ -30,8 +30,7 @@ from typing import Any
 
 from benchmarks.report import Program, shipped_checkpoint
 from benchmarks.voice import talking_over
-from benchmarks.voice.calls import at_once, summary
-from benchmarks.voice.conversing import converse, each, some_at_once
+from benchmarks.voice.conversing import at_once, converse, each, some_at_once, summary
 from benchmarks.voice.corpus import (
     PAUSES_MS,
     Utterance,

@@ -58,7 +58,7 @@ def _get_date(world: World, a: Arguments) -> Result:
     date = spoken.date_text(found)
     if name == "today" or found == today:
         return Result(f"Today is {date}.", "done", {"date": date})
-    shown = date.split(", ", 1)[1] if name in spoken.WEEKDAYS else date
+    shown = date.split(", ", 1)[1] if name in WEEKDAYS else date
     name = _day_name(name)
     verb = "was" if found < today else "it is" if name.startswith("In ") else "is"
     fields = {"date": shown, "day": name, "fact": f"{name} {verb} {shown}."}
@@ -67,15 +67,7 @@ def _get_date(world: World, a: Arguments) -> Result:
 
 def _day_name(name: str) -> str:
     words = spoken.digits(name).split() if name.startswith("in ") else name.split()
-    proper = {
-        *spoken.WEEKDAYS,
-        *spoken.MONTHS,
-        "christmas",
-        "halloween",
-        "eve",
-        "year's",
-        "valentine's",
-    }
+    proper = {*WEEKDAYS, *MONTHS, "christmas", "halloween", "eve", "year's", "valentine's"}
     return capital(" ".join(capital(w) if w in proper else w for w in words))
 
 
@@ -481,31 +473,11 @@ def _passage(query: str, rng: Random) -> tuple[str, str]:
     return rng.choice(_PASSAGES.sources), fill(rng.choice(_PASSAGES.passages), rng, fields)[:200]
 
 
-SIMULATED: dict[str, SimulatedTool] = {
-    "get_time": _get_time,
-    "get_date": _get_date,
-    "set_timer": _set_timer,
-    "list_timers": _list_timers,
-    "cancel_timer": _cancel_timer,
-    "set_alarm": _set_alarm,
-    "set_reminder": _set_reminder,
-    "list_reminders": _list_reminders,
-    "add_to_list": _add_to_list,
-    "remove_from_list": _remove_from_list,
-    "read_list": _read_list,
-    "calculate": _calculate,
-    "convert_units": _convert_units,
-    "convert_currency": _convert_currency,
-    "get_weather": _get_weather,
-    "get_stock_price": _get_stock_price,
-    "set_device": _set_device,
-    "get_device": _get_device,
-    "search_documents": _search_documents,
-    "end_conversation": _end_conversation,
-    "order_drink": _order_drink,
-    "remove_drink": _remove_drink,
-    "read_order": _read_order,
-    "confirm_order": _confirm_order,
-    "transfer_call": _transfer_call,
-}
+_ALL: tuple[SimulatedTool, ...] = (
+    _get_time, _get_date, _set_timer, _list_timers, _cancel_timer, _set_alarm, _set_reminder,
+    _list_reminders, _add_to_list, _remove_from_list, _read_list, _calculate, _convert_units,
+    _convert_currency, _get_weather, _get_stock_price, _set_device, _get_device, _search_documents,
+    _end_conversation, _order_drink, _remove_drink, _read_order, _confirm_order, _transfer_call,
+)  # fmt: skip
+SIMULATED = {tool.__name__.removeprefix("_"): tool for tool in _ALL}
 """By the tool's own name."""

@@ -43,15 +43,9 @@ HOLIDAYS = {
     "st patrick's day": (3, 17), "veterans day": (11, 11),
 }  # fmt: skip
 _UNIT_SECONDS = {
-    "day": 86400,
-    "week": 604800,
-    "second": 1,
-    "sec": 1,
-    "minute": 60,
-    "min": 60,
-    "hour": 3600,
+    "day": 86400, "week": 604800, "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600,
     "hr": 3600,
-}
+}  # fmt: skip
 
 
 def words_of(number: int) -> str:
@@ -166,20 +160,27 @@ def digits(text: str) -> str:
     return " ".join(found)
 
 
+_PLAINER = (
+    (r"\b(uh|um|er|like|about)\b", " "),
+    (r"\b(an|one|1) hour and a half\b", "90 minutes"),
+    (r"\b(half an hour|half hour|a half hour)\b", "30 minutes"),
+    (r"\bthree quarters of an hour\b", "45 minutes"),
+    (r"\b(a )?quarter of an hour\b", "15 minutes"),
+    (r"\bhalf a minute\b", "30 seconds"),
+    (r"\ba couple of\b", "two"),
+    (r"\ba few\b", "three"),
+    (r"(\d)([a-z])", r"\1 \2"),
+    (r"(\S+) (minutes|hours) and a half", r"\1 and a half \2"),
+    (r"\ba minute and a half\b", "90 seconds"),
+)
+"""Rewrites of a duration, in this order."""
+
+
 def duration(text: str) -> int | None:
     """Seconds that a duration such as "an hour and a half" or "90 secs" lasts; None if unread."""
     text = text.lower().replace("-", " ").strip()
-    text = re.sub(r"\b(uh|um|er|like|about)\b", " ", text)
-    text = re.sub(r"\b(an|one|1) hour and a half\b", "90 minutes", text)
-    text = re.sub(r"\b(half an hour|half hour|a half hour)\b", "30 minutes", text)
-    text = re.sub(r"\bthree quarters of an hour\b", "45 minutes", text)
-    text = re.sub(r"\b(a )?quarter of an hour\b", "15 minutes", text)
-    text = re.sub(r"\bhalf a minute\b", "30 seconds", text)
-    text = re.sub(r"\ba couple of\b", "two", text)
-    text = re.sub(r"\ba few\b", "three", text)
-    text = re.sub(r"(\d)([a-z])", r"\1 \2", text)
-    text = re.sub(r"(\S+) (minutes|hours) and a half", r"\1 and a half \2", text)
-    text = re.sub(r"\ba minute and a half\b", "90 seconds", text)
+    for pattern, plainer in _PLAINER:
+        text = re.sub(pattern, plainer, text)
     total = 0.0
     words: list[str] = []
     for word in text.split():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.voice.calls import at_once, summary
+from benchmarks.voice.conversing import at_once, summary
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.figures import Said
 from tests.benchmarks.test_figures import said

@@ -17,22 +17,17 @@ from dlm.train.data import encode_row
 from examples.fine_tuning.watering import lines
 from tests.dlm.tiny import template
 
-SEATS = {
-    "type": "function",
-    "function": {
-        "name": "book_seats",
-        "description": "Book seats.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "show": {"type": "string"},
-                "count": {"type": "integer"},
-                "row": {"type": "string", "enum": ["front", "back"]},
-            },
-            "required": ["show"],
-        },
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "show": {"type": "string"},
+        "count": {"type": "integer"},
+        "row": {"type": "string", "enum": ["front", "back"]},
     },
+    "required": ["show"],
 }
+BOOKING = {"name": "book_seats", "description": "Book seats.", "parameters": SCHEMA}
+SEATS = {"type": "function", "function": BOOKING}
 
 
 def call(identity: str = "c1", **changes: Any) -> dict[str, Any]:
@@ -146,6 +141,22 @@ def function_of(made: dict[str, Any]) -> dict[str, Any]:
     return made["messages"][2]["tool_calls"][0]["function"]  # type: ignore[no-any-return]
 
 
+def message(index: int, **changes: Any) -> dict[str, Any]:
+    return edited(lambda m: m["messages"][index].update(changes))
+
+
+def function(**changes: Any) -> dict[str, Any]:
+    return edited(lambda m: function_of(m).update(changes))
+
+
+def tool(**changes: Any) -> dict[str, Any]:
+    return edited(lambda m: m["tools"][0]["function"].update(changes))
+
+
+def declared(**properties: Any) -> dict[str, Any]:
+    return tool(parameters=SCHEMA | {"properties": SCHEMA["properties"] | properties})
+
+
 WRONG: list[tuple[Any, str]] = [
     ([1], r"got a list, expected an object with messages"),
     (line(message=[]), r"got key 'message', expected messages"),
@@ -157,34 +168,22 @@ WRONG: list[tuple[Any, str]] = [
     (line(tools=[SEATS["function"]]), r'tools\[0\]: expected \{"type": "function"'),
     (line(tools=[{"type": "function"}]), r"tools\[0\].function: got nothing, expected an object"),
     (line(tools=[SEATS, SEATS]), r"tools\[1\].function.name: 'book_seats' is there twice"),
+    (tool(name=""), r"tools\[0\].function.name: got an empty text"),
     (
-        edited(lambda m: m["tools"][0]["function"].update(name="")),
-        r"tools\[0\].function.name: got an empty text",
-    ),
-    (
-        edited(lambda m: m["tools"][0]["function"].update(parameters={"type": "array"})),
+        tool(parameters={"type": "array"}),
         r"tools\[0\].function.parameters: expected a schema of type object",
     ),
+    (declared(show=3), r"tools\[0\].function.parameters.properties.show: got no JSON schema"),
+    (tool(description=3), r"tools\[0\].function.description: expected a text"),
     (
-        edited(lambda m: m["tools"][0]["function"]["parameters"]["properties"].update(show=3)),
-        r"tools\[0\].function.parameters.properties.show: got no JSON schema",
-    ),
-    (
-        edited(lambda m: m["tools"][0]["function"].update(description=3)),
-        r"tools\[0\].function.description: expected a text",
-    ),
-    (
-        edited(lambda m: m["messages"][1].update(role="bot")),
+        message(1, role="bot"),
         r"messages\[1\].role: got 'bot', expected one of system, developer, user, assistant, tool",
     ),
     (
-        edited(lambda m: m["messages"][1].update(content="")),
+        message(1, content=""),
         r"messages\[1\].content: got an empty text, expected a text that is not empty",
     ),
-    (
-        edited(lambda m: m["messages"][1].update(content=[{"type": "image"}])),
-        r"messages\[1\].content\[0\].text: got nothing",
-    ),
+    (message(1, content=[{"type": "image"}]), r"messages\[1\].content\[0\].text: got nothing"),
     (
         edited(lambda m: m["messages"].insert(2, {"role": "system", "content": "x"})),
         r"messages\[2\]: a system message must come first",
@@ -193,18 +192,9 @@ WRONG: list[tuple[Any, str]] = [
         edited(lambda m: m["messages"].append({"role": "assistant", "content": "x"})),
         r"messages\[5\]: two assistant messages in a row",
     ),
-    (
-        edited(lambda m: m["messages"][4].update(content="", tool_calls=[])),
-        r"messages\[4\].content: got an empty text",
-    ),
-    (
-        edited(lambda m: m["messages"][4].update(content=None)),
-        r"messages\[4\].content: got nothing",
-    ),
-    (
-        edited(lambda m: m["messages"][2].update(tool_calls={"id": 1})),
-        r"messages\[2\].tool_calls: got an object, expected a list",
-    ),
+    (message(4, content="", tool_calls=[]), r"messages\[4\].content: got an empty text"),
+    (message(4, content=None), r"messages\[4\].content: got nothing"),
+    (message(2, tool_calls={"id": 1}), r"messages\[2\].tool_calls: got an object, expected a list"),
     (
         edited(lambda m: m["messages"][2]["tool_calls"][0].update(type="tool")),
         r"messages\[2\].tool_calls\[0\].type: got 'tool', expected 'function'",
@@ -225,39 +215,30 @@ WRONG: list[tuple[Any, str]] = [
         r"messages\[2\]: got 2 calls though parallel_tool_calls is false",
     ),
     (
-        edited(lambda m: function_of(m).update(name="book")),
+        function(name="book"),
         r"tool_calls\[0\].function.name: got 'book', expected one of \['book_seats'\]",
     ),
     (
-        edited(lambda m: function_of(m).update(arguments={"show": "x"})),
+        function(arguments={"show": "x"}),
         r"function.arguments: got an object, expected the JSON text of an object",
     ),
+    (function(arguments="{show}"), r"function.arguments: not JSON: "),
+    (function(arguments="[1]"), r"function.arguments: got a list, expected an object"),
     (
-        edited(lambda m: function_of(m).update(arguments="{show}")),
-        r"function.arguments: not JSON: ",
-    ),
-    (
-        edited(lambda m: function_of(m).update(arguments="[1]")),
-        r"function.arguments: got a list, expected an object",
-    ),
-    (
-        edited(lambda m: function_of(m).update(arguments='{"show": "x", "seat": 1}')),
+        function(arguments='{"show": "x", "seat": 1}'),
         r"function.arguments: got 'seat', expected of \['show', 'count', 'row'\]",
     ),
+    (function(arguments='{"count": 1}'), r"function.arguments: 'show' is missing"),
     (
-        edited(lambda m: function_of(m).update(arguments='{"count": 1}')),
-        r"function.arguments: 'show' is missing",
-    ),
-    (
-        edited(lambda m: function_of(m).update(arguments='{"show": "x", "count": "two"}')),
+        function(arguments='{"show": "x", "count": "two"}'),
         r"function.arguments.count: got '?\"?two",
     ),
     (
-        edited(lambda m: function_of(m).update(arguments='{"show": "x", "row": "side"}')),
+        function(arguments='{"show": "x", "row": "side"}'),
         r"function.arguments.row: got 'side', expected one of \['front', 'back'\]",
     ),
     (
-        edited(lambda m: function_of(m).update(arguments='{"show": 3}')),
+        function(arguments='{"show": 3}'),
         r"function.arguments.show: got 3, which does not fit its schema",
     ),
     (
@@ -265,58 +246,40 @@ WRONG: list[tuple[Any, str]] = [
         r"function.name: got 'book_seats', expected tools to be declared",
     ),
     (
-        edited(
-            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["show"].update(
-                type="strng"
-            )
-        ),
+        declared(show={"type": "strng"}),
         r"parameters.properties.show.type: got 'strng', expected one of string, integer",
     ),
+    (message(2, weight=0), r"messages\[2\].weight: got 0, expected 1"),
     (
-        edited(lambda m: m["messages"][2].update(weight=0)),
-        r"messages\[2\].weight: got 0, expected 1",
-    ),
-    (
-        edited(lambda m: m["messages"][4].update(function_call={"name": "book_seats"})),
+        message(4, function_call={"name": "book_seats"}),
         r"messages\[4\]: got key 'function_call', expected content, name, role, tool_calls, weight",
     ),
     (
-        edited(lambda m: m["messages"][1].update(tool_calls=[call()])),
+        message(1, tool_calls=[call()]),
         r"messages\[1\]: got key 'tool_calls', expected content, name, role",
     ),
-    (
-        edited(lambda m: m["messages"][3].update(tool_call_id="c9")),
-        r"messages\[3\].tool_call_id: 'c9' answers no call before it",
-    ),
+    (message(3, tool_call_id="c9"), r"messages\[3\].tool_call_id: 'c9' answers no call before it"),
     (
         edited(lambda m: m["messages"][3].pop("tool_call_id")),
         r"messages\[3\].tool_call_id: got nothing",
     ),
-    (
-        edited(lambda m: m["messages"].pop(3)),
-        r"messages\[3\]: expected the results of calls c1",
-    ),
+    (edited(lambda m: m["messages"].pop(3)), r"messages\[3\]: expected the results of calls c1"),
     (line(messages=[{"role": "user", "content": "hi"}]), r"at least one of role assistant"),
+    (message(1, content="two \ud83d"), r"got \\ud83d alone, expected both halves of a character"),
     (
-        edited(lambda m: m["messages"][1].update(content="two \ud83d")),
-        r"got \\ud83d alone, expected both halves of a character",
-    ),
-    (
-        edited(lambda m: function_of(m).update(arguments=r'{"show": "\uDE00"}')),
+        function(arguments=r'{"show": "\uDE00"}'),
         r"function.arguments: got \\ude00 alone, expected both halves of a character",
     ),
     (
-        edited(lambda m: function_of(m).update(arguments='{"show": ' + "[" * 99_999)),
+        function(arguments='{"show": ' + "[" * 99_999),
         r"function.arguments: not JSON: objects and lists too deep in one another",
     ),
     (
-        edited(lambda m: m["tools"][0]["function"]["parameters"].update(required=None)),
+        tool(parameters=SCHEMA | {"required": None}),
         r"tools\[0\].function.parameters.required: got None, expected names of properties",
     ),
     (
-        edited(
-            lambda m: m["tools"][0]["function"]["parameters"]["properties"]["row"].update(enum=None)
-        ),
+        declared(row={"type": "string", "enum": None}),
         r"parameters.properties.row.enum: got None, expected a list of values",
     ),
 ]
