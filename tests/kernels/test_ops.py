@@ -47,8 +47,6 @@ def context(requests: int = 1, rows: int = 2) -> Context:
 HALF = torch.float16
 REJECTED: dict[str, Callable[[], object]] = {
     "weight: got shape": lambda: ops.unmask(floats(2, 3), floats(5, 4), ints(2)),
-    "weight: got torch.float16": lambda: ops.unmask(floats(2, 3), floats(5, 3).to(HALF), ints(2)),
-    "expected .V, D. with V >= 1": lambda: ops.unmask(floats(2, 3), floats(0, 3), ints(2)),
     "rows: got torch.int32": lambda: ops.unmask(
         floats(2, 3), floats(5, 3), ints(2, dtype=torch.int32)
     ),
@@ -58,37 +56,14 @@ REJECTED: dict[str, Callable[[], object]] = {
     "temperatures: got torch.int64; expected float32": lambda: ops.unmask(
         floats(2, 3), floats(5, 3), ints(2), None, (ints(2), ints(2))
     ),
-    r"seeds: got shape \(3,\)": lambda: ops.unmask(
-        floats(2, 3), floats(5, 3), ints(2), None, (floats(2), ints(3))
-    ),
-    r"keys: got shape \(1, 4, 2, 8\)": lambda: ops.attention(
-        floats(2, 4, 16), floats(1, 4, 2, 8), floats(1, 4, 2, 8), context()
-    ),
     "queries: got 3 heads; expected a multiple of 2": lambda: ops.attention(
         floats(2, 3, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context()
-    ),
-    r"starts: got shape \(2,\); expected \(3,\)": lambda: ops.attention(
-        floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(requests=2)
     ),
     "splits: got 3; expected a power of 2": lambda: ops.attention(
         floats(2, 4, 16), floats(1, 4, 2, 16), floats(1, 4, 2, 16), context(), splits=3
     ),
     "qkv: got width 50": lambda: ops.rope(
         floats(2, 50), None, 1e-6, (floats(2, 8), floats(2, 8)), ints(2), (floats(4, 1, 16),) * 2
-    ),
-    r"sin: got shape \(2, 4\); expected \(2, 8\)": lambda: ops.rope(
-        floats(2, 64), None, 1e-6, (floats(2, 8), floats(2, 4)), ints(2), (floats(4, 1, 16),) * 2
-    ),
-    r"k norm: got shape \(8,\)": lambda: ops.rope(
-        floats(2, 64),
-        (floats(16), floats(8)),
-        1e-6,
-        (floats(2, 8), floats(2, 8)),
-        ints(2),
-        (floats(4, 1, 16),) * 2,
-    ),
-    "residual: got torch.float16": lambda: ops.add_norm(
-        floats(2, 4), floats(2, 4).to(HALF), floats(4), 1e-6
     ),
     r"weight: got shape \(5,\)": lambda: ops.add_norm(floats(2, 4), None, floats(5), 1e-6),
     "gate_up: got width 5; expected an even one": lambda: ops.silu_mul(floats(2, 5)),

@@ -37,11 +37,6 @@ def pool(positions: int = 100, unit: int = 1) -> PrefixPool:
     )
 
 
-def test_nothing_known_is_an_empty_cache() -> None:
-    cache = pool().take([1, 2, 3], 40)
-    assert (cache.length, cache.capacity) == (0, 40)
-
-
 def test_a_dialogue_that_goes_on_gets_its_cache_back() -> None:
     kept = pool()
     cache = filled([1, 2, 3], capacity=3)
@@ -117,15 +112,6 @@ def test_what_only_begins_alike_is_copied() -> None:
     nine = torch.full((1, 2, 1, 8), 9.0)
     other.write(1, nine, nine)
     assert held(kept.take([1, 2, 3, 4, 5], 50)) == [1, 2, 3, 4]
-
-
-def test_a_long_cache_serves_a_short_prompt() -> None:
-    kept = pool()
-    long = list(range(100, 140))
-    kept.give(long, filled(long))
-    cache = kept.take([100, 101, 7], 5)
-    assert cache.capacity == 5
-    assert held(cache) == [100, 101]
 
 
 def test_the_one_unused_for_longest_goes() -> None:

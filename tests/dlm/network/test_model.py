@@ -12,7 +12,7 @@ from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.kv_cache.cache import KVCache
 from dlm.loading.weights import save_model
 from dlm.network.int8 import round_weights
-from dlm.network.model import RMSNorm, Rows, Transformer
+from dlm.network.model import Rows, Transformer
 from dlm.network.rope import RopeScaling
 from tests.dlm.tiny import model, vocabulary
 
@@ -101,23 +101,6 @@ def test_what_is_not_committed_leaves_no_trace() -> None:
     expected = made.packed(tokens[6:], [Rows(cache, 6, 0)])
     made.packed(ids(1, 14, seed=9)[0], [Rows(cache, 14, 0)])
     assert torch.equal(made.packed(tokens[6:], [Rows(cache, 6, 0)]), expected)
-
-
-def test_a_mask_may_differ_from_row_to_row() -> None:
-    made = model(seed=2)
-    tokens = ids(2, 10)
-    masks = torch.cat((causal(10), torch.ones(1, 1, 10, 10, dtype=torch.bool)))
-    together = logits(made, tokens, masks)
-    for row in range(2):
-        alone = logits(made, tokens[row : row + 1], masks[row : row + 1])
-        torch.testing.assert_close(together[row : row + 1], alone, atol=1e-5, rtol=1e-5)
-
-
-def test_the_norm_is_computed_in_float32() -> None:
-    norm = RMSNorm(64, 1e-6)
-    x = torch.full((1, 64), 3e4, dtype=torch.float16)
-    # The square of 30,000 overflows a half.
-    assert torch.equal(norm(x), torch.ones(1, 64, dtype=torch.float16))
 
 
 def begun(made: Transformer, committed: int, seed: int) -> KVCache:

@@ -53,9 +53,3 @@ def test_a_query_gets_the_same_bits_however_far_the_keys_go_on(head_dim: int) ->
         alone = attended(at, at + 1)
         for further in (2, 16, 37, 128, 200):
             assert torch.equal(attended(at, at + further), alone), (at, further)
-
-
-def test_keys_are_whole_in_stretches() -> None:
-    assert whole_keys(0, 64) == 0
-    assert whole_keys(STRETCH, 64) == STRETCH
-    assert whole_keys(2 * STRETCH + 1, 64) == 2 * STRETCH + whole_keys(1, 64)

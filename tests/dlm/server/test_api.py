@@ -119,13 +119,6 @@ async def test_the_other_endpoints(
     assert text == (whole["text"] if "text" in whole else whole["message"]["content"])
 
 
-async def test_the_reasoning_is_told_of(client: httpx.AsyncClient) -> None:
-    for effort, status in (("instant", "skipped"), ("low", "skipped"), ("high", "unavailable")):
-        fields = {"reasoning_summary": True, "reasoning_effort": effort}
-        reply = await post(client, messages=HELLO, tools=TOOLS_BODY, **fields)
-        assert reply["reasoning_summary"] == {"content": None, "status": status}
-
-
 @pytest.fixture(scope="module")
 def thinker() -> Iterator[Engine]:
     made = Engine(thoughtful(), tokenizer())

@@ -18,7 +18,7 @@ from starlette.types import Message
 
 from dlm.effort import Effort
 from dlm.engine.engine import Engine
-from dlm.engine.request import Event, Finished, Request, Snapshot, TextDelta, Usage
+from dlm.engine.request import Event, Finished, Request, Snapshot, Usage
 from dlm.language.messages import Answer, Turn
 from dlm.server.execution import EventStream, run, while_connected
 from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
@@ -36,21 +36,6 @@ async def unfinished(engine: Engine, count: int) -> None:
     async with asyncio.timeout(20):
         while engine.unfinished != count:
             await asyncio.sleep(0.005)
-
-
-async def test_each_choice_is_told_by_its_index(taught_engine: Engine) -> None:
-    request = Request(tuple(DIALOGUES[0][:1]), TOOLS)
-    events = await told(taught_engine, request, request)
-    ends = {one[0]: one[1] for one in events if one and isinstance(one[1], Finished)}
-    assert sorted(ends) == [0, 1]
-    for index, end in ends.items():
-        assert isinstance(end, Finished)
-        texts = [
-            one[1].text
-            for one in events
-            if one and one[0] == index and isinstance(one[1], TextDelta)
-        ]
-        assert "".join(texts) == end.answer.content == DIALOGUES[0][1].content
 
 
 async def test_all_or_none_are_taken(babbler: Engine) -> None:

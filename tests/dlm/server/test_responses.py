@@ -16,7 +16,6 @@ from dlm.server.responses import (
     ReasoningSummary,
     Reply,
     ReplyOptions,
-    TextReply,
     UsageBody,
     usage_body,
 )
@@ -149,12 +148,3 @@ def test_a_thought_is_told_of_before_the_answer_and_at_its_end() -> None:
     snapshots = chat(*events, summary=NONE, diffusing=True)
     assert [chunk["reasoning_summary"] for chunk in snapshots] == [told] * 3
     assert not any("reasoning_summary" in chunk for chunk in chat(*events))
-
-
-def test_a_text_in_pieces() -> None:
-    chunks = streamed(TextReply("m", ReplyOptions(1, 1, usage=True)), *ANSWER)
-    assert [chunk["choices"][0]["text"] for chunk in chunks[:-1]] == ["Hel", "lo", ""]
-    assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
-    assert chunks[-1]["usage"]["prompt_tokens"] == 10
-    assert {chunk["object"] for chunk in chunks} == {"text_completion"}
-    assert "usage" not in streamed(TextReply("m", ReplyOptions(1, 1)), *ANSWER)[0]
