@@ -81,11 +81,13 @@ class _Server:
             writer.close()
 
 
-@asynccontextmanager
-async def _remote(
-    monkeypatch: pytest.MonkeyPatch, server: _Server, **options: Any
-) -> AsyncGenerator[ReplyModel, None]:
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
+
+
+@asynccontextmanager
+async def _remote(server: _Server, **options: Any) -> AsyncGenerator[ReplyModel, None]:
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listener:
         port = listener.sockets[0].getsockname()[1]
         remote = RemoteConfig(
@@ -113,12 +115,12 @@ async def _refused(model: ReplyModel) -> str:
     return str(failed.value)
 
 
-async def test_words_are_streamed_and_the_cost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_words_are_streamed_and_the_cost_is_told() -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
     words = [_chunk({"role": "assistant", "content": "Hello"}), _chunk({"content": " there."})]
     server = _Server(_stream(*words, _chunk(finish="length"), _chunk(choices=[], usage=usage)))
     prompt = Prompt((Message(Role.SYSTEM, "Be brief."), *HELLO.messages))
-    async with _remote(monkeypatch, server, extra_body={"realtime": True}) as model:
+    async with _remote(server, extra_body={"realtime": True}) as model:
         events = [event async for event in model.answer(prompt)]
     assert events == [TextPiece("Hello"), TextPiece(" there."), AnswerDone((), True, 7, 3)]
     assert server.keys == [f"bearer {KEY}"]
@@ -128,9 +130,7 @@ async def test_words_are_streamed_and_the_cost_is_told(monkeypatch: pytest.Monke
     assert "tools" not in asked
 
 
-async def test_a_call_is_put_together_and_those_before_are_sent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_call_is_put_together_and_those_before_are_sent() -> None:
     start = {"index": 0, "id": "call_7", "function": {"name": "get_time", "arguments": ""}}
     rest = {"index": 0, "function": {"arguments": '{"place": "here"}'}}
     pieces = [_chunk({"tool_calls": [start]}), _chunk({"tool_calls": [rest]})]
@@ -138,7 +138,7 @@ async def test_a_call_is_put_together_and_those_before_are_sent(
     called = Message(Role.AGENT, tool_calls=(ToolCall("call_1", "get_time", {"place": "there"}),))
     result = Message(Role.TOOL, "Noon.", call_id="call_1", name="get_time")
     prompt = Prompt((*HELLO.messages, called, result), HELLO.tools, "get_time")
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         _, done = await _answer(model, prompt)
     (made,) = done.calls
     assert (made.name, made.arguments) == ("get_time", {"place": "here"})
@@ -176,18 +176,16 @@ ODD_STREAMS = {
 
 
 @pytest.mark.parametrize("chunks", ODD_STREAMS.values(), ids=ODD_STREAMS.keys())
-async def test_odd_streams_are_read(monkeypatch: pytest.MonkeyPatch, chunks: list[str]) -> None:
-    async with _remote(monkeypatch, _Server(_stream(*chunks))) as model:
+async def test_odd_streams_are_read(chunks: list[str]) -> None:
+    async with _remote(_Server(_stream(*chunks))) as model:
         text, done = await _answer(model)
     assert text == "Schöner Tag 🌞"
     assert done == AnswerDone((), False, 0, 0)
 
 
-async def test_half_a_character_can_be_spoken_and_sent_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_half_a_character_can_be_spoken_and_sent_again() -> None:
     server = _Server(_stream(_chunk({"content": "Hm \ud83d"}), STOP))
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert (await _answer(model))[0] == "Hm �"
         await _answer(model, Prompt((Message(Role.USER, "typed \ud83d"),)))
     assert server.asked[1]["messages"][0]["content"] == "typed �"
@@ -211,24 +209,20 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("answer", "told"), BROKEN.values(), ids=BROKEN.keys())
-async def test_what_is_no_answer_is_one_clear_failure(
-    monkeypatch: pytest.MonkeyPatch, answer: bytes, told: str
-) -> None:
+async def test_what_is_no_answer_is_one_clear_failure(answer: bytes, told: str) -> None:
     server = _Server(answer)
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert told in await _refused(model)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("effort", ["instant", "low"])
-async def test_an_effort_that_a_server_refuses_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, effort: str
-) -> None:
+async def test_an_effort_that_a_server_refuses_is_left_out(effort: str) -> None:
     told = "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium'\"}"
     no = _refusal("400 Bad Request", {"object": "error", "message": told})
     server = _Server(no, _stream(_chunk({"content": "Hello."}), STOP))
     prompt = Prompt(HELLO.messages, effort=effort)
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert (await _answer(model, prompt))[0] == "Hello."
         await _answer(model, prompt)
         await _answer(model, Prompt(HELLO.messages, effort="medium"))
@@ -236,23 +230,19 @@ async def test_an_effort_that_a_server_refuses_is_left_out(
     assert efforts == [effort, None, None, "medium"]
 
 
-async def test_an_effort_of_the_configuration_is_not_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_effort_of_the_configuration_is_not_left_out() -> None:
     no = _refusal("400 Bad Request", {"error": {"message": "reasoning_effort: no such value"}})
     server = _Server(no)
-    async with _remote(monkeypatch, server, extra_body={"reasoning_effort": "huge"}) as model:
+    async with _remote(server, extra_body={"reasoning_effort": "huge"}) as model:
         assert "no such value" in await _refused(model)
     assert [asked["reasoning_effort"] for asked in server.asked] == ["huge"]
 
 
-async def test_newer_models_are_told_their_limit_in_their_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_newer_models_are_told_their_limit_in_their_way() -> None:
     told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     no = _refusal("400 Bad Request", {"error": {"message": told, "param": "max_tokens"}})
     server = _Server(no, _stream(_chunk({"content": "Hello."}), STOP))
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert (await _answer(model))[0] == "Hello."
     limits = [(a.get("max_tokens"), a.get("max_completion_tokens")) for a in server.asked]
     assert limits == [(96, None), (None, 96)]
@@ -260,9 +250,7 @@ async def test_newer_models_are_told_their_limit_in_their_way(
 
 @pytest.mark.parametrize("alive", [b"", b": keep-alive\n\n"], ids=["silent", "comments"])
 @pytest.mark.parametrize("begun", [False, True])
-async def test_a_server_that_says_nothing_is_asked_once_and_left(
-    monkeypatch: pytest.MonkeyPatch, alive: bytes, begun: bool
-) -> None:
+async def test_a_server_that_says_nothing_is_asked_once_and_left(alive: bytes, begun: bool) -> None:
     async def stall(writer: asyncio.StreamWriter) -> None:
         writer.write(_stream(_chunk({"content": "Well,"}) if begun else ""))
         while alive:
@@ -271,18 +259,18 @@ async def test_a_server_that_says_nothing_is_asked_once_and_left(
             await asyncio.sleep(LONGEST_S / 10)
 
     server = _Server(stall)
-    async with _remote(monkeypatch, server, timeout_s=LONGEST_S) as model:
+    async with _remote(server, timeout_s=LONGEST_S) as model:
         assert f"nothing came within {LONGEST_S} s" in await _refused(model)
         await server.left.wait()
     assert len(server.asked) == 1
 
 
-async def test_leaving_an_answer_ends_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_leaving_an_answer_ends_the_request() -> None:
     async def go_on(writer: asyncio.StreamWriter) -> None:
         writer.write(_stream(_chunk({"content": "Well,"})))
 
     server = _Server(go_on)
-    async with _remote(monkeypatch, server) as model, aclosing(model.answer(HELLO)) as events:
+    async with _remote(server) as model, aclosing(model.answer(HELLO)) as events:
         assert await anext(events) == TextPiece("Well,")
         answer = events
         await answer.aclose()
@@ -290,42 +278,36 @@ async def test_leaving_an_answer_ends_the_request(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
-async def test_a_busy_server_is_asked_once_more(
-    monkeypatch: pytest.MonkeyPatch, status: str
-) -> None:
+async def test_a_busy_server_is_asked_once_more(status: str) -> None:
     no = _refusal(status, {"error": {"message": "busy"}}, "Retry-After: 0")
     server = _Server(no, _stream(_chunk({"content": "Hello."}), STOP))
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert (await _answer(model))[0] == "Hello."
-    async with _remote(monkeypatch, busy := _Server(no)) as model:
+    async with _remote(busy := _Server(no)) as model:
         assert "busy" in await _refused(model)
     assert len(busy.asked) == 2
 
 
-async def test_a_server_that_is_busy_for_longer_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_server_that_is_busy_for_longer_is_not_waited_for() -> None:
     no = _refusal("429 Too Many Requests", {"error": {"message": "busy"}}, "Retry-After: 30")
     server = _Server(no)
-    async with _remote(monkeypatch, server) as model:
+    async with _remote(server) as model:
         assert "busy" in await _refused(model)
     assert len(server.asked) == 1
 
 
-async def test_no_page_and_no_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_page_and_no_key_is_told() -> None:
     page = _refusal("403 Forbidden", f"<html>{'x' * 1000}</html>")
     key = _refusal("401 Unauthorized", {"error": {"message": f"Incorrect key: {KEY}" + "!" * 999}})
-    async with _remote(monkeypatch, _Server(page, key)) as model:
+    async with _remote(_Server(page, key)) as model:
         assert "<html" not in await _refused(model)
         told = await _refused(model)
     assert "Incorrect key: [key]" in told
     assert len(told) < 500
 
 
-async def test_what_is_behind_a_failed_connection_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with _remote(monkeypatch, _Server(STOP.encode())) as model:
+async def test_what_is_behind_a_failed_connection_is_told() -> None:
+    async with _remote(_Server(STOP.encode())) as model:
         assert "illegal status line" in (await _refused(model)).lower()
 
 
