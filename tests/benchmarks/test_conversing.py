@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.voice.conversing import converse
-from benchmarks.voice.corpus import demo_lines
+from benchmarks.voice.conversing import at_once, converse, summary
+from benchmarks.voice.corpus import Utterance, demo_lines
+from benchmarks.voice.figures import Said
+from tests.benchmarks.test_figures import said
 from tests.support.fake_realtime import FakeRealtime
 from voice.demo.virtual_audio import room_tone
 from voice.types import SAMPLE_RATE_HZ
@@ -33,3 +36,26 @@ async def test_an_agent_that_hangs_up_ends_the_conversation() -> None:
         said = await converse(url, [LINE, LINE, LINE])
     assert [one.turn.status for one in said][:1] == ["completed"]
     assert [one.turn.status for one in said][1:] in ([], ["none"])
+
+
+LINES = [*demo_lines("assistant")[:3], demo_lines("assistant")[-1]]
+
+
+async def test_every_call_says_all_lines_and_begins_with_another() -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    async def converse(url: str, utterances: Sequence[Utterance]) -> list[Said]:
+        asked.append((url, [utterance.name for utterance in utterances]))
+        return [said() for _ in utterances]
+
+    names = [line.name for line in LINES[:-1]]
+    found = await at_once(converse, "ws://x", LINES, 2)
+    assert len(found) == 6
+    assert asked == [("ws://x", names), ("ws://x", [*names[1:], names[0]])]
+
+
+def test_the_figures_of_calls() -> None:
+    told = summary([said(), said(status="none", voice_to_voice_ms=None), said(early_commits=1)])
+    assert (told["turns"], told["replied"]) == (3, 2)
+    assert told["voice_to_voice_ms"]["p50"] == 400
+    assert told["false_cutoffs"]["count"] == 1

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import numpy as np
+import pytest
 
 from benchmarks.voice.corpus import (
     PAUSES_MS,
@@ -8,7 +11,9 @@ from benchmarks.voice.corpus import (
     speech_end,
     with_pauses,
 )
-from voice.demo.virtual_audio import speech_span
+from benchmarks.voice.noise import with_noise
+from benchmarks.voice.words import errors, words
+from voice.demo.virtual_audio import room_tone, speech_span
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
 
 
@@ -39,3 +44,44 @@ def test_recordings_of_people_say_what_they_are(shared_audio):
     assert found["python-docs-samples-19-today"].tool is None
     assert {order.tool for order in orders()} == {"order_drink"}
     assert all(order.slots["coffeeDrink"] for order in orders())
+
+
+def test_words_are_compared_as_they_sound():
+    assert words("Set a Timer, for 30 seconds!") == [
+        "set",
+        "a",
+        "timer",
+        "for",
+        "thirty",
+        "seconds",
+    ]
+    assert words("forty-two o'clock") == ["forty", "two", "o'clock"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "heard", "count"),
+    [
+        ("a b c", "a b c", 0),
+        ("a b c", "a x c", 1),
+        ("a b c", "a c", 1),
+        ("a b c", "a b b c", 1),
+        ("a b c", "", 3),
+        ("", "a b", 2),
+        ("a b c d", "b c d e", 2),
+    ],
+)
+def test_errors_are_the_fewest_edits(reference, heard, count):
+    assert errors(reference.split(), heard.split()) == count
+
+
+LINES = demo_lines("assistant")[:3]
+NOISES = [room_tone(1.0, SAMPLE_RATE_HZ, -40), room_tone(2.0, SAMPLE_RATE_HZ, -30)]
+
+
+def test_noise_is_as_loud_as_the_ratio_says() -> None:
+    for noisy in with_noise(LINES[:1], NOISES, (20, 5)):
+        assert noisy.around is not None
+        begin, end = speech_span(noisy.samples, SAMPLE_RATE_HZ)
+        powers = [np.mean(x.astype(float) ** 2) for x in (noisy.samples[begin:end], noisy.around)]
+        assert 10 * np.log10(powers[0] / powers[1]) == pytest.approx(noisy.snr_db, abs=0.5)
+        assert not noisy.plain

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality_tables import NAMES, UNASKED, failures
 from benchmarks.report import RESULTS
 from benchmarks.tables import (
     DOCUMENTS,
@@ -12,6 +13,9 @@ from benchmarks.tables import (
     filled,
     render,
 )
+from benchmarks.training_tables import shares
+from dlm.datagen.dialogues import SHARES
+from dlm.evaluate.sets import SETS
 
 
 def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -> None:
@@ -54,3 +58,39 @@ def test_text_around_a_table_is_left_alone(tmp_path: Path) -> None:
     assert "old" not in new
     assert new.endswith("<!-- end -->\nAfter.\n")
     assert filled(new, tmp_path) == new
+
+
+def test_failures_are_told_as_one_reads_them() -> None:
+    said = ["user: hello", "assistant: Hi.", "user: ten | twenty"]
+    wanted = [["set_timer", {"duration": "ten", "name": "a|b"}], ["list_timers", {}]]
+    some = [
+        {"set": "own", "said": said, "wanted": wanted, "got": "Which one?"},
+        {"set": "asking", "said": [], "wanted": "How long?", "got": None},
+        {"set": "unasked", "said": [], "wanted": "Okay.", "got": [["list_timers", {}]]},
+        {"set": "unasked", "said": [], "wanted": [["list_timers", {}]], "got": "Okay."},
+    ]
+    rows = failures({"figures": {"failures": some}})
+    assert rows[1:] == [
+        [
+            "own tools, held-out phrasings",
+            "ten \\| twenty",
+            "`set_timer(duration: ten, name: a\\|b); list_timers()`",
+            "“Which one?”",
+        ],
+        ["missing information", "", "“How long?”", "something malformed"],
+        [UNASKED["unasked"], "", "“Okay.”", "`list_timers()`"],
+        [NAMES["unasked"], "", "`list_timers()`", "“Okay.”"],
+    ]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_failure_of_any_set_has_a_label(name: str) -> None:
+    some = {"set": name, "said": [], "wanted": "Hello.", "got": None}
+    assert failures({"figures": {"failures": [some]}})[1][0]
+
+
+def test_shares_of_every_kind_of_dialogue_have_a_name() -> None:
+    rows = shares({"figures": {"shares": SHARES, "reasons": 0.15, "readings": 0.45}})
+    assert len({row[0] for row in rows}) == len(SHARES) + 3
+    assert rows[1] == ["the assistant with its own tools", f"{SHARES['assistant']:.0%}"]
+    assert [row[1] for row in rows[-2:]] == ["15%", "45%"]
