@@ -101,6 +101,7 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         ):
             assert words in shown
         assert await page.text(".heard") == "Set for ten minutes."
+        assert await page.text("#announcer") == "set_timer: Timer set for 10 minutes."
         assert "ms voice to voice" in await page.text(".latency")
         (turn,) = await page.evaluate("quicksilver.turns")
         assert 20 < turn["voiceToVoiceMs"] < 10_000

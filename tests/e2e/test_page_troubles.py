@@ -16,7 +16,7 @@ from tests.e2e.scripted_server import (
     speech_events,
     tone,
 )
-from tests.e2e.test_page_scripted import start_talking, tool_events
+from tests.e2e.test_page_scripted import start_talking
 
 pytestmark = [
     pytest.mark.e2e,
@@ -97,22 +97,6 @@ async def test_what_is_typed_into_a_farewell_begins_a_new_call(server: ScriptedS
         assert typed(server) == ["one more thing", "?"]
 
 
-async def test_after_hanging_up_no_microphone_is_opened(server: ScriptedServer) -> None:
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        await page.evaluate(WATCHED)
-        await page.type("#words", "hello")
-        await server.connected()
-        await page.evaluate(KEEP_ASKING)
-        await page.click("#talk")
-        await page.click("#hang-up")
-        await page.evaluate("allow()")
-        await page.until(f"streams.length === 1 && {LIVE} === 0")
-        await page.until("!document.querySelector('#talk').disabled")
-        assert await page.evaluate("quicksilver.state") == "idle"
-        assert server.connections == 1
-        assert page.problems == []
-
-
 async def test_a_microphone_chosen_before_hanging_up_is_not_opened_after(
     server: ScriptedServer,
 ) -> None:
@@ -172,17 +156,6 @@ async def test_everything_that_is_typed_is_asked_in_its_order(server: ScriptedSe
         assert [e["type"] for e in server.received].count("response.cancel") == 1
 
 
-async def test_the_time_of_a_typed_turn_is_not_called_voice_to_voice(
-    server: ScriptedServer,
-) -> None:
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        await page.type("#words", "hello")
-        await server.connected()
-        await begin_long_reply(page, server)
-        await page.until("document.querySelector('.latency')")
-        assert "ms to the first sound" in await page.text(".latency")
-
-
 async def test_what_is_typed_while_the_microphone_is_refused_is_asked(
     server: ScriptedServer,
 ) -> None:
@@ -234,38 +207,6 @@ async def test_a_device_that_is_gone_can_be_given_up(server: ScriptedServer, dev
         await start_talking(page, server)
 
 
-async def test_a_key_that_a_browser_cannot_send_is_explained(server: ScriptedServer) -> None:
-    server.key = "ab/cd+ef=="
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        await page.evaluate(WATCHED)
-        await page.evaluate(f"document.querySelector('#key').value = '{server.key}'")
-        await page.click("#talk")
-        await page.until(shows("#notice"))
-        told = await page.text("#notice-text")
-        assert "cannot send this access key" in told
-        assert server.key not in told
-        await page.until(f"quicksilver.state === 'idle' && {LIVE} === 0")
-        assert await page.evaluate(shows("#talk"))
-
-
-async def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(
-    server: ScriptedServer,
-) -> None:
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        await page.call(
-            "Page.addScriptToEvaluateOnNewDocument",
-            source="""for (const name of ["localStorage", "sessionStorage"]) {
-                const get = () => { throw new DOMException("no", "SecurityError"); };
-                Object.defineProperty(window, name, { get });
-            }""",
-        )
-        await page.evaluate("window.old = true")
-        await page.call("Page.reload")
-        await page.until("!window.old && window.quicksilver")
-        await start_talking(page, server)
-        assert page.problems == []
-
-
 async def test_sound_that_the_browser_suspended_goes_on(server: ScriptedServer) -> None:
     async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
         await page.evaluate(WATCHED)
@@ -273,42 +214,3 @@ async def test_sound_that_the_browser_suspended_goes_on(server: ScriptedServer) 
         await page.evaluate("contexts[0].suspend()")
         await page.until("contexts[0].state === 'running'")
         await server.expect("input_audio_buffer.append", len(server.received))
-
-
-async def test_nothing_overlaps_on_a_phone_whose_user_types(server: ScriptedServer) -> None:
-    width = 320
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        size = {"width": width, "height": 640, "deviceScaleFactor": 2, "mobile": True}
-        await page.call("Emulation.setDeviceMetricsOverride", **size)
-        await page.type("#words", "hello")
-        await server.connected()
-        await server.send(*reply_begins("r1", "m1"), *reply_ends("r1", "m1"))
-        await page.until("quicksilver.state === 'writing'")
-        await server.send({"type": "error", "error": {"message": "x" * 120}})
-        await page.until(shows("#notice"))
-        state_right = "document.querySelector('#state-text').getBoundingClientRect().right"
-        controls_left = "document.querySelector('.controls').getBoundingClientRect().left"
-        assert await page.evaluate(f"{state_right} <= {controls_left}")
-        assert await page.evaluate("document.documentElement.scrollWidth") == width
-
-
-async def test_a_screen_reader_is_told_each_thing_once(server: ScriptedServer) -> None:
-    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
-        await page.evaluate("""(() => {
-            const place = document.querySelector("#announcer");
-            const note = () => told.push(place.textContent);
-            window.told = [];
-            new MutationObserver(note).observe(place, { childList: true });
-        })()""")
-        await start_talking(page, server)
-        await server.send(*speech_events("u1", "set a timer", start_ms=0, end_ms=20))
-        await server.send(*reply_begins("r1", "m1"), *tool_events("r1"))
-        await server.send(*reply_goes_on("r1", "m1", "Set.", tone(0.1)), *reply_ends("r1", "m1"))
-        await page.until("told.at(-1).includes('set_timer')")
-        await server.send(*speech_events("u2", "thank you", start_ms=30, end_ms=60))
-        await page.until("told.at(-1).includes('thank you')")
-        marks = {"asr_final": 5, "end_of_turn": 10}
-        await server.send({"type": "quicksilver.latency", "turn_id": 1, "marks_ms": marks})
-        await page.until("document.querySelector('.latency')?.innerText.includes('10 ms')")
-        told = await page.evaluate("told")
-        assert told[-2:] == ["set_timer: Timer set for 10 minutes.", "You said: thank you"]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from voice.config.options import Section, find_file, read_options
 from voice.errors import ConfigError
@@ -34,11 +34,6 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_file_is_read_over_the_defaults(file: Path) -> None:
     assert read_options(Kitchen, file) == Kitchen(name="north", oven=Oven(heat_c=200))
-
-
-def test_options_are_frozen(file: Path) -> None:
-    with pytest.raises(ValidationError, match="frozen"):
-        read_options(Kitchen, file).name = "south"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -87,25 +82,14 @@ def test_overrides_are_read_as_toml_and_the_last_one_counts(file: Path) -> None:
         ("name = 'x'\n[oven]\nheat_c = inf", "oven.heat_c: got inf; expected a finite number"),
         ("name = 'x'\nlit = 'maybe'", "FILE: lit: got 'maybe'; expected a valid boolean"),
         ("name = ", "FILE: not valid TOML: "),
+        ("name = '\xff'", "FILE: not valid TOML: 'utf-8'"),
     ],
 )
 def test_a_wrong_file_is_explained(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "kitchen.toml"
-    path.write_text(text)
+    path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=re.escape(message.replace("FILE", str(path)))):
         read_options(Kitchen, path)
-
-
-def test_bytes_that_are_not_utf8_are_explained(tmp_path: Path) -> None:
-    path = tmp_path / "kitchen.toml"
-    path.write_bytes(b'name = "\xff"')
-    with pytest.raises(ConfigError, match=r"kitchen.toml: not valid TOML: .*utf-8"):
-        read_options(Kitchen, path)
-
-
-def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
-        read_options(Kitchen, tmp_path)
 
 
 @pytest.mark.parametrize(

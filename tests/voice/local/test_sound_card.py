@@ -147,14 +147,19 @@ class Times:
     inputBufferAdcTime = 0.0
 
 
+@pytest.fixture
+def portaudio(monkeypatch) -> StereoOnlyPortAudio:
+    installed = StereoOnlyPortAudio()
+    monkeypatch.setitem(sys.modules, "sounddevice", installed)
+    return installed
+
+
 def flags(*names):
     known = ("input_overflow", "input_underflow", "output_overflow", "output_underflow")
     return SimpleNamespace(**{name: name in names for name in known})
 
 
-def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(monkeypatch):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(portaudio):
     card = SoundCard("", "3")
     assert card.input_rate_hz == card.queue.rate_hz == 48_000
     heard = []
@@ -178,9 +183,7 @@ def test_a_card_that_only_does_stereo_at_its_own_rate_is_used_as_it_is(monkeypat
     assert not microphone.running and not loudspeaker.running
 
 
-def test_a_block_that_comes_late_tells_when_it_was_captured(monkeypatch):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_block_that_comes_late_tells_when_it_was_captured(portaudio):
     card = SoundCard("", "")
     captured = []
     with card.running(lambda _, captured_s: captured.append(captured_s)):
@@ -198,9 +201,7 @@ def test_a_block_that_comes_late_tells_when_it_was_captured(monkeypatch):
         (1, "output_overflow", -math.inf),
     ],
 )
-def test_a_dropout_is_noted(monkeypatch, stream, told, dropout_s):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_dropout_is_noted(portaudio, stream, told, dropout_s):
     card = SoundCard("", "")
     callback = portaudio.streams[stream].settings["callback"]
     block = np.zeros((2, 2), np.int16)
@@ -210,21 +211,14 @@ def test_a_dropout_is_noted(monkeypatch, stream, told, dropout_s):
     assert card.dropout_s == dropout_s
 
 
-def test_a_card_that_does_nothing_usable_is_refused(monkeypatch):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setattr(
-        portaudio,
-        "query_devices",
-        lambda *_: {"index": 0, "name": "old card", "default_samplerate": 11_025.0},
-    )
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_card_that_does_nothing_usable_is_refused(monkeypatch, portaudio):
+    old = {"index": 0, "name": "old card", "default_samplerate": 11_025.0}
+    monkeypatch.setattr(portaudio, "query_devices", lambda *_: old)
     with pytest.raises(DeviceError, match="'old card' takes neither mono nor stereo"):
         SoundCard("", "")
 
 
-def test_a_device_that_fails_while_it_runs_is_a_device_error(monkeypatch):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_device_that_fails_while_it_runs_is_a_device_error(monkeypatch, portaudio):
     card = SoundCard("", "")
     monkeypatch.setattr(portaudio.streams[0], "start", _unplugged)
     with pytest.raises(DeviceError, match="unplugged"), card.running(lambda _: None):
@@ -232,9 +226,7 @@ def test_a_device_that_fails_while_it_runs_is_a_device_error(monkeypatch):
     assert not portaudio.streams[1].running
 
 
-def test_a_device_that_stops_by_itself_is_told_and_one_that_is_closed_is_not(monkeypatch):
-    portaudio = StereoOnlyPortAudio()
-    monkeypatch.setitem(sys.modules, "sounddevice", portaudio)
+def test_a_device_that_stops_by_itself_is_told_and_one_that_is_closed_is_not(portaudio):
     card = SoundCard("", "")
     lost = []
     microphone, loudspeaker = portaudio.streams

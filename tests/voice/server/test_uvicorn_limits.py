@@ -35,6 +35,9 @@ def test_connections_are_counted_by_address_and_in_all() -> None:
     connections.leave("a")
     assert connections.enter("c") is None
     assert connections.total == 3
+    behind = Connections(most=3, most_per_address=1, proxies=Proxies(["10.0.0.0/8"]))
+    full = HTTPStatus.SERVICE_UNAVAILABLE
+    assert [behind.enter("10.0.0.1") for _ in range(4)] == [None, None, None, full]
 
 
 def test_one_network_of_ipv6_is_one_address() -> None:
@@ -45,12 +48,6 @@ def test_one_network_of_ipv6_is_one_address() -> None:
     assert connections.enter("::ffff:192.0.2.1") is None
     assert connections.enter("192.0.2.1") is None
     assert connections.enter("::ffff:192.0.2.1") is TOO_MANY
-
-
-def test_a_proxy_stands_for_many() -> None:
-    connections = Connections(most=3, most_per_address=1, proxies=Proxies(["10.0.0.0/8"]))
-    full = HTTPStatus.SERVICE_UNAVAILABLE
-    assert [connections.enter("10.0.0.1") for _ in range(4)] == [None, None, None, full]
 
 
 @pytest.mark.parametrize(
