@@ -20,7 +20,7 @@ LONGEST_FUNCTION = 50
 
 # What the engine runs on where nothing else is installed, at import and inside functions.
 ENGINE_IMPORTS = {"torch", "numpy", "tokenizers", "transformers", "safetensors"}
-ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub"}
+ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub", "gguf"}
 # The engine's own server.
 SERVING = ("dlm.server", "dlm.serve")
 # Programs for the command line draw with rich and matplotlib and ask servers with httpx, all
