@@ -376,10 +376,7 @@ _INTENTS: tuple[tuple[Reader, str], ...] = (
     (_date, "date weekday.for.date current_date what.day.is.it"),
     (_shopping, "shopping_list_update todo_list_update"),
     (_add, "lists_createoradd HassShoppingListAddItem HassListAddItem"),
-    (
-        _remove,
-        "lists_remove HassListRemoveItem",
-    ),
+    (_remove, "lists_remove HassListRemoveItem"),
     (_completed, "HassShoppingListCompleteItem HassListCompleteItem"),
     (_read_list, "shopping_list todo_list lists_query"),
     (_remind, "reminder_update calendar_set ReminderAt Reminder"),

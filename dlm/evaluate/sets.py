@@ -58,9 +58,6 @@ class Material:
         return cls(Values(corpora), heldout, found, seed, Random(seed))
 
 
-# The former name, for programs that still import it.
-
-
 def _streamed(
     material: Material, shares: dict[str, float], style: Style | None = None
 ) -> Iterator[Case]:
