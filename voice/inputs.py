@@ -34,6 +34,7 @@ class SessionOptions:
         speak: Whether replies are spoken; else they are text only.
         output_rate_hz: Of the reply's audio.
         speed: Speaking rate; 1 is the voice's own.
+        voice: Name of the voice; the server's own where it is empty or unknown.
         max_reply_tokens: Longest answer of the model.
         effort: instant, low, medium or high.
         idle_timeout_s: Silence on both sides after which the agent asks; 0 never.
@@ -57,6 +58,7 @@ class SessionOptions:
     speak: bool = True
     output_rate_hz: int = 24_000
     speed: float = 1.0
+    voice: str = ""
     max_reply_tokens: int = 96
     effort: str = "instant"
     idle_timeout_s: float = 0.0

@@ -17,6 +17,7 @@ from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions
 from voice.server.app import build_app
+from voice.speech.tts import Voices
 from voice.tools import SessionScope
 from voice.tools.scope import Line
 from voice.types import Message, Role, Samples, ToolSpec
@@ -167,6 +168,7 @@ class FakeParts:
     prepare: Callable[[FakeSession], None] | None = None
     sessions: list[FakeSession] = field(default_factory=list)
     synthesizer: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="espeak"))
+    voices: Voices = field(default_factory=Voices)
     model: FakeModel = field(default_factory=lambda: FakeModel())
     closed: bool = False
     agents: dict[str, FakeParts] = field(default_factory=dict)

@@ -184,7 +184,7 @@ class PiperConfig(Section):
     """Piper voices."""
 
     voice: str = "en_US-lessac-medium"
-    """Path of an .onnx voice, or a hub name."""
+    """Path of an .onnx voice, or a hub name; en_US-joe-medium may be installed as a package."""
 
 
 class EspeakConfig(Section):
@@ -196,15 +196,24 @@ class EspeakConfig(Section):
     """espeak-ng pitch."""
 
 
+class HibariConfig(Section):
+    """hibari voices."""
+
+    voice: str = "heart"
+    """heart comes with the package; emma, fable, fenrir and kore are downloaded."""
+
+
 class TtsConfig(Section):
     """Speech synthesis."""
 
-    engine: Literal["auto", "espeak", "piper"] = "auto"
+    engine: Literal["auto", "hibari", "espeak", "piper"] = "auto"
     """auto takes piper when its voice is cached or the hub answers, else espeak."""
     hub_timeout_s: float = Field(default=3.0, gt=0)
     """auto: longest wait for the hub."""
     speed: float = Field(default=1.0, ge=0.25, le=4)
     """Speaking rate; 1 is the voice's own."""
+    hibari: HibariConfig = HibariConfig()
+    """hibari voices."""
     piper: PiperConfig = PiperConfig()
     """Piper voices."""
     espeak: EspeakConfig = EspeakConfig()

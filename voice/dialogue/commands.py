@@ -77,17 +77,19 @@ class Speak:
 
     Attributes:
         speed: Speaking rate; 1 is the voice's own.
+        voice: Name of the voice; empty for the server's own.
     """
 
     reply_id: str
     segment: Segment
     rate_hz: int
     speed: float
+    voice: str = ""
 
     @classmethod
     def of(cls, reply_id: str, segment: Segment, options: SessionOptions) -> Speak:
         """Speak as a reply's options say."""
-        return cls(reply_id, segment, options.output_rate_hz, options.speed)
+        return cls(reply_id, segment, options.output_rate_hz, options.speed, options.voice)
 
 
 @dataclass(frozen=True, slots=True)

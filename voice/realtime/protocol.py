@@ -37,6 +37,7 @@ from voice.realtime.wire import (
     parse_json,
     rate_hz,
 )
+from voice.speech.tts import full_name
 
 if TYPE_CHECKING:
     from voice.llm.base import ReplyModel
@@ -45,10 +46,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalNames:
-    """The server's names of its model and voice, shown whatever a client asks for."""
+    """The server's names of its model and voice, and of the voices that a client may ask for."""
 
     model: str
     voice: str
+    voices: tuple[str, ...] = ()
+
+    def chosen(self, voice: str) -> str:
+        """The name of the voice that speaks when a client asks for ``voice``."""
+        return full_name(voice, self.voices) or self.voice
 
 
 def preview(
@@ -62,7 +68,12 @@ def preview(
     changed = merged(initial_object(base), changes)
     wanted = option_changes(changed, base)
     model.check_tools(wanted["client_tools"], "session.tools")
-    return echo(changed, new_id("sess"), names.model, names.voice)
+    return echo(
+        changed,
+        new_id("sess"),
+        names.model,
+        names.chosen(changed.audio.output.voice_name),
+    )
 
 
 class RealtimeProtocol:
@@ -103,7 +114,8 @@ class RealtimeProtocol:
     @property
     def shown(self) -> dict[str, Any]:
         """The session object in full."""
-        return echo(self._object, self.session_id, self._names.model, self._names.voice)
+        voice = self._names.chosen(self._object.audio.output.voice_name)
+        return echo(self._object, self.session_id, self._names.model, voice)
 
     @property
     def _input_rate_hz(self) -> int:
@@ -300,7 +312,7 @@ class RealtimeProtocol:
     def _check_voice(self, changed: SessionObject, path: str) -> None:
         """Refuse another voice once one has been heard."""
         before, after = (o.audio.output.voice_name for o in (self._object, changed))
-        if self._events.spoke and after not in (before, self._names.voice):
+        if self._events.spoke and after not in (before, self._names.chosen(before)):
             raise ProtocolError(
                 f"{path}.audio.output.voice: the conversation has audio in another voice already",
                 "cannot_update_voice",
@@ -317,7 +329,7 @@ class RealtimeProtocol:
         return ResponseFormat(
             speech=session.output_modalities == ["audio"],
             audio_format=session.audio.output.format,
-            voice=self._names.voice,
+            voice=self._names.chosen(session.audio.output.voice_name),
             max_output_tokens=session.max_output_tokens,
             metadata=metadata,
         )

@@ -328,6 +328,7 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
         "parallel_calls": base.parallel_calls if parallel is None else parallel,
         "speak": session.output_modalities == ["audio"],
         "output_rate_hz": rate_hz(session.audio.output.format),
+        "voice": session.audio.output.voice_name or base.voice,
         "max_reply_tokens": base.max_reply_tokens if limit == "inf" else limit,
         "effort": _EFFORTS.get(effort, effort) if effort else base.effort,
     }

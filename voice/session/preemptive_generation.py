@@ -29,6 +29,7 @@ from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, ReplyModel
 from voice.session.command_runner import CommandRunner, Feed, Spawn
 from voice.session.load_monitor import LoadMonitor
 from voice.speech.audio_output import AudioOutput
+from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox
 from voice.types import Message, Role, ToolCall, ToolResult
 
@@ -298,7 +299,8 @@ class PreemptiveGeneration:
         if self._replying or not self._parts.config.speech:
             return
         if isinstance(command, Speak) and not command.segment.index:
-            self._parts.output.prepare(command.segment, command.speed)
+            said = Said(command.segment, command.speed, command.voice)
+            self._parts.output.prepare(said)
 
     def _judge(self, outcome: Outcome) -> None:
         """The first answer of the reply decides."""

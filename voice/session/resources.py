@@ -12,7 +12,7 @@ from voice.inputs import SessionOptions
 from voice.llm.base import Prompt, ReplyModel
 from voice.llm.loading import load_model
 from voice.session.load_monitor import LoadMonitor
-from voice.speech.tts import Synthesizer, make_synthesizer
+from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthesizer
 from voice.tools import Toolbox
 from voice.types import Message, Role
 
@@ -29,6 +29,7 @@ class Resources:
         lines: What was chosen and why, a line for each part.
         load_monitor: How busy the model and the loop are.
         recognizers: Of all agents.
+        voices: That a session may ask for instead of `synthesizer`.
     """
 
     config: Config
@@ -42,6 +43,7 @@ class Resources:
     synthesis_threads: ThreadPoolExecutor
     load_monitor: LoadMonitor = field(default_factory=LoadMonitor)
     recognizers: Recognizers = field(default_factory=Recognizers)
+    voices: Voices = field(default_factory=Voices)
 
     @classmethod
     def load(cls, config: Config) -> Resources:
@@ -80,11 +82,20 @@ class Resources:
             ),
             synthesis_threads=ThreadPoolExecutor(SYNTHESIS_THREADS, thread_name_prefix="synthesis"),
             recognizers=recognizers,
+            voices=installed_voices(config.tts, synthesizer),
         )
 
     def describe(self) -> list[str]:
         """A line for each part: which is used and why."""
         return list(self.lines)
+
+    def voice(self, name: str) -> Synthesizer:
+        """The voice of a name, or the server's own; slow where it has to be loaded.
+
+        Raises:
+            ModelError: It cannot be loaded.
+        """
+        return self.voices.of(name) or self.synthesizer
 
     def vad(self) -> Vad:
         """A detector of one session's own."""

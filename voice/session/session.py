@@ -72,7 +72,7 @@ class Session:
         options = options or resources.options()
         turn = resources.config.turn
         self._output = AudioOutput(
-            resources.synthesizer, resources.synthesis_threads, self._emit, self._feed
+            resources.voice, resources.synthesis_threads, self._emit, self._feed
         )
         self._conversation = Conversation(
             options,
@@ -173,6 +173,9 @@ class Session:
         self._check_tools(options, "session.tools")
         self._runner.feed(OptionsChanged(options))
         self._input.configure(options)
+        if options.voice != before.voice:
+            # Should it have to be loaded, the next reply had better not wait for all of it.
+            self._resources.synthesis_threads.submit(self._resources.voice, options.voice)
         if options.turn_detection != before.turn_detection:
             # The turn that was under way has been dropped; nobody is to wait for its end.
             self._forget_turn()

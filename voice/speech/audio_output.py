@@ -30,7 +30,7 @@ from voice.events import (
 )
 from voice.inputs import AudioPlayed, AudioSent, SpeechFailed
 from voice.speech.heard_text import Playout, PlayoutEstimate
-from voice.speech.synthesis import Synthesis
+from voice.speech.synthesis import Said, Synthesis
 from voice.speech.tts import Synthesizer
 from voice.types import Samples, Segment, SpeechChunk
 
@@ -52,6 +52,7 @@ class _Speech:
     reply_id: str
     rate_hz: int
     speed: float
+    voice: str
     playout: Playout
     estimate: PlayoutEstimate = field(default_factory=PlayoutEstimate)
     waiting: deque[Segment] = field(default_factory=deque)
@@ -67,7 +68,8 @@ class AudioOutput:
     """Speaks to one user.
 
     Args:
-        synthesizer: The voice; shared by all sessions.
+        voices: Gives the voice of a name, the server's own for an empty or an unknown one; shared
+            by all sessions. Called in the executor, as it may have to load one.
         executor: Runs it.
         emit: Called with audio and heard text for the client.
         feed: Called with what the conversation takes in.
@@ -76,13 +78,13 @@ class AudioOutput:
 
     def __init__(
         self,
-        synthesizer: Synthesizer,
+        voices: Callable[[str], Synthesizer],
         executor: Executor,
         emit: Callable[[SessionEvent], None],
         feed: Callable[[Progress], None],
         clock: Callable[[], float] = lambda: asyncio.get_running_loop().time() * 1000,
     ) -> None:
-        self._synthesizer = synthesizer
+        self._voices = voices
         self._executor = executor
         self._emit = emit
         self._feed = feed
@@ -93,7 +95,9 @@ class AudioOutput:
         self._wake = asyncio.Event()
         self._sounds = asyncio.Event()
 
-    def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
+    def speak(
+        self, reply_id: str, segment: Segment, rate_hz: int, speed: float, voice: str = ""
+    ) -> None:
         """Say a segment behind those before it.
 
         An aside, which is no part of the reply's text, is left out while there is more to hear.
@@ -103,10 +107,11 @@ class AudioOutput:
             segment: Its next one.
             rate_hz: Of the audio that the client gets; the reply's first segment decides.
             speed: Speaking rate, 1 is the voice's own; likewise.
+            voice: Its name; likewise.
         """
         speech = self._speeches.get(reply_id)
         if speech is None:
-            speech = _Speech(reply_id, rate_hz, speed, Playout(rate_hz))
+            speech = _Speech(reply_id, rate_hz, speed, voice, Playout(rate_hz))
             self._speeches[reply_id] = speech
             over = [one for one, said in self._speeches.items() if said.stopped]
             for oldest in over[: max(0, len(self._speeches) - RECENT_REPLIES)]:
@@ -117,13 +122,11 @@ class AudioOutput:
         speech.waiting.append(segment)
         self._wake.set()
 
-    def prepare(self, segment: Segment, speed: float) -> None:
+    def prepare(self, said: Said) -> None:
         """Synthesise a segment that is likely to be said next; it takes the last one's place."""
-        prepared = self._prepared
-        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
-            return
-        self.drop_prepared()
-        self._prepared = self._begin(segment, speed)
+        if self._prepared is None or self._prepared.said != said:
+            self.drop_prepared()
+            self._prepared = self._begin(said)
 
     def drop_prepared(self) -> None:
         """Forget what was prepared."""
@@ -203,28 +206,30 @@ class AudioOutput:
             else:
                 self._finish(speech)
 
-    def _begin(self, segment: Segment, speed: float) -> Synthesis:
-        synthesis = Synthesis(self._synthesizer, self._executor, segment, speed)
+    def _begin(self, said: Said) -> Synthesis:
+        synthesis = Synthesis(said, self._voices, self._executor)
         if self._group is None:
             raise RuntimeError("the mouth is not running")
         self._group.create_task(synthesis.run())
         return synthesis
 
-    def _take(self, segment: Segment, speed: float) -> Synthesis:
+    def _take(self, said: Said) -> Synthesis:
         """The synthesis of a segment, which may have been prepared."""
         prepared, self._prepared = self._prepared, None
-        if prepared is not None and (prepared.segment, prepared.speed) == (segment, speed):
+        if prepared is not None and prepared.said == said:
             return prepared
         if prepared is not None:
             prepared.cancel()
-        return self._begin(segment, speed)
+        return self._begin(said)
 
     async def _say(self, speech: _Speech, segment: Segment) -> None:
-        resampler = StreamResampler(self._synthesizer.sample_rate_hz, speech.rate_hz)
-        synthesis = self._take(segment, speech.speed)
+        resampler = None
+        synthesis = self._take(Said(segment, speech.speed, speech.voice))
         try:
             async with aclosing(synthesis.chunks()) as chunks:
                 async for chunk in chunks:
+                    if resampler is None:
+                        resampler = StreamResampler(chunk.sample_rate_hz, speech.rate_hz)
                     samples = resampler.push(chunk.samples)
                     if chunk.last:
                         samples = np.concatenate((samples, resampler.flush()))

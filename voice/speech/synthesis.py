@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 from voice.errors import ModelError
 from voice.speech.tts import Synthesizer
 from voice.types import Segment, SpeechChunk
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is to be said, and how.
+
+    Attributes:
+        speed: Speaking rate; 1 is the voice's own.
+        voice: Name of the voice; empty for the server's own.
+    """
+
+    segment: Segment
+    speed: float
+    voice: str = ""
+
+
 class Synthesis:
     """One segment's audio, made in a thread a chunk at a time.
 
     Args:
-        synthesizer: The voice.
+        said: What to say.
+        voices: Gives the voice of a name; may be slow the first time.
         executor: Runs it.
-        segment: What to say.
-        speed: Speaking rate; 1 is the voice's own.
     """
 
     def __init__(
-        self, synthesizer: Synthesizer, executor: Executor, segment: Segment, speed: float
+        self, said: Said, voices: Callable[[str], Synthesizer], executor: Executor
     ) -> None:
-        self.segment = segment
-        self.speed = speed
-        self._synthesizer = synthesizer
+        self.said = said
+        self._voices = voices
         self._executor = executor
         self._made: list[SpeechChunk] = []
         self._error: Exception | None = None
@@ -41,13 +54,17 @@ class Synthesis:
         """Make the chunks; an error is raised where they are taken."""
         loop = asyncio.get_running_loop()
         try:
-            chunks = self._synthesizer.synthesize(self.segment, self.speed)
+            chunks = self._speak()
             while not self._cancelled and not (self._made and self._made[-1].last):
                 self._made.append(await loop.run_in_executor(self._executor, _next, chunks))
                 self._more.set()
         except Exception as error:
             self._error = error
             self._more.set()
+
+    def _speak(self) -> Iterator[SpeechChunk]:
+        voice = self._voices(self.said.voice)
+        yield from voice.synthesize(self.said.segment, self.said.speed)
 
     async def chunks(self) -> AsyncGenerator[SpeechChunk, None]:
         """All chunks from the first, each as soon as it is made; for one reader.

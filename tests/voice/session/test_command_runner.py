@@ -72,9 +72,7 @@ class Rig:
             self.runner.feed(event)
 
         scope, config = SessionScope("s"), loaded.config
-        self.output = AudioOutput(
-            loaded.synthesizer, loaded.synthesis_threads, self.events.append, feed
-        )
+        self.output = AudioOutput(loaded.voice, loaded.synthesis_threads, self.events.append, feed)
         self.drafts = PreemptiveGeneration(
             conversation,
             DraftParts(

@@ -9,14 +9,14 @@ import pytest
 from tests.support.virtual_parts import Voice
 from tests.support.virtual_time import now, run
 from voice.errors import ModelError
-from voice.speech.synthesis import Synthesis
+from voice.speech.synthesis import Said, Synthesis
 from voice.types import Segment, SpeechChunk
 
 SEGMENT = Segment(1, 0, "one two three four five", "one two three four five")
 
 
 def synthesis(voice: Voice) -> Synthesis:
-    return Synthesis(voice, ThreadPoolExecutor(1), SEGMENT, 1.0)
+    return Synthesis(Said(SEGMENT, 1.0), lambda name: voice, ThreadPoolExecutor(1))
 
 
 async def followed(made: Synthesis) -> list[tuple[float, SpeechChunk]]:

@@ -15,7 +15,7 @@ from tests.support.tiny_piper import make_tiny_piper
 from voice.config import EspeakConfig, PiperConfig, TtsConfig
 from voice.errors import ModelError
 from voice.speech.tts import make_synthesizer
-from voice.speech.tts.voices import REPOSITORY, download_voice, hub_answers, local_voice
+from voice.speech.tts.piper_files import REPOSITORY, download_voice, hub_answers, local_voice
 from voice.types import Segment
 
 VOICE = "en_US-tiny-low"

