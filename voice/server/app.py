@@ -134,9 +134,7 @@ class Routes:
         self._open_session = open_session
         self._resources = resources
         self._config = config
-        self._names = LocalNames(
-            MODEL_NAME, resources.synthesizer.name, resources.voices.names
-        )
+        self._names = LocalNames(MODEL_NAME, resources.synthesizer.name, resources.voices.names)
         self._slots = SessionSlots(config.server.max_sessions)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname

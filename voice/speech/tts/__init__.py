@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +19,7 @@ from voice.errors import ModelError
 from voice.speech.normalization import spoken
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.speech.tts.hibari import HibariSynthesizer, hibari_voices
-from voice.speech.tts.level import LevelledSynthesizer
+from voice.speech.tts.level import amplified, gain
 from voice.speech.tts.piper_files import (
     PACKAGED,
     download_voice,
@@ -26,7 +27,7 @@ from voice.speech.tts.piper_files import (
     local_voice,
     packaged_voice,
 )
-from voice.types import Segment, SpeechChunk
+from voice.types import Samples, Segment, SpeechChunk
 
 
 class Synthesizer(Protocol):
@@ -57,6 +58,26 @@ class Synthesizer(Protocol):
             ModelError: The voice failed.
         """
         ...
+
+
+class LevelledSynthesizer:
+    """A voice as loud as every other.
+
+    Args:
+        synthesizer: The voice itself.
+        sample: (T,) int16 of it, some seconds of speech.
+    """
+
+    def __init__(self, synthesizer: Synthesizer, sample: Samples) -> None:
+        self.name = synthesizer.name
+        self.sample_rate_hz = synthesizer.sample_rate_hz
+        self._synthesizer = synthesizer
+        self._gain = gain(sample, synthesizer.sample_rate_hz)
+
+    def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
+        """See `Synthesizer.synthesize`."""
+        for chunk in self._synthesizer.synthesize(segment, speed):
+            yield replace(chunk, samples=amplified(chunk.samples, self._gain))
 
 
 def make_synthesizer(config: TtsConfig) -> tuple[Synthesizer, str]:

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from voice.types import Samples, Segment, SpeechChunk
-
-if TYPE_CHECKING:
-    from voice.speech.tts import Synthesizer
+from voice.types import Samples
 
 LEVEL_DBFS = -22.0
 """Mean power of speech against full scale; peaks lie 15 to 22 dB above."""
@@ -31,23 +24,13 @@ def speech_level(samples: Samples, sample_rate_hz: int) -> float:
     return float(10 * np.log10(loud.mean() / 2**30))
 
 
-class LevelledSynthesizer:
-    """A voice as loud as every other.
+def gain(samples: Samples, sample_rate_hz: int) -> float:
+    """What brings (T,) int16 speech to `LEVEL_DBFS`; 1 for silence."""
+    level = speech_level(samples, sample_rate_hz)
+    return float(10 ** ((LEVEL_DBFS - level) / 20)) if np.isfinite(level) else 1.0
 
-    Args:
-        synthesizer: The voice itself.
-        sample: (T,) int16 of it, some seconds of speech.
-    """
 
-    def __init__(self, synthesizer: Synthesizer, sample: Samples) -> None:
-        level = speech_level(sample, synthesizer.sample_rate_hz)
-        self.name = synthesizer.name
-        self.sample_rate_hz = synthesizer.sample_rate_hz
-        self._synthesizer = synthesizer
-        self._gain = 10 ** ((LEVEL_DBFS - level) / 20) if np.isfinite(level) else 1.0
-
-    def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
-        """See `voice.speech.tts.Synthesizer.synthesize`."""
-        for chunk in self._synthesizer.synthesize(segment, speed):
-            louder = np.clip(chunk.samples * self._gain, -32768, 32767)
-            yield replace(chunk, samples=louder.astype(np.int16))
+def amplified(samples: Samples, factor: float) -> Samples:
+    """(T,) int16, as loud as fits."""
+    louder: Samples = np.clip(samples * factor, -32768, 32767).astype(np.int16)
+    return louder
