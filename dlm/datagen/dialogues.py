@@ -235,7 +235,7 @@ def _turns(script: Script) -> int:
 
 
 def _assistant(script: Script) -> None:
-    script.repertoire = AGENT_TOOLS["assistant"]
+    script.offer(AGENT_TOOLS["assistant"])
     _greet(script, "assistant")
     for _ in range(_turns(script)):
         if not script.ended:
@@ -247,7 +247,7 @@ def _assistant(script: Script) -> None:
 def _invented(script: Script) -> None:
     _greet(script, "assistant")
     names = script.rng.sample(list(INVENTED), script.rng.randint(1, 3))
-    script.repertoire = tuple(names)
+    script.offer(names)
     for _ in range(_turns(script)):
         _turn(
             script,
@@ -257,7 +257,7 @@ def _invented(script: Script) -> None:
 
 def _talk(script: Script) -> None:
     """Nothing but talk, and perhaps a request in the end."""
-    script.repertoire = AGENT_TOOLS["assistant"]
+    script.offer(AGENT_TOOLS["assistant"])
     _greet(script, "assistant")
     for _ in range(_turns(script)):
         roll = script.rng.random()
@@ -300,7 +300,8 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 def _compound(script: Script, tool: str, other: str) -> bool:
     last = script.split == "train" and "end_conversation" in script.repertoire
     if last and script.rng.random() < 0.06:
-        script.ended = turns.compound(script, tool, "end_conversation")
+        if turns.compound(script, tool, "end_conversation"):
+            script.end()
         return script.ended
     return turns.compound(script, tool, other)
 
@@ -332,7 +333,7 @@ def _wanted(script: Script) -> str:
 
 
 def _coffee(script: Script) -> None:
-    script.repertoire = AGENT_TOOLS["coffee"]
+    script.offer(AGENT_TOOLS["coffee"])
     _greet(script, "coffee")
     turns = script.rng.choice((1, 2, 2, 3, 4)) if script.split == "train" else 1
     for _ in range(turns):
@@ -358,7 +359,7 @@ def _coffee_turn(script: Script) -> None:
         turns.goodbye(script)
     elif roll > 0.93:
         turns.request(script, "transfer_call")
-        script.ended = True
+        script.end()
     elif roll > 0.91:
         turns.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
     elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and turns.shop_talk(script)):

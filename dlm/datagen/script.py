@@ -6,6 +6,7 @@ Slots of a phrasing are filled with values that fit each other, the world and th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -89,6 +90,18 @@ class Script:
         self.last_reply = ""
         self.repertoire: tuple[str, ...] = ()
         self.ended = False
+
+    def offer(self, tools: Iterable[str]) -> None:
+        """These are the tools that the user may ask for from here on."""
+        self.repertoire = tuple(tools)
+
+    def end(self) -> None:
+        """The conversation is over."""
+        self.ended = True
+
+    def forget_call(self) -> None:
+        """What follows changes nothing of the call before."""
+        self.last = None
 
     def restyle(self, style: Style) -> None:
         """Have the user transcribed otherwise from here on."""

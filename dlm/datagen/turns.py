@@ -199,7 +199,7 @@ def goodbye(script: Script) -> bool:
     """The user ends the conversation; a plain goodbye where no tool does that."""
     _talk_turn(script, "bye", catalog.SAY["end_conversation"])
     script.answer([("end_conversation", {})])
-    script.ended = True
+    script.end()
     return True
 
 
@@ -211,7 +211,7 @@ def decline(script: Script, tool: str) -> bool:
     script.forbidden.add(tool)
     what = {"what": catalog.CAN[tool]}
     script.say(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
-    script.last = None
+    script.forget_call()
     return True
 
 
@@ -223,7 +223,7 @@ def unfit(script: Script) -> bool:
     script.speak([Piece(text)], is_question([Piece(text)]))
     plain = [d for d in WORDING.declines if "{what}" not in d]
     script.say(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
-    script.last = None
+    script.forget_call()
     return True
 
 
@@ -245,7 +245,7 @@ def mention(script: Script, tool: str) -> bool:
         return True
     script.used.add(tool)
     script.say(answer)
-    script.last = None
+    script.forget_call()
     return True
 
 
@@ -335,7 +335,7 @@ def clear_order(script: Script) -> bool:
     script.ask("order_drink", ORDERS.clear)
     script.call([("remove_drink", {"drink": drink}) for drink in drinks])
     script.say(script.rng.choice(ORDERS.cleared))
-    script.last = None
+    script.forget_call()
     return True
 
 

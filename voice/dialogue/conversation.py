@@ -336,7 +336,7 @@ class Conversation:
         goes_on = reopens(event, self._committed, [*sounding, *([current] if current else [])])
         if not self._agent.silent:
             holds = self._options.holds
-            turn.interruption = Interruption.begin(event.start_sample, sounding, holds, goes_on)
+            turn.interrupt(Interruption.begin(event.start_sample, sounding, holds, goes_on))
             if turn.pending:
                 return turn.pending.hold()
         return self._stop(turn, withdraw=goes_on)
@@ -374,7 +374,7 @@ class Conversation:
             # A manual turn has no detected start.
             start = event.end_sample if event.start_sample is None else event.start_sample
             turn = self._open(event.turn_id, start)
-        turn.ended, turn.end_sample = event, event.end_sample
+        turn.end(event)
         if self._speaking == event.turn_id:
             self._speaking = None
         return ([] if turn.pending else self._commit(event, turn)) + self._settle(turn)
@@ -394,7 +394,7 @@ class Conversation:
         if turn is None:
             return []
         if event.final:
-            turn.transcript = event
+            turn.recognise(event)
             return self._settle(turn)
         out: list[Command] = []
         if turn.pending and not turn.paused:

@@ -106,6 +106,16 @@ class Reply:
         if not self.retries:
             self.round_at, self.spoken_before = self.asked_at, ""
 
+    def count_tokens(self, read: int, written: int) -> None:
+        """Add what an answer of the model's took."""
+        self.input_tokens += read
+        self.output_tokens += written
+
+    def count_calls(self, made: int) -> None:
+        """Add the calls of a round, which is a good one."""
+        self.calls_made += made
+        self.retries = 0
+
     def see(self, context: History, before: frozenset[str]) -> None:
         """Let the model see a context in place of the dialogue's entries up to here."""
         self.context, self.before = context, before

@@ -269,8 +269,7 @@ class ReplyLoop:
 
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or end the reply."""
-        reply.input_tokens += event.input_tokens
-        reply.output_tokens += event.output_tokens
+        reply.count_tokens(event.input_tokens, event.output_tokens)
         if event.cut:
             reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
         else:
@@ -364,10 +363,9 @@ class ReplyLoop:
 
     def _call(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         client_names = {tool.name for tool in reply.options.client_tools}
-        reply.retries = 0
-        reply.calls_made += len(calls)
         handing_over = any(call.name in client_names for call in calls)
         reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
+        reply.count_calls(len(calls))
         out = self.calls.begin(reply, calls)
         return out if reply.pending else out + self._close(reply)
 

@@ -46,6 +46,18 @@ class UserTurn:
             return 0.0
         return max(0, self.ended.end_sample - self.start_sample) / SAMPLE_RATE_HZ
 
+    def interrupt(self, interruption: Interruption) -> None:
+        """The turn began while a reply was being made or heard."""
+        self.interruption = interruption
+
+    def end(self, event: TurnEnded) -> None:
+        """The turn is over."""
+        self.ended, self.end_sample = event, event.end_sample
+
+    def recognise(self, transcript: Transcript) -> None:
+        """Take the final transcript."""
+        self.transcript = transcript
+
     def started(self) -> Command:
         """Show the client that it has begun."""
         return Emit(UserSpeechStarted(self.turn_id, self.item_id, self.start_sample))

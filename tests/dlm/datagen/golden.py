@@ -215,8 +215,9 @@ def _each_tool(name: str, source: Source, move: Callable[[Script, str], object])
     for seed in range(1000):
         messages = []
         for tool in catalog.SAY:
-            script = Script(Random(f"{name} {tool} {seed}"), source.values, source.split)
-            script.corpora, script.repertoire = source.corpora, tuple(TOOLS)
+            chance = Random(f"{name} {tool} {seed}")
+            script = Script(chance, source.values, source.split, source.corpora)
+            script.offer(TOOLS)
             try:
                 move(script, tool)
             except holdout.NothingHeldOutError:
@@ -230,7 +231,7 @@ def _changes(
 ) -> Iterator[Any]:
     for seed in range(1000):
         script = Script(Random(f"{name} {seed}"), source.values, source.split, source.corpora)
-        script.repertoire = tuple(TOOLS)
+        script.offer(TOOLS)
         try:
             turns.request(script, tool)
             change(script)
