@@ -121,18 +121,19 @@ def shares() -> dict[str, float]:
 
 def learn(corpora: Path | None, config: TrainConfig) -> Tokenizer:
     """A vocabulary of what users and agents say, and of how tools are declared and called."""
-    rows = scripted(0, corpora, "train", config.share_alike)
+    said = texts(corpora, config.share_alike, config.tokenizer_dialogues)
+    return Tokenizer.train(said, config.vocab_size)
 
-    def texts() -> Iterator[str]:
-        for row in itertools.islice(rows, config.tokenizer_dialogues):
-            for message in row["messages"]:
-                yield f" {message['content'] or ''}"
-                for call in message.get("tool_calls") or ():
-                    yield f" {call['name']}"
-                    yield from (f" {key} {value}" for key, value in call["arguments"].items())
-            for tool in row["tools"]:
-                yield f" {tool['name']}"
-                yield f" {tool['description']}"
-                yield from (f" {name}" for name in tool["parameters"].get("properties", {}))
 
-    return Tokenizer.train(texts(), config.vocab_size)
+def texts(corpora: Path | None, share_alike: bool, dialogues: int) -> Iterator[str]:
+    """Every text of so many dialogues, each with a space before it as in a prompt."""
+    for row in itertools.islice(scripted(0, corpora, "train", share_alike), dialogues):
+        for message in row["messages"]:
+            yield f" {message['content'] or ''}"
+            for call in message.get("tool_calls") or ():
+                yield f" {call['name']}"
+                yield from (f" {key} {value}" for key, value in call["arguments"].items())
+        for tool in row["tools"]:
+            yield f" {tool['name']}"
+            yield f" {tool['description']}"
+            yield from (f" {name}" for name in tool["parameters"].get("properties", {}))

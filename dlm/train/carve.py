@@ -1,0 +1,217 @@
+"""``python -m dlm.train.carve BASE --layers 8 --out DIR``: a few layers of a pretrained model.
+
+It keeps the layers that change the residual stream most, and of the vocabulary what our dialogues
+use, all bytes included. Text whose tokens are all kept has the same tokens as before. The marks of
+our chat format get vectors that are means of words'. What comes out is broken until ``dlm.train
+--init`` heals it.
+
+Source: block influence of ShortGPT (arXiv 2403.03853).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer as BpeTokenizer
+from tokenizers import pre_tokenizers
+from torch import Tensor
+from torch.nn import functional
+
+from dlm.language.tokenizer import MARKS, Mark, Tokenizer
+from dlm.loading.weights import load_model, save_model
+from dlm.network.model import Transformer
+from dlm.train.attention import causal
+from dlm.train.data import texts
+from dlm.train.machine import prepare
+
+SAMPLE_TEXTS, SAMPLE_TOKENS = 60, 256
+_WORDS = (
+    *(" nothing", "?", ".", " system", " tool", " User", " assistant", " result", " call"),
+    *(":", " =", " or", " maybe", " think", " answer", " is"),
+)
+"""For each mark in order, a word whose vector it begins with."""
+
+
+def trimmed(
+    base: Mapping[str, Any], counts: Mapping[str, int], size: int
+) -> tuple[Tokenizer, list[int]]:
+    """A tokenizer of the marks, all bytes and the most frequent tokens of another.
+
+    Args:
+        base: tokenizer.json of byte-level BPE.
+        counts: How often its tokens occur in the data.
+        size: V of the new one, at most.
+
+    Returns:
+        The tokenizer, and for each of its entries the id in ``base``, -1 where it has none.
+
+    Raises:
+        ValueError: There is no room for all bytes.
+    """
+    vocabulary: dict[str, int] = base["model"]["vocab"]
+    special = {added["content"] for added in base["added_tokens"]}
+    merges = [tuple(m.split(" ") if isinstance(m, str) else m) for m in base["model"]["merges"]]
+    made_of = {left + right: (left, right) for left, right in merges}
+    kept = dict.fromkeys([*MARKS, *sorted(pre_tokenizers.ByteLevel.alphabet())])
+    if len(kept) > size:
+        raise ValueError(f"vocabulary: got {size}, expected at least {len(kept)}")
+
+    def parts(token: str) -> list[str]:
+        """The token, and all that it is merged of."""
+        pair = made_of.get(token, ())
+        return [*(inner for part in pair for inner in parts(part)), token]
+
+    for token, _ in sorted(counts.items(), key=lambda item: (-item[1], vocabulary[item[0]])):
+        needed = [part for part in dict.fromkeys(parts(token)) if part not in kept]
+        if token not in special and len(kept) + len(needed) <= size:
+            kept |= dict.fromkeys(needed)
+    ids = {token: number for number, token in enumerate(kept)}
+    model = {
+        **base["model"],
+        "vocab": ids,
+        "merges": [pair for pair in merges if {*pair, "".join(pair)} <= ids.keys()],
+    }
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    marks = [{"id": i, "content": m, **plain, "special": True} for i, m in enumerate(MARKS)]
+    raw = {**base, "model": model, "added_tokens": marks}
+    origin = [-1 if token in MARKS else vocabulary.get(token, -1) for token in kept]
+    return Tokenizer(BpeTokenizer.from_str(json.dumps(raw))), origin
+
+
+@torch.no_grad()
+def influences(model: Transformer, rows: Iterable[Sequence[int]]) -> Tensor:
+    """How much each layer changes the residual stream: 1 - cosine of what goes in and comes out.
+
+    Args:
+        model: Of N layers.
+        rows: Ids of texts.
+
+    Returns:
+        (N,) means over all positions but the first of a text, which is an outlier.
+    """
+    seen: list[list[Tensor]] = [[] for _ in model.layers]
+
+    def note(number: int) -> Any:
+        def hook(_: object, given: tuple[Tensor, ...], out: Tensor) -> None:
+            seen[number].append(1 - functional.cosine_similarity(given[0], out, dim=-1)[0, 1:])
+
+        return hook
+
+    hooks = [layer.register_forward_hook(note(i)) for i, layer in enumerate(model.layers)]
+    for row in rows:
+        model(torch.tensor([row]), torch.arange(len(row))[None], causal)
+    for hook in hooks:
+        hook.remove()
+    return torch.stack([torch.cat(changes).mean() for changes in seen])
+
+
+def carved(
+    model: Transformer, layers: Sequence[int], origin: Sequence[int], end: int
+) -> Transformer:
+    """Some layers of a model under another vocabulary, as a checkpoint of our own family.
+
+    Args:
+        model: With a tied head.
+        layers: In order.
+        origin: See `trimmed`; marks come first.
+        end: Id that ended a message, whose vector the mark `Mark.END` gets.
+    """
+    config = replace(
+        model.config,
+        vocab_size=len(origin),
+        num_hidden_layers=len(layers),
+        mask_token_id=int(Mark.MASK),
+        eos_token_id=int(Mark.END),
+        block_size=16,
+    )
+    small = Transformer(config)
+    weights = model.state_dict()
+    old = weights["embed_tokens.weight"]
+    rows = old[torch.tensor(origin)].clone()
+    rows[torch.tensor(origin) < 0] = old.mean(dim=0)
+    rows[int(Mark.END)] = old[end]
+    made = {"embed_tokens.weight": rows, "norm.weight": weights["norm.weight"]}
+    for place, layer in enumerate(layers):
+        inner = model.layers[layer].state_dict()
+        made |= {f"layers.{place}.{name}": tensor for name, tensor in inner.items()}
+    small.load_state_dict(made)
+    return small
+
+
+def write(base: Path, out: Path, layers: int, size: int, said: Sequence[str]) -> list[int]:
+    """Carve a checkpoint.
+
+    Args:
+        base: Directory of a causal model with tied head and byte-level BPE.
+        out: Directory of the new one.
+        layers: How many to keep.
+        size: Entries of the vocabulary, at most.
+        said: Texts that tokens are counted in, and layers compared on.
+
+    Returns:
+        The layers that were kept.
+
+    Raises:
+        ValueError: The head is not tied, or there are fewer layers, or no room for all bytes.
+    """
+    model = load_model(base)
+    if not model.config.tie_word_embeddings or not 0 < layers <= model.config.num_hidden_layers:
+        raise ValueError(f"{base}: expected a tied head and at least {layers} layers")
+    raw = json.loads((base / "tokenizer.json").read_text(encoding="utf-8"))
+    bpe = BpeTokenizer.from_str(json.dumps(raw))
+    encoded = bpe.encode_batch(list(said), add_special_tokens=False)
+    counts = Counter(itertools.chain.from_iterable(part.tokens for part in encoded))
+    tokenizer, origin = trimmed(raw, counts, size)
+    stream = list(itertools.chain.from_iterable(part.ids for part in encoded))
+    last = min(len(stream), SAMPLE_TEXTS * SAMPLE_TOKENS)
+    rows = [stream[at : at + SAMPLE_TOKENS] for at in range(0, last, SAMPLE_TOKENS)]
+    changes = influences(model, rows)
+    print(" ".join(f"{number}:{change:.3f}" for number, change in enumerate(changes.tolist())))
+    kept = sorted(changes.topk(layers).indices.tolist())
+    small = carved(model, kept, origin, model.config.eos_token_id)
+    with torch.no_grad():
+        for mark, word in zip(Mark, _WORDS, strict=True):
+            if mark != Mark.END:
+                old = bpe.encode(word, add_special_tokens=False).ids
+                small.embed_tokens.weight[mark] = model.embed_tokens.weight[old].mean(dim=0)
+    save_model(small, out)
+    tokenizer.save(out)
+    return kept
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, write, and say what was kept.
+
+    Raises:
+        SystemExit: What was asked for cannot be done, 2.
+    """
+    parser = argparse.ArgumentParser(prog="dlm.train.carve", description=__doc__)
+    parser.add_argument("base", type=Path, help="directory of the pretrained model")
+    parser.add_argument("--layers", type=int, required=True, help="how many to keep")
+    parser.add_argument("--out", type=Path, required=True, help="directory of the new one")
+    parser.add_argument("--vocabulary", type=int, default=14_000, help="its entries, at most")
+    parser.add_argument("--dialogues", type=int, default=20_000, help="to count tokens in")
+    parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
+    parser.add_argument("--beside", type=Path, help="a text file whose lines count as well")
+    options = parser.parse_args(arguments)
+    prepare(1)
+    try:
+        said = list(texts(options.corpora, False, options.dialogues))
+        if options.beside:
+            said += options.beside.read_text(encoding="utf-8").splitlines()
+        kept = write(options.base, options.out, options.layers, options.vocabulary, said)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    print(f"{options.out}: layers {kept}")
+
+
+if __name__ == "__main__":
+    main()
