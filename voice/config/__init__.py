@@ -206,10 +206,11 @@ class HibariConfig(Section):
 class TtsConfig(Section):
     """Speech synthesis."""
 
+    removed: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"hub_timeout_s": "tts.engine=auto asks no hub"}
+    )
     engine: Literal["auto", "hibari", "espeak", "piper"] = "auto"
-    """auto takes piper when its voice is cached or the hub answers, else espeak."""
-    hub_timeout_s: float = Field(default=3.0, gt=0)
-    """auto: longest wait for the hub."""
+    """auto takes hibari, and espeak where hibari cannot be loaded; it asks no network."""
     speed: float = Field(default=1.0, ge=0.25, le=4)
     """Speaking rate; 1 is the voice's own."""
     hibari: HibariConfig = HibariConfig()

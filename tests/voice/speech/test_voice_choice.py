@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.support.hub import serving
-from tests.support.patience import PATIENCE_S
 from tests.support.tiny_piper import make_tiny_piper
-from voice.config import EspeakConfig, PiperConfig, TtsConfig
+from voice.config import EspeakConfig, HibariConfig, PiperConfig, TtsConfig
 from voice.errors import ModelError
-from voice.speech.tts import make_synthesizer
-from voice.speech.tts.piper_files import REPOSITORY, download_voice, hub_answers, local_voice
+from voice.speech.tts import installed_voices, make_synthesizer
+from voice.speech.tts.piper_files import REPOSITORY, download_voice, local_voice
 from voice.types import Segment
 
 VOICE = "en_US-tiny-low"
@@ -43,7 +40,6 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 def test_a_voice_is_downloaded_once(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert local_voice(VOICE) is None
-    assert hub_answers(VOICE, 3.0)
     path = download_voice(VOICE)
     assert path.read_bytes() == (hub / f"{VOICE}.onnx").read_bytes()
     assert Path(f"{path}.json").is_file()
@@ -52,7 +48,6 @@ def test_a_voice_is_downloaded_once(hub: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_voice_that_the_hub_lacks_is_an_error(hub: Path) -> None:
-    assert not hub_answers("en_US-nobody-low", 3.0)
     with pytest.raises(ModelError, match="en_US-nobody-low cannot be downloaded"):
         download_voice("en_US-nobody-low")
 
@@ -62,20 +57,6 @@ def test_a_half_fetched_voice_is_not_there(hub: Path) -> None:
     with pytest.raises(ModelError, match="cannot be downloaded"):
         download_voice(VOICE)
     assert local_voice(VOICE) is None
-
-
-def test_a_hub_that_is_away_or_says_nothing_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    use_hub(monkeypatch, "http://127.0.0.1:9", tmp_path)
-    assert not hub_answers(VOICE, 3.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        use_hub(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path)
-        answers: list[bool] = []
-        asking = Thread(target=lambda: answers.append(hub_answers(VOICE, 0.2)), daemon=True)
-        asking.start()
-        asking.join(PATIENCE_S)
-        assert answers == [False]
 
 
 @pytest.mark.parametrize("name", ["", "lessac", "../../etc/passwd", "en_US-a-b/../c"])
@@ -90,31 +71,35 @@ def test_espeak_as_configured() -> None:
     assert line == "voice: espeak-ng en, as configured"
 
 
-@pytest.mark.parametrize(("engine", "why"), [("piper", "configured"), ("auto", "this machine")])
-def test_piper_from_a_file(tmp_path: Path, engine: str, why: str) -> None:
+def test_piper_from_a_file(tmp_path: Path) -> None:
     path = make_tiny_piper(tmp_path)
-    config = TtsConfig.model_validate({"engine": engine, "piper": {"voice": str(path)}})
+    config = TtsConfig(engine="piper", piper=PiperConfig(voice=str(path)))
     voice, line = make_synthesizer(config)
     assert voice.name == "piper:en_US-tiny-low"
-    assert line.endswith(why)
+    assert line.endswith("configured")
     chunks = list(voice.synthesize(Segment(1, 0, "Hello there.", "Hello there.")))
     assert sum(len(chunk.samples) for chunk in chunks) > 1000
 
 
-def test_auto_falls_back_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+def test_auto_is_hibari_and_falls_back_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     voice, line = make_synthesizer(TtsConfig())
+    assert (voice.name, line) == ("hibari:heart", "voice: hibari heart")
+    monkeypatch.setenv("HIBARI_HOME", str(tmp_path))
+    voice, line = make_synthesizer(TtsConfig(hibari=HibariConfig(voice="emma")))
     assert voice.name == "espeak:en-us"
-    assert "en_US-lessac-medium is not on this machine and the hub does not answer" in line
+    assert "because hibari's voice emma is not on this machine" in line
 
 
-def test_auto_falls_back_from_a_broken_voice(tmp_path: Path) -> None:
-    path = make_tiny_piper(tmp_path)
-    path.write_bytes(b"broken")
-    voice, line = make_synthesizer(TtsConfig(piper=PiperConfig(voice=str(path))))
-    assert voice.name == "espeak:en-us"
-    assert "is no Piper voice" in line
+def test_a_voice_is_asked_for_with_its_engine_or_without() -> None:
+    voices = installed_voices(TtsConfig())
+    loaded = voices.of("en")
+    assert loaded is not None
+    assert loaded.name == "espeak:en"
+    assert voices.of("espeak:en") is loaded
+    assert voices.of("alloy") is None
+    assert voices.of("") is None
 
 
 def test_piper_as_configured_does_not_fall_back(tmp_path: Path) -> None:

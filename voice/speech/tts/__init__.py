@@ -23,7 +23,6 @@ from voice.speech.tts.level import amplified, gain
 from voice.speech.tts.piper_files import (
     PACKAGED,
     download_voice,
-    hub_answers,
     local_voice,
     packaged_voice,
 )
@@ -101,18 +100,11 @@ def make_synthesizer(config: TtsConfig) -> tuple[Synthesizer, str]:
 
 
 def _auto(config: TtsConfig) -> tuple[Synthesizer, str]:
-    voice = config.piper.voice
     try:
-        path = local_voice(voice)
-        if path is not None:
-            return _piper(path), f"voice: {voice}, found on this machine"
-        if hub_answers(voice, config.hub_timeout_s):
-            return _piper(download_voice(voice)), f"voice: {voice}, downloaded from the hub"
-        reason = f"{voice} is not on this machine and the hub does not answer"
-    except ModelError as error:
-        reason = str(error)
-    voice = config.espeak.voice
-    return _espeak(voice, config), f"voice: espeak-ng {voice}, because {reason}"
+        return _hibari(config.hibari.voice), f"voice: hibari {config.hibari.voice}"
+    except (ImportError, ModelError) as error:
+        voice = config.espeak.voice
+        return _espeak(voice, config), f"voice: espeak-ng {voice}, because {error}"
 
 
 class Voices:
@@ -167,7 +159,7 @@ def installed_voices(config: TtsConfig, own: Synthesizer | None = None) -> Voice
     if config.piper.voice.endswith(".onnx"):
         voice = config.piper.voice
         loaders.setdefault(f"piper:{Path(voice).stem}", partial(_local_piper, voice))
-    for voice in (config.espeak.voice, "en-us", "en-gb"):
+    for voice in (config.espeak.voice, "en-us", "en"):
         loaders.setdefault(f"espeak:{voice}", partial(_espeak, voice, config))
     return Voices(loaders)
 

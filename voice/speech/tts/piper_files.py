@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 from importlib.util import find_spec
 from pathlib import Path
-
-import httpx
 
 from voice.errors import ModelError
 from voice.speech.tts.weights import checked
@@ -75,30 +72,6 @@ def download_voice(voice: str) -> Path:
         return Path(huggingface_hub.hf_hub_download(REPOSITORY, model))
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"Piper voice {voice} cannot be downloaded: {error}") from error
-
-
-def hub_answers(voice: str, timeout_s: float) -> bool:
-    """Whether the hub answers within the time that it has the voice."""
-    import huggingface_hub
-    from huggingface_hub import constants
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    url = huggingface_hub.hf_hub_url(REPOSITORY, _hub_files(voice)[1], endpoint=constants.ENDPOINT)
-    answers: list[bool] = []
-    # A host name lookup has no timeout, so it runs in a daemon thread, which may be left behind.
-    asking = threading.Thread(target=_ask, args=(url, timeout_s, answers), daemon=True)
-    asking.start()
-    asking.join(timeout_s)
-    return answers == [True]
-
-
-def _ask(url: str, timeout_s: float, answers: list[bool]) -> None:
-    try:
-        response = httpx.head(url, timeout=timeout_s, follow_redirects=True)
-        answers.append(response.is_success)
-    except httpx.HTTPError:
-        answers.append(False)
 
 
 def _hub_files(voice: str) -> tuple[str, str]:

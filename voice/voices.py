@@ -1,0 +1,67 @@
+"""The voices of this machine: ``python -m voice.voices [NAME [--text TEXT] --out FILE.wav]``.
+
+Without a name it lists them; with one it writes what that voice says to a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import wave
+from collections.abc import Sequence
+from pathlib import Path
+
+from voice.config import load_config
+from voice.errors import ConfigError, VoiceError
+from voice.speech.normalization import spoken
+from voice.speech.tts import Synthesizer, installed_voices
+from voice.types import Segment
+
+SAMPLE = "Hello, this is how I sound. Your table is booked for seven thirty."
+
+
+def write_sample(voice: Synthesizer, text: str, path: Path) -> None:
+    """Write what the voice makes of a text as a WAV file, mono, 16 bits."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(voice.sample_rate_hz)
+        for chunk in voice.synthesize(Segment(0, 0, text, spoken(text))):
+            file.writeframes(chunk.samples.astype("<i2").tobytes())
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """List the voices, or let one be heard.
+
+    Raises:
+        VoiceError: The configuration is wrong, there is no such voice, or it cannot be loaded.
+    """
+    parser = argparse.ArgumentParser(prog="python -m voice.voices", description=__doc__)
+    parser.add_argument("name", nargs="?", help="a voice, with its engine or without")
+    parser.add_argument("--text", default=SAMPLE, help="what it says")
+    parser.add_argument("--out", type=Path, default=Path("voice.wav"), help="WAV file")
+    parser.add_argument("--config", help="TOML file, or the name of one in configs/")
+    options = parser.parse_args(arguments)
+    voices = installed_voices(load_config(options.config).tts)
+    if options.name is None:
+        print("\n".join(voices.names))
+        return
+    voice = voices.of(options.name)
+    if voice is None:
+        raise ConfigError(f"got {options.name!r}; expected one of {', '.join(voices.names)}")
+    write_sample(voice, options.text, options.out)
+    print(f"{voice.name} speaks in {options.out}")
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    try:
+        run()
+    except VoiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
