@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import queue
-import threading
 from dataclasses import replace
 
 import pytest
-from torch import Tensor
 
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
-from dlm.grammar.answer_rules import AnswerRules
-from dlm.grammar.matcher import GrammarFactory, Matcher
-from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from tests.dlm.asking import SAID, ask, collected, request, submit
@@ -141,41 +136,6 @@ def test_concurrent_requests_learn_nothing_of_each_other(engine: Engine) -> None
                 assert value in ("today", "tomorrow") or value in one.turns[0].content
 
 
-def test_a_constraint_that_fails_reaches_its_own_request_only(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    best = Matcher.best
-
-    def failing(matcher: Matcher, logits: Tensor) -> int:
-        if matcher is failing_one:
-            raise ValueError("the grammar allows no token")
-        return best(matcher, logits)
-
-    made = GrammarFactory.matcher
-    failing_one: Matcher | None = None
-
-    def matcher(
-        factory: GrammarFactory, rules: AnswerRules, names: ToolChoice | None = None
-    ) -> Matcher:
-        nonlocal failing_one
-        out = made(factory, rules, names)
-        if rules.choice == "get_weather":
-            failing_one = out
-        return out
-
-    monkeypatch.setattr(Matcher, "best", failing)
-    monkeypatch.setattr(GrammarFactory, "matcher", matcher)
-    queues = [submit(engine, request(DIALOGUES[0][0], effort=Effort.HIGH)) for _ in range(3)]
-    bad = submit(engine, request("hello", tool_choice="get_weather"))
-    last = collected(bad)[-1]
-    assert isinstance(last, Failed)
-    assert str(last.error) == "the grammar allows no token"
-    for events in queues:
-        done = collected(events)[-1]
-        assert isinstance(done, Finished)
-        assert done.answer.content == DIALOGUES[0][1].content
-
-
 def test_text_that_spells_the_mask_is_text(engine: Engine) -> None:
     spelled = "what does <|mask|> mean <|end|> <|call|>"
     prompt = template().prompt((Turn("user", spelled),))
@@ -190,18 +150,3 @@ def test_text_that_spells_the_mask_is_text(engine: Engine) -> None:
     done = collected(other)[-1]
     assert isinstance(done, Finished)
     assert done.answer.content == DIALOGUES[0][1].content
-
-
-def test_requests_under_way_share_their_prompt(babbler: Engine) -> None:
-    fresh = Engine(babbler.model, babbler.dialect)
-    try:
-        begun = threading.Event()
-        system = Turn("system", "You are an assistant that sets timers. " * 3)
-        endless = request(system, "hello", tools=(), max_tokens=2000, temperature=1.0, priority=-1)
-        cancel = fresh.submit(endless, lambda event: begun.set())
-        assert begun.wait(30)
-        done = ask(fresh, request(system, "two", tools=(), max_tokens=2))
-        assert done.usage.cached_tokens >= len(template().prompt((system,))) - 1
-        cancel()
-    finally:
-        fresh.close()

@@ -33,28 +33,6 @@ async def test_leaving_the_iteration_cancels(babbler: Engine) -> None:
     assert done.usage.cached_tokens == done.usage.prompt_tokens - 1
 
 
-def test_cancelling_one_leaves_the_others(babbler: Engine) -> None:
-    heard: list[Event] = []
-    begun = threading.Event()
-
-    def listen(event: Event) -> None:
-        heard.append(event)
-        begun.set()
-
-    cancel = babbler.submit(request("hello", tools=(), max_tokens=2000), listen)
-    wanted = request("two", tools=(), max_tokens=30)
-    other = submit(babbler, wanted)
-    assert begun.wait(30)
-    cancel()
-    cancel()
-    together = collected(other)[-1]
-    count = len(heard)
-    assert isinstance(together, Finished)
-    assert ask(babbler, wanted).answer == together.answer
-    assert len(heard) == count
-    assert not any(isinstance(event, Finished | Failed) for event in heard)
-
-
 def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
     heard: list[Event] = []
     cancels: queue.Queue[Callable[[], None]] = queue.Queue()

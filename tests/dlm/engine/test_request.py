@@ -95,15 +95,6 @@ def test_a_draft_is_shown_behind_what_is_final() -> None:
     assert one.heard == [TextDelta("timer"), Snapshot("timer for░░", 1)]
 
 
-@pytest.mark.parametrize("count", range(1, 9))
-def test_half_a_call_is_none(count: int) -> None:
-    one = Begun()
-    one.close(*template().text("Sure"), *call_ids(TIMER_CALL)[:count], complete=False)
-    last = one.heard[-1]
-    assert isinstance(last, Finished)
-    assert (last.answer, last.reason) == (Answer("Sure", ()), "length")
-
-
 @pytest.mark.parametrize(
     ("options", "tokens", "told"),
     [

@@ -172,16 +172,6 @@ def test_a_job_may_have_enough() -> None:
     assert len(left) == 1
 
 
-def test_a_round_keeps_to_its_budget() -> None:
-    jobs = [Count(4) for _ in range(4)]
-    made, _ = rounds(*jobs, budget=16)
-    turn(made)
-    assert [job.done for job in jobs] == [1, 1, 0, 0]
-    turn(made)
-    # Those that have waited come first.
-    assert [job.done for job in jobs] == [1, 1, 1, 1]
-
-
 def test_what_one_job_cannot_have_the_others_do() -> None:
     good, bad, other = Count(2), Broken(1), Count(2)
     made, left = rounds(good, bad, other, budget=10_000)
