@@ -40,6 +40,7 @@ from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.load_monitor import LoadMonitor
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
+from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox, tool
 from voice.types import (
     Pause,
@@ -157,7 +158,9 @@ class World:
         self.called |= wanted
         return wanted
 
-    def speak(self, reply_id: str, segment: Segment, rate_hz: int, speed: float) -> None:
+    def speak(
+        self, reply_id: str, segment: Segment, rate_hz: int, speed: float, voice: str
+    ) -> None:
         self.sound.setdefault(reply_id, now())
 
     def end(self, reply_id: str) -> None:
@@ -175,7 +178,7 @@ class World:
 
     release = hold
 
-    def prepare(self, segment: Segment, speed: float) -> None:
+    def prepare(self, said: Said) -> None:
         pass
 
     def drop_prepared(self) -> None:
