@@ -8,6 +8,7 @@ import pytest
 from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
 from voice.inputs import SessionOptions
+from voice.realtime.protocol import LocalNames
 from voice.realtime.session_object import (
     SessionObject,
     echo,
@@ -277,3 +278,12 @@ def test_tools_that_do_not_fit_are_refused(changes: dict[str, Any], param: str) 
     with pytest.raises(ProtocolError) as raised:
         changed(changes)
     assert raised.value.param == param
+
+
+def test_a_voice_of_the_server_is_chosen_by_name_and_any_other_is_its_own() -> None:
+    names = LocalNames("m", "hibari:heart", ("hibari:heart", "espeak:en-us"))
+    assert [names.chosen(name) for name in ("en-us", "espeak:en-us", "heart", "alloy", "")] == [
+        "espeak:en-us", "espeak:en-us", "hibari:heart", "hibari:heart", "hibari:heart",
+    ]  # fmt: skip
+    chosen = merged(initial_object(BASE), {"audio": {"output": {"voice": "en-us"}}})
+    assert option_changes(chosen, BASE)["voice"] == "en-us"

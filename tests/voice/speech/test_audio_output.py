@@ -275,3 +275,24 @@ async def test_asides_are_left_out_that_would_only_sound_late() -> None:
         rig.mouth.end("r2")
         await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), 20)
         assert rig.audio_ms("r2") == pytest.approx(3 * one_ms, abs=5)
+
+
+async def test_a_reply_is_said_by_the_voice_that_it_asks_for() -> None:
+    asked: list[str] = []
+    changed = asyncio.Event()
+
+    def voices(name: str) -> EspeakSynthesizer:
+        asked.append(name)
+        return EspeakSynthesizer("en-us", 50)
+
+    events: list[SessionEvent] = []
+    with ThreadPoolExecutor(1) as threads:
+        mouth = AudioOutput(voices, threads, events.append, lambda _: changed.set())
+        running = asyncio.create_task(mouth.run())
+        mouth.speak("r1", Segment(1, 0, "Yes.", "Yes."), RATE_HZ, 1.0, "heart")
+        mouth.speak("r1", Segment(1, 1, " No.", "No."), RATE_HZ, 1.0, "other")
+        mouth.end("r1")
+        await asyncio.wait_for(changed.wait(), PATIENCE_S)
+        running.cancel()
+    assert asked == ["heart", "heart"]
+    assert any(isinstance(event, ReplyAudio) for event in events)
