@@ -102,11 +102,10 @@ class EndOfMessageFailed:
 
 @dataclass(frozen=True, slots=True)
 class ItemTranscribed:
-    """The words of an item that came as audio, ``seconds`` of it; ``confidence`` in [0, 1]."""
+    """What was said in an item that came as audio, and for how long."""
 
     item_id: str
-    text: str
-    confidence: float
+    transcript: Transcript
     seconds: float
 
 

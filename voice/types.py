@@ -121,7 +121,7 @@ class Transcript:
     """The transcript of a turn, interim or final.
 
     Attributes:
-        text: Words as recognised; empty when nothing was understood.
+        text: The words that were said; empty when nothing was understood.
         final: Whether the whole turn has been decoded.
         confidence: In [0, 1]; how far the text can be trusted. 0 for empty text.
         end_sample: How far into the session's audio the decoder has heard.
@@ -131,6 +131,7 @@ class Transcript:
             where unknown.
         ending_confidence: The confidence of its last words alone, where the recogniser can tell:
             whether a turn ends behind them hangs on them, and not on a word misheard long before.
+        written: The text as people are shown it, where that differs: with capitals and figures.
     """
 
     turn_id: int
@@ -141,6 +142,12 @@ class Transcript:
     guess: str = ""
     sound_odds: float | None = None
     ending_confidence: float | None = None
+    written: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text for people."""
+        return self.written or self.text
 
     @property
     def sure_of_end(self) -> float:

@@ -96,7 +96,7 @@ def _train(tokenizer, sentence: str):
     spoken = len(said) + 1
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for step in range(_STEPS):
-        # Every other time behind a prompt of any tokens, as hotwords are.
+        # Every other time behind a prompt of any tokens.
         hints = torch.randint(ids["endoftext"], (step % 60,)).tolist()
         prompt = [ids["startofprev"], *hints] if step % 2 else []
         tokens = torch.tensor([prompt + answer])

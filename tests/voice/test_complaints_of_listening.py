@@ -286,7 +286,7 @@ def test_complaint_14_what_whisper_makes_of_silence_is_not_what_was_said(
     from voice.hearing.asr.whisper import WhisperRecognizer
 
     config = WhisperConfig.model_validate({"model": str(tiny_whisper), "device": "cpu"})
-    recognizer = WhisperRecognizer(config, load_agent("assistant"))
+    recognizer = WhisperRecognizer(config)
     # It says its sentence of silence too, as the large ones do; only the numbers tell.
     recognizer._model.model = Doubtful(recognizer._model.model, score, no_speech)
     stream = recognizer.open(1)

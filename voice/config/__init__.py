@@ -90,8 +90,9 @@ class SphinxConfig(Section):
 class WhisperConfig(Section):
     """faster-whisper."""
 
-    model: str = "base.en"
-    """Local directory or hub name."""
+    model: str = "tiny.en"
+    """tiny.en comes with the installation and base, of many languages, with the extra `base`; else
+    a local directory, or a name on the hub."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where it runs."""
     compute_type: str = "auto"
@@ -100,9 +101,9 @@ class WhisperConfig(Section):
     """Language code; empty detects it."""
     interim_ms: int = Field(default=300, ge=100)
     """How often the growing window is decoded again."""
-    window_s: float = Field(default=0.0, ge=0, le=30)
-    """Encoder context: 0 pads to the 30 s that the stock weights were trained with; else pads to
-    this, or to the audio when that is longer."""
+    window_s: float = Field(default=8.0, ge=0, le=30)
+    """Encoder context: pads to this, or to the audio when that is longer; 0 pads to the 30 s that
+    the stock weights were trained with."""
     no_speech_threshold: float = Field(default=0.6, ge=0, le=1)
     """Text likelier than this to be no speech is dropped, unless its mean log probability is above
     half of `log_prob_threshold`."""
@@ -110,7 +111,7 @@ class WhisperConfig(Section):
     """Text with a lower mean log probability is dropped."""
     compression_ratio_threshold: float = Field(default=2.4, gt=0)
     """Text that repeats itself more than this is dropped."""
-    beam_size: int = Field(default=1, ge=1)
+    beam_size: int = Field(default=5, ge=1)
     """Beams of the final decode; interim decodes are greedy."""
 
 
@@ -118,9 +119,7 @@ class AsrConfig(Section):
     """Speech recognition."""
 
     engine: Literal["auto", "sphinx", "whisper"] = "auto"
-    """auto takes whisper when its model is cached or the hub answers, else sphinx."""
-    hub_timeout_s: float = Field(default=3.0, gt=0)
-    """auto: longest wait for the hub."""
+    """auto is sphinx."""
     sphinx: SphinxConfig = SphinxConfig()
     """The embedded recogniser."""
     whisper: WhisperConfig = WhisperConfig()

@@ -404,7 +404,7 @@ class Conversation:
             out = self._judge(turn, turn.pending, event)
         if turn.pending or not event.text:
             return out
-        return out + turn.show(event.text) + self._draft(turn, event.text)
+        return out + turn.show(event.shown) + self._draft(turn, event.text)
 
     def _draft(self, turn: UserTurn, text: str) -> list[Command]:
         options = self._options
@@ -427,7 +427,7 @@ class Conversation:
                 return out + self._answer()
             out += self._commit(ended, turn)
         del self._turns[turn.turn_id]
-        shown = transcript.text, transcript.confidence, turn.seconds
+        shown = transcript.shown, transcript.confidence, turn.seconds
         out.append(Emit(FinalTranscript(turn.turn_id, turn.item_id, *shown)))
         manual, apology = ended.reason is EndReason.MANUAL, ""
         if (
@@ -488,11 +488,12 @@ class Conversation:
         if isinstance(event, ItemTranscriptionFailed):
             failed = TranscriptFailed(0, event.item_id, event.message)
             return [Emit(failed), Emit(Failure(0, "asr", event.message))]
+        heard = event.transcript
         typed = {entry.item_id: entry.message.content for entry in self.dialogue}
         if event.item_id in typed:
-            self.dialogue.say(event.item_id, f"{typed[event.item_id]} {event.text}".strip())
-        transcript = event.text, event.confidence, event.seconds
-        return [Emit(FinalTranscript(0, event.item_id, *transcript))]
+            self.dialogue.say(event.item_id, f"{typed[event.item_id]} {heard.text}".strip())
+        shown = heard.shown, heard.confidence, event.seconds
+        return [Emit(FinalTranscript(0, event.item_id, *shown))]
 
     def _repeat_unheard(self) -> None:
         """An announcement that was not heard is repeated behind the turn that stopped it."""

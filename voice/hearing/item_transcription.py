@@ -60,7 +60,7 @@ class ItemTranscription:
             message = str(error) if isinstance(error, ModelError) else "recognition failed"
             self._emit(ItemTranscriptionFailed(item_id, message))
         else:
-            self._emit(ItemTranscribed(item_id, transcript.text, transcript.confidence, seconds))
+            self._emit(ItemTranscribed(item_id, transcript, seconds))
 
     def _recognise(self, samples: Samples, rate_hz: int) -> Transcript:
         if rate_hz != SAMPLE_RATE_HZ:

@@ -120,7 +120,7 @@ def test_an_item_of_audio_is_waited_for() -> None:
     script.conversation.await_item("i1")
     script.request()
     assert asked(script) == []
-    script.feed(ItemTranscribed("i1", "good day", 0.9, 1.5))
+    script.feed(ItemTranscribed("i1", Transcript(0, "good day", True, 0.9, 0), 1.5))
     assert asked(script) == [["Translate: good day"]]
     (told,) = script.events(FinalTranscript)
     assert (told.item_id, told.text, told.seconds) == ("i1", "good day", 1.5)

@@ -23,8 +23,8 @@ async def test_a_recording_is_recognised_at_any_rate(embedded_parts: Resources) 
     first, second = emitted
     assert isinstance(first, ItemTranscribed)
     assert isinstance(second, ItemTranscribed)
-    assert (first.item_id, first.text) == ("i1", "what time is it")
-    assert (second.item_id, second.text) == ("i2", "what time is it")
+    assert (first.item_id, first.transcript.text) == ("i1", "what time is it")
+    assert (second.item_id, second.transcript.text) == ("i2", "what time is it")
     assert first.seconds == pytest.approx(len(speech) / 16_000)
 
 

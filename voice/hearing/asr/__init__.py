@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
-from voice.errors import ModelError
 from voice.types import AudioFrame, Transcript
 
 
@@ -78,8 +77,7 @@ def make_recognizer(
     """Load the recogniser that the configuration names.
 
     Args:
-        config: ``engine`` "auto" takes whisper when its model is on this machine, or can be had
-            from the hub within ``hub_timeout_s``, and works; else sphinx.
+        config: ``engine`` "auto" is sphinx.
         agent: Its phrases and values tell the recogniser what to expect.
         loaded: Recognisers whose model may be taken over.
 
@@ -92,34 +90,18 @@ def make_recognizer(
     if config.engine == "sphinx":
         return _sphinx(config, agent), f"sphinx ({len(agent.phrases)} phrases), as configured"
     if config.engine == "whisper":
-        whisper = _whisper(config.whisper, agent, loaded)
+        whisper = _whisper(config.whisper, loaded)
         return whisper, f"whisper {config.whisper.model}, as configured"
-    return _best(config, agent, loaded)
+    return _sphinx(config, agent), f"sphinx ({len(agent.phrases)} phrases)"
 
 
-def _best(
-    config: AsrConfig, agent: AgentConfig, loaded: Iterable[Recognizer]
-) -> tuple[Recognizer, str]:
-    from voice.hearing.asr.hub import find_model
-
-    found = find_model(config.whisper.model, config.hub_timeout_s)
-    if found.path is None:
-        return _sphinx(config, agent), f"sphinx: whisper {config.whisper.model} {found.reason}"
-    local = config.whisper.model_copy(update={"model": str(found.path)})
-    try:
-        whisper = _whisper(local, agent, loaded)
-    except ModelError as error:
-        return _sphinx(config, agent), f"sphinx: {error}"
-    return whisper, f"whisper {config.whisper.model}: {found.reason}"
-
-
-def _whisper(config: WhisperConfig, agent: AgentConfig, loaded: Iterable[Recognizer]) -> Recognizer:
+def _whisper(config: WhisperConfig, loaded: Iterable[Recognizer]) -> Recognizer:
     from voice.hearing.asr.whisper import WhisperRecognizer
 
     for recognizer in loaded:
         if isinstance(recognizer, WhisperRecognizer) and recognizer.config == config:
-            return recognizer.for_agent(agent)
-    return WhisperRecognizer(config, agent)
+            return recognizer
+    return WhisperRecognizer(config)
 
 
 def _sphinx(config: AsrConfig, agent: AgentConfig) -> Recognizer:

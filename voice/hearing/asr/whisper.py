@@ -12,33 +12,35 @@ Transcription System" (agreement of successive hypotheses).
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voice.config import AgentConfig, WhisperConfig
+from voice.config import WhisperConfig
 from voice.errors import ModelError
+from voice.hearing.asr.packaged import PACKAGED, read_packaged
 from voice.hearing.asr.turn_audio import TurnAudio
+from voice.hearing.spoken_form import spoken_form
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
-_HUB_TIMEOUT_S = 10.0
 _SHORTEST_REST_S = 0.1
 """What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
 """More than anybody says; cuts a decoder that repeats itself short."""
-_HOTWORDS = 40
+_REPETITION_PENALTY = 1.1
+"""Keeps a decoder whose window is shorter than it was trained with from saying a word for ever."""
 _SHARE_OF_TIME = 0.5
 """Interim decodes take at most this share of real time."""
 _HEARD = 0.5
@@ -63,21 +65,14 @@ class WhisperRecognizer:
 
     name = "whisper"
 
-    def __init__(self, config: WhisperConfig, agent: AgentConfig) -> None:
+    def __init__(self, config: WhisperConfig) -> None:
         self.config = config
-        self._hotwords = hotwords(agent)
         self._model = _load(config)
         try:
             # Some of what is missing, as a file or CUDA's libraries, is missed here first.
             self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
         except ModelError as error:
             raise ModelError(f"whisper {config.model} cannot be used: {error}") from error
-
-    def for_agent(self, agent: AgentConfig) -> WhisperRecognizer:
-        """The same loaded model, told of another agent's words."""
-        other = copy.copy(self)
-        other._hotwords = hotwords(agent)
-        return other
 
     def open(self, turn_id: int) -> WhisperStream:
         """Begin the recognition of a turn; may be called from any thread."""
@@ -107,14 +102,13 @@ class WhisperRecognizer:
         seconds = len(audio) / SAMPLE_RATE_HZ
         encoded = self._model.encode(self._features(audio))
         tokenizer = self._tokenizer(encoded)
-        prompt = self._model.get_prompt(
-            tokenizer, [], without_timestamps=True, hotwords=self._hotwords or None
-        )
+        prompt = self._model.get_prompt(tokenizer, [], without_timestamps=True)
         room = min(_MAX_NEW_TOKENS, 12 + round(seconds * _TOKENS_PER_S))
         result = self._model.model.generate(
             encoded,
             [prompt],
             beam_size=beam_size,
+            repetition_penalty=_REPETITION_PENALTY,
             max_length=min(len(prompt) + room, self._model.max_length),
             return_scores=True,
             return_no_speech_prob=True,
@@ -219,11 +213,12 @@ class WhisperStream:
             sure = decoded.confidence
             self._final = Transcript(
                 self._turn_id,
-                decoded.text,
+                spoken_form(decoded.text),
                 True,
                 sure,
                 self._audio.end_sample,
                 ending_confidence=1.0 if sure >= _HEARD else sure,
+                written=decoded.text,
             )
         return self._final
 
@@ -234,23 +229,20 @@ class WhisperStream:
         if not text or text == self._interim_text:
             return None
         self._interim_text = text
-        return Transcript(self._turn_id, text, False, decoded.confidence, self._audio.end_sample)
+        return Transcript(
+            self._turn_id,
+            spoken_form(text),
+            False,
+            decoded.confidence,
+            self._audio.end_sample,
+            written=text,
+        )
 
 
 def agreed(before: Sequence[str], now: Sequence[str]) -> int:
     """How many leading words two hypotheses share, case and punctuation aside."""
     pairs = zip(before, now, strict=False)
     return sum(1 for _ in takewhile(lambda pair: _bare(pair[0]) == _bare(pair[1]), pairs))
-
-
-def hotwords(agent: AgentConfig) -> str:
-    """Some values of every slot of an agent, for Whisper's prompt; "" when it has none."""
-    slots = [list(dict.fromkeys(values)) for values in agent.values.values()]
-    turns = max((len(values) for values in slots), default=0)
-    mixed: Iterable[str] = (
-        values[turn] for turn in range(turns) for values in slots if turn < len(values)
-    )
-    return ", ".join(list(dict.fromkeys(mixed))[:_HOTWORDS])
 
 
 def _bare(word: str) -> str:
@@ -261,25 +253,24 @@ def _load(config: WhisperConfig) -> Any:
     import ctranslate2
     from faster_whisper import WhisperModel
 
-    from voice.hearing.asr.hub import find_model, tokenizer_problem
-
     device = config.device
     if device == "auto":
         device = "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
     compute_type = config.compute_type
     if compute_type == "auto":
         compute_type = "float16" if device == "cuda" else "int8"
-    found = find_model(config.model, _HUB_TIMEOUT_S)
-    if found.path is None:
-        raise ModelError(f"whisper {config.model} {found.reason}")
+    files = read_packaged(config.model) if config.model in PACKAGED else None
+    # faster-whisper would ask the hub for what a folder lacks.
+    folder = Path(config.model).expanduser()
+    if files is None and folder.is_dir() and not (folder / "tokenizer.json").is_file():
+        raise ModelError(f"whisper {config.model} cannot be loaded: it has no tokenizer.json")
     # CTranslate2 would take four on two cores as well, where they wait for one another. The
     # language model needs a core only once the words are there.
     threads = min(4, os.cpu_count() or 1)
-    path = str(found.path)
-    is_model = (found.path / "model.bin").is_file()
-    if is_model and (problem := tokenizer_problem(found.path, _HUB_TIMEOUT_S)):
-        raise ModelError(f"whisper {config.model} {problem}")
+    place = str(folder) if folder.is_dir() else config.model
     try:
-        return WhisperModel(path, device=device, compute_type=compute_type, cpu_threads=threads)
+        return WhisperModel(
+            place, device=device, compute_type=compute_type, cpu_threads=threads, files=files
+        )
     except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {error}") from error

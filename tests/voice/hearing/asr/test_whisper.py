@@ -8,21 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from huggingface_hub import constants
 
 from tests.support.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.audio import Framer
-from voice.config import AgentConfig, WhisperConfig
+from voice.config import WhisperConfig
 from voice.errors import ModelError
-from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, agreed, hotwords
+from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, agreed
 from voice.hearing.end_of_turn import TRUSTED
 from voice.types import Samples
 
-AGENT = AgentConfig(
-    name="test",
-    instructions="",
-    values={"drink": ("latte", "mocha"), "size": ("small",), "again": ("latte",)},
-)
 NOISE = np.random.default_rng(0).normal(0, 2000, 32000).astype(np.int16)
 
 
@@ -31,9 +25,9 @@ def model(tiny_whisper: Path) -> Path:
     return tiny_whisper
 
 
-def recognizer(model: Path, agent: AgentConfig = AGENT, **changes: object) -> WhisperRecognizer:
+def recognizer(model: Path, **changes: object) -> WhisperRecognizer:
     config = WhisperConfig.model_validate({"model": str(model), "device": "cpu", **changes})
-    return WhisperRecognizer(config, agent)
+    return WhisperRecognizer(config)
 
 
 class Script(WhisperRecognizer):
@@ -113,9 +107,21 @@ def test_words_count_once_two_decodes_agree() -> None:
     script = Script("what", "what time", "What time is", "water time", "what time is it.", "final")
     stream = script.open(1)
     texts = [t.text for frame in Framer().push(NOISE[:24320]) if (t := stream.accept(frame))]
-    assert texts == ["what", "What time"]
+    assert texts == ["what", "what time"]
     assert script.decoded == sorted(script.decoded)
     assert stream.finish().text == "final"
+
+
+def test_people_are_shown_what_is_written_and_the_model_is_told_the_words() -> None:
+    script = Script("A 12-ounce", "A 12-ounce Latte", "A 12-ounce latte, $5.")
+    stream = script.open(1)
+    interims = [t for frame in Framer().push(NOISE[:10000]) if (t := stream.accept(frame))]
+    assert [(t.text, t.shown) for t in interims] == [("a twelve ounce", "A 12-ounce")]
+    final = stream.finish()
+    assert (final.text, final.shown) == (
+        "a twelve ounce latte five dollars",
+        "A 12-ounce latte, $5.",
+    )
 
 
 def test_finish_is_repeated_only_when_speech_went_on() -> None:
@@ -150,15 +156,8 @@ def test_agreement_ignores_case_and_punctuation() -> None:
     assert agreed([], ["what"]) == 0
 
 
-def test_hotwords_come_from_every_slot() -> None:
-    assert hotwords(AGENT) == "latte, small, mocha"
-    assert hotwords(AgentConfig(name="none", instructions="")) == ""
-    many = AgentConfig(name="x", instructions="", values={"n": tuple(map(str, range(99)))})
-    assert len(hotwords(many).split(", ")) == 40
-
-
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded on cpu"):
+    with pytest.raises(ModelError, match="cannot be loaded"):
         recognizer(tmp_path)
 
 
@@ -170,13 +169,10 @@ def test_a_spoilt_file_is_told(model: Path, tmp_path: Path, file: str) -> None:
         recognizer(broken)
 
 
-def test_a_missing_tokenizer_is_told_at_once(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+def test_a_missing_tokenizer_is_told_and_not_asked_of_a_hub(model: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match=r"has no tokenizer\.json, and HF_HUB_OFFLINE is set"):
+    with pytest.raises(ModelError, match=r"it has no tokenizer\.json"):
         recognizer(broken)
 
 

