@@ -1,0 +1,190 @@
+"""Word errors of Whisper models at contexts of 30 s, of 8 s, and of the utterance itself.
+
+``python -m voice.finetune.evaluate MODEL... --manifest FILE`` decodes every clip greedily in 8-bit
+integers, as it is and degraded, and clips in which nobody speaks. The manifest has a JSON object
+with ``audio``, ``text`` and ``kind`` on each line. Times are the median of each clip's ratio to
+the first model's 30 s, so that a busy machine matters little. The words are compared in the form
+of the Whisper paper: no case, no punctuation, numbers as digits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from voice.finetune.augment import Audio, degraded, without_speech
+from voice.finetune.data import NO_TIMESTAMPS, SHORTEST_S, START
+from voice.types import SAMPLE_RATE_HZ
+
+_LOOP = 2.4
+"""A text that zlib makes shorter than this is a loop, as in the Whisper paper."""
+_STEP_S = 0.5
+_TOKENS_PER_S, _TOKENS = 8, 12
+_QUIET_S = (1.0, 3.0, 6.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to decode: ``context_s`` is at least so long, 0 for as long as the clip."""
+
+    name: str
+    context_s: float
+    repetition_penalty: float = 1.0
+
+
+WAYS = (Way("30 s", 30.0), Way("8 s, penalty 1.1", 8.0, 1.1), Way("own length", 0.0))
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts over clips. ``invented`` are words where nobody speaks, ``ratios`` of time."""
+
+    words: int = 0
+    errors: int = 0
+    loops: int = 0
+    quiet: int = 0
+    invented: int = 0
+    ratios: list[float] = field(default_factory=list)
+
+
+class Decoder:
+    """A model folder for CTranslate2, decoded greedily on a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        import ctranslate2
+        from faster_whisper.feature_extractor import FeatureExtractor
+        from tokenizers import Tokenizer
+
+        self._whisper = ctranslate2.models.Whisper(
+            str(folder), compute_type="int8", intra_threads=1
+        )
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._mel = FeatureExtractor()
+
+    def decode(self, audio: Audio, way: Way) -> str:
+        """The words of (T,) audio at 16 kHz of at most 30 s."""
+        import ctranslate2
+
+        seconds = len(audio) / SAMPLE_RATE_HZ
+        context_s = max(math.ceil(seconds / _STEP_S) * _STEP_S, way.context_s, SHORTEST_S)
+        samples = round(context_s * SAMPLE_RATE_HZ)
+        mel = self._mel(np.pad(audio, (0, samples - len(audio))))[None, :, : samples // 320 * 2]
+        found = self._whisper.generate(
+            ctranslate2.StorageView.from_array(np.ascontiguousarray(mel)),
+            [[START, NO_TIMESTAMPS]],
+            beam_size=1,
+            max_length=_TOKENS + round(seconds * _TOKENS_PER_S),
+            repetition_penalty=way.repetition_penalty,
+        )
+        text: str = self._tokenizer.decode(found[0].sequences_ids[0])
+        return text.strip()
+
+
+def judge(
+    models: Sequence[Path], rows: Iterable[tuple[str, Audio, str]]
+) -> dict[tuple[str, str, str], Score]:
+    """Scores by (kind of clip, model, way); an empty text says that nobody speaks."""
+    from transformers.models.whisper.english_normalizer import EnglishTextNormalizer
+
+    plain = EnglishTextNormalizer({})  # type: ignore[no-untyped-call]
+    decoders = [Decoder(folder) for folder in models]
+    scores: dict[tuple[str, str, str], Score] = defaultdict(Score)
+    for kind, audio, text in rows:
+        unit = 0.0
+        for folder, decoder in zip(models, decoders, strict=True):
+            for way in WAYS:
+                started = time.perf_counter()
+                heard = decoder.decode(audio, way)
+                spent = time.perf_counter() - started
+                unit = unit or spent
+                score = scores[kind, folder.name, way.name]
+                score.ratios.append(spent / unit)
+                words = str(plain(heard)).split()
+                if not text:
+                    score.quiet += 1
+                    score.invented += bool(words)
+                    continue
+                wanted = str(plain(text)).split()
+                score.words += len(wanted)
+                score.errors += distance(wanted, words)
+                data = heard.encode()
+                score.loops += len(data) > _LOOP * len(zlib.compress(data))
+    return scores
+
+
+def distance(wanted: Sequence[str], heard: Sequence[str]) -> int:
+    """The least number of words to add, drop or change."""
+    row = list(range(len(heard) + 1))
+    for number, word in enumerate(wanted, 1):
+        before, row[0] = row[0], number
+        for place, other in enumerate(heard, 1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (word != other)),
+            )
+    return row[-1]
+
+
+def rows_of(manifest: Path, kinds: Sequence[str], limit: int) -> Iterator[tuple[str, Audio, str]]:
+    """Kind, sound and words of a manifest's clips, then of clips where nobody speaks."""
+    lines = map(json.loads, manifest.read_text(encoding="utf-8").splitlines())
+    rows = [row for row in lines if not kinds or row.get("kind") in kinds][: limit or None]
+    sounds = [_sound(manifest.parent / row["audio"]) for row in rows]
+    for index, (row, audio) in enumerate(zip(rows, sounds, strict=True)):
+        yield row.get("kind", ""), audio, row["text"]
+        rng = np.random.default_rng(index)
+        yield "degraded", degraded(audio, sounds, rng), row["text"]
+    for index in range(len(rows) // 4):
+        rng = np.random.default_rng([index, 1])
+        samples = round(_QUIET_S[index % len(_QUIET_S)] * SAMPLE_RATE_HZ)
+        yield "nobody speaks", without_speech(samples, sounds, rng), ""
+
+
+def table(scores: dict[tuple[str, str, str], Score]) -> str:
+    """The scores as Markdown."""
+    lines = [
+        "| clips | model | context | word errors | loops | invented | time |",
+        "|" + "---|" * 7,
+    ]
+    for (kind, model, way), score in scores.items():
+        errors = f"{score.errors / score.words:.1%} of {score.words}" if score.words else ""
+        invented = f"{score.invented} of {score.quiet}" if score.quiet else ""
+        ratio = statistics.median(score.ratios)
+        lines.append(
+            f"| {kind} | {model} | {way} | {errors} | {score.loops} | {invented} | {ratio:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def _sound(path: Path) -> Audio:
+    from faster_whisper.audio import decode_audio
+
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path), np.float32) / np.float32(32768)
+    audio: Audio = decode_audio(str(path), sampling_rate=SAMPLE_RATE_HZ)
+    return audio
+
+
+def main() -> None:
+    """Read the command line, decode and print."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("models", type=Path, nargs="+", help="folders with a model.bin")
+    parser.add_argument("--manifest", type=Path, required=True)
+    parser.add_argument("--kind", action="append", default=[], help="only clips of this kind")
+    parser.add_argument("--limit", type=int, default=0, help="at most so many clips; 0 for all")
+    options = parser.parse_args()
+    print(table(judge(options.models, rows_of(options.manifest, options.kind, options.limit))))
+
+
+if __name__ == "__main__":
+    main()

