@@ -119,7 +119,7 @@ class AsrConfig(Section):
     """Speech recognition."""
 
     engine: Literal["auto", "sphinx", "whisper"] = "auto"
-    """auto is sphinx."""
+    """auto is whisper, or sphinx where the machine is too slow for it."""
     sphinx: SphinxConfig = SphinxConfig()
     """The embedded recogniser."""
     whisper: WhisperConfig = WhisperConfig()

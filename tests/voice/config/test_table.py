@@ -25,7 +25,10 @@ def test_every_option_and_group_has_a_meaning() -> None:
 
 
 def test_a_row_shows_type_bounds_default_and_meaning() -> None:
-    assert ('| `asr.engine` | `auto`, `sphinx`, `whisper` | `"auto"` | auto is sphinx. |') in page()
+    assert (
+        '| `asr.engine` | `auto`, `sphinx`, `whisper` | `"auto"` | auto is whisper, or sphinx'
+        " where the machine is too slow for it. |"
+    ) in page()
     assert "| `tts.speed` | number, ≥ 0.25, ≤ 4 | `1.0` |" in page()
     assert "| `INCEPTION_API_KEY` | `llm.remote.api_key_env` |" in page()
 

@@ -10,10 +10,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
+from voice.errors import ModelError
 from voice.types import AudioFrame, Transcript
+
+if TYPE_CHECKING:
+    from voice.hearing.asr.whisper import WhisperRecognizer
+
+SLOWEST_S = 1.5
+"""Some five times what one core of a busy machine takes for it."""
 
 
 class RecognizerStream(Protocol):
@@ -77,7 +84,8 @@ def make_recognizer(
     """Load the recogniser that the configuration names.
 
     Args:
-        config: ``engine`` "auto" is sphinx.
+        config: ``engine`` "auto" is whisper, or sphinx where whisper cannot be loaded or takes
+            longer than `SLOWEST_S` for a second of sound.
         agent: Its phrases and values tell the recogniser what to expect.
         loaded: Recognisers whose model may be taken over.
 
@@ -92,10 +100,17 @@ def make_recognizer(
     if config.engine == "whisper":
         whisper = _whisper(config.whisper, loaded)
         return whisper, f"whisper {config.whisper.model}, as configured"
-    return _sphinx(config, agent), f"sphinx ({len(agent.phrases)} phrases)"
+    try:
+        whisper = _whisper(config.whisper, loaded)
+    except ModelError as error:
+        return _sphinx(config, agent), f"sphinx: {error}"
+    if whisper.decode_s > SLOWEST_S:
+        reason = f"whisper {config.whisper.model} takes {whisper.decode_s:.1f} s for a decode"
+        return _sphinx(config, agent), f"sphinx: {reason}"
+    return whisper, f"whisper {config.whisper.model}"
 
 
-def _whisper(config: WhisperConfig, loaded: Iterable[Recognizer]) -> Recognizer:
+def _whisper(config: WhisperConfig, loaded: Iterable[Recognizer]) -> WhisperRecognizer:
     from voice.hearing.asr.whisper import WhisperRecognizer
 
     for recognizer in loaded:

@@ -44,6 +44,27 @@ def test_whisper_from_a_folder(offline: SphinxConfig, tiny_whisper: Path) -> Non
     assert line == f"whisper {whisper.model}, as configured"
 
 
+def test_auto_is_whisper_unless_the_machine_is_too_slow(
+    offline: SphinxConfig, tiny_whisper: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whisper = WhisperConfig(model=str(tiny_whisper), device="cpu")
+    config = AsrConfig(engine="auto", sphinx=offline, whisper=whisper)
+    assert make_recognizer(config, AGENT)[0].name == "whisper"
+    monkeypatch.setattr("voice.hearing.asr.SLOWEST_S", 0.0)
+    recognizer, line = make_recognizer(config, AGENT)
+    assert recognizer.name == "sphinx"
+    assert "takes" in line
+
+
+def test_auto_is_sphinx_where_whisper_cannot_be_loaded(
+    offline: SphinxConfig, tmp_path: Path
+) -> None:
+    config = AsrConfig(sphinx=offline, whisper=WhisperConfig(model=str(tmp_path)))
+    recognizer, line = make_recognizer(config, AGENT)
+    assert recognizer.name == "sphinx"
+    assert line.startswith("sphinx: whisper ")
+
+
 def other(name: str, *phrases: str) -> AgentConfig:
     return AgentConfig(name=name, instructions="", phrases=phrases)
 
