@@ -1,14 +1,16 @@
 """Fits the log odds of an end of turn: ``python -m benchmarks.voice.fit_endings``.
 
-A new checkpoint gives other probabilities to the same words. What follows from that, in ten
-minutes:
+A new checkpoint gives other probabilities to the same words, and a new number in `inputs_of` wants
+a weight. What follows from either, in ten minutes:
 
     python -m benchmarks.voice.fit_endings
     python -m benchmarks.voice.endpointing --plot
 
 The first prints `BIAS` and `WEIGHTS`, which are to be written into `voice.hearing.end_of_turn`.
 The cues at the pauses of the recordings, and the model's probabilities for messages, are kept as
-long as the checkpoint stays the same; --fresh computes them anew, for a changed recogniser.
+long as the checkpoint stays the same; --fresh computes them anew, for a changed recogniser or a
+new field of `Cues`. A number that `inputs_of` makes from the words needs neither that nor a change
+here.
 
 Fitted to the pauses of the tuning half of benchmarks/voice/endpointing.py, and to messages of
 held-out training dialogues, whole and broken off behind each word. Every pause counts with and
@@ -151,7 +153,7 @@ def judged(heard: Sequence[Traced], limits: Limits, odds: Odds) -> Point:
 
 
 def message_examples(fresh: bool) -> Examples:
-    """`of_messages` of what the network is fitted to, from a file if it is there."""
+    """`of_messages` of what the weights are fitted to, from a file if it is there."""
     return of_messages(kept("messages", lambda: list(messages(MESSAGES)), fresh))
 
 

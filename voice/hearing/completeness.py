@@ -1,8 +1,8 @@
 """Whether a transcript reads as if its speaker were done: words alone, no audio and no model.
 
-It decides how long a silence must be before a turn is taken to be over, so its mistakes are cheap
-on one side (waiting longer) and dear on the other (cutting the user off): in doubt it says neutral.
-It knows English.
+It helps to decide how long a silence must be before a turn is taken to be over. Its mistakes are
+cheap on one side (waiting longer) and dear on the other (cutting the user off): in doubt it says
+neutral. It knows English.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ likely. The turn is over when the sum reaches the profile's bar, so the needed s
 straight line with the evidence. Words that the recogniser doubts are no evidence of an end. Where
 no word was recognised there is nothing to answer, so nothing is gained by being quick.
 
-``python -m benchmarks.voice.fit_endings`` fits `BIAS` and `WEIGHTS` to a new checkpoint.
+``python -m benchmarks.voice.fit_endings`` fits `BIAS` and `WEIGHTS`, to a new
+checkpoint or to other inputs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What is known about a pause, besides its length.
+    """What is known about a pause, besides its length; `inputs_of` makes numbers of it.
 
     Attributes:
         text: The words recognised up to it; "" while there are none.
@@ -84,13 +85,13 @@ PROFILES: Mapping[Profile, Limits] = {
 
 BIAS = -1.597
 WEIGHTS = (1.627, -2.448, 2.947, 0.839, 1.916)
-"""One for each of `inputs_of`."""
+"""One for each number of `inputs_of`, in that order."""
 _LOWEST_ODDS, _HIGHEST_ODDS = -10.0, 2.0
 """Log odds of the model beyond which more says no more."""
 
 
 def inputs_of(text: str, end_of_message: float | None) -> tuple[float, ...]:
-    """What the log odds are a weighted sum of, each around one.
+    """The numbers that the log odds are a weighted sum of, scaled to about the size of one.
 
     Args:
         text: The words recognised up to the pause, not empty.
