@@ -244,12 +244,14 @@ def interruptions(told: dict[str, Any]) -> list[list[str]]:
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "latency": ("turns", latency),
+    "latency_whisper": ("turns_whisper", latency),
     "endings": ("endpointing", endings),
     "dead_air": ("endpointing", dead_air),
     "opinion": ("opinion", opinion),
     "interruptions": ("interruptions", interruptions),
     "drafting": ("turns", drafting),
     "understanding": ("turns", understanding),
+    "understanding_whisper": ("turns_whisper", understanding),
     "noise": ("turns", noise),
     "talked_over": ("turns", talked_over),
     "pareto": ("pareto", pareto),
