@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,13 +59,19 @@ def load_model(
     return model.eval().requires_grad_(False)
 
 
-def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+def save_model(
+    model: Transformer,
+    directory: Path,
+    dtype: torch.dtype = torch.bfloat16,
+    state: Mapping[str, Tensor] | None = None,
+) -> None:
     """Write config.json and model.safetensors of the shipped family; `load_model` reads them back.
 
     Args:
         model: What to write.
         directory: Made when missing; weights that lie in it are replaced.
         dtype: Of the parameters on disk.
+        state: Its parameters, where they are made of others in training.
 
     Raises:
         OSError: A file cannot be written.
@@ -73,7 +79,7 @@ def save_model(model: Transformer, directory: Path, dtype: torch.dtype = torch.b
     directory.mkdir(parents=True, exist_ok=True)
     model.config.save(directory)
     tensors = {}
-    for name, parameter in model.state_dict().items():
+    for name, parameter in (state or model.state_dict()).items():
         parts = QWEN.parts(model.config, name, parameter.shape)
         pieces = parameter.detach().to("cpu", dtype).split([part.shape[0] for part in parts])
         for part, piece in zip(parts, pieces, strict=True):

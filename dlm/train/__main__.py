@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from dlm.datagen.examples import read as read_examples
 from dlm.datagen.examples import survey
@@ -30,8 +31,9 @@ from dlm.train import pack
 from dlm.train.batches import NothingToLearn, Place, Placed, Recipe, batches, passes, stream
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED, Mixture, encode_row, held_out_rows, learn, shares
-from dlm.train.loop import Run, supervised
+from dlm.train.loop import Run, initialised, supervised
 from dlm.train.machine import prepare
+from dlm.train.vectors import on_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--data", type=Path, help="packed dialogues, or JSONL to fine-tune on")
     parser.add_argument("--init", type=Path, help="checkpoint whose weights the run begins with")
+    parser.add_argument("--vectors", type=Path, help="checkpoint whose word vectors stay")
     parser.add_argument(
         "--minutes", type=float, default=math.inf, help="bound of this invocation; else all"
     )
@@ -129,12 +132,15 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     examples = None if is_packed else file
     # Mistakes in the file are reported at once, and not by the data process.
     rows = None if examples is None else read_examples(examples)
-    if options.init is None and (examples is not None or config.initial_share):
+    begun = options.init or options.vectors
+    if (examples is not None and not begun) or (config.initial_share and not options.init):
         raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
         reasons, readings = (float(data.source.get(key, 0.0)) for key in ("reasons", "readings"))
         config = replace(config, reasons=reasons, readings=readings)
     model = None
+    if options.vectors is not None:
+        model, config = _on_vectors(options, config)
     if options.init is not None:
         model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -162,6 +168,18 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     heldout = held_out(config, recipe, data)
     source = data.source if data else _source(recipe.mixture)
     return Setup(Run(config, options.out, model), placed, heldout, source)
+
+
+def _on_vectors(
+    options: argparse.Namespace, config: TrainConfig
+) -> tuple[Transformer, TrainConfig]:
+    """A new model on a checkpoint's word vectors, and the run with its vocabulary."""
+    if options.init is not None:
+        raise ValueError("--vectors: got --init as well, expected one of both")
+    words = load_model(options.vectors).embed_tokens.weight
+    config = replace(config, vocab_size=len(words))
+    torch.manual_seed(config.seed)
+    return on_vectors(initialised(Transformer(config.model())), words), config
 
 
 def _initial(
@@ -202,12 +220,12 @@ def write_tokenizer(
             more entries than the model will have.
     """
     file = options.out / "tokenizer.json"
-    if options.init is not None:
-        own = Tokenizer.load(options.init)
+    if source := options.init or options.vectors:
+        own = Tokenizer.load(source)
         if not file.is_file():
             own.save(options.out)
         elif Tokenizer.load(options.out).bpe.to_str() != own.bpe.to_str():
-            raise ValueError(f"{file}: not the tokenizer of {options.init}; expected another --out")
+            raise ValueError(f"{file}: not the tokenizer of {source}; expected another --out")
     if data is not None:
         if file.is_file() and file.read_text(encoding="utf-8") != data.tokenizer:
             raise ValueError(f"{options.data}: packed with another tokenizer than {file}")

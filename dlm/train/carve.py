@@ -32,6 +32,8 @@ from dlm.train.attention import causal
 from dlm.train.data import texts
 from dlm.train.machine import prepare
 
+FEWEST = 8
+"""Times that a token occurs in the data to be kept for them; others follow by their ids."""
 SAMPLE_TEXTS, SAMPLE_TOKENS = 60, 256
 _WORDS = (
     *(" nothing", "?", ".", " system", " tool", " User", " assistant", " result", " call"),
@@ -43,7 +45,7 @@ _WORDS = (
 def trimmed(
     base: Mapping[str, Any], counts: Mapping[str, int], size: int
 ) -> tuple[Tokenizer, list[int]]:
-    """A tokenizer of the marks, all bytes and the most frequent tokens of another.
+    """A tokenizer of the marks, all bytes and the most frequent tokens of another, `FEWEST` apart.
 
     Args:
         base: tokenizer.json of byte-level BPE.
@@ -69,7 +71,9 @@ def trimmed(
         pair = made_of.get(token, ())
         return [*(inner for part in pair for inner in parts(part)), token]
 
-    for token, _ in sorted(counts.items(), key=lambda item: (-item[1], vocabulary[item[0]])):
+    often = {token: count for token, count in counts.items() if count >= FEWEST}
+    # The ids of byte-level BPE are in the order of the tokens' frequencies in general text.
+    for token in sorted(vocabulary, key=lambda name: (-often.get(name, 0), vocabulary[name])):
         needed = [part for part in dict.fromkeys(parts(token)) if part not in kept]
         if token not in special and len(kept) + len(needed) <= size:
             kept |= dict.fromkeys(needed)
@@ -146,13 +150,15 @@ def carved(
     return small
 
 
-def write(base: Path, out: Path, layers: int, size: int, said: Sequence[str]) -> list[int]:
+def write(
+    base: Path, out: Path, layers: int | Sequence[int], size: int, said: Sequence[str]
+) -> list[int]:
     """Carve a checkpoint.
 
     Args:
         base: Directory of a causal model with tied head and byte-level BPE.
         out: Directory of the new one.
-        layers: How many to keep.
+        layers: How many to keep, or which.
         size: Entries of the vocabulary, at most.
         said: Texts that tokens are counted in, and layers compared on.
 
@@ -160,22 +166,24 @@ def write(base: Path, out: Path, layers: int, size: int, said: Sequence[str]) ->
         The layers that were kept.
 
     Raises:
-        ValueError: The head is not tied, or there are fewer layers, or no room for all bytes.
+        ValueError: The head is not tied, or there are no such layers, or no room for all bytes.
     """
     model = load_model(base)
-    if not model.config.tie_word_embeddings or not 0 < layers <= model.config.num_hidden_layers:
-        raise ValueError(f"{base}: expected a tied head and at least {layers} layers")
+    count = layers if isinstance(layers, int) else max(layers) + 1
+    if not model.config.tie_word_embeddings or not 0 < count <= model.config.num_hidden_layers:
+        raise ValueError(f"{base}: expected a tied head and at least {count} layers")
     raw = json.loads((base / "tokenizer.json").read_text(encoding="utf-8"))
     bpe = BpeTokenizer.from_str(json.dumps(raw))
     encoded = bpe.encode_batch(list(said), add_special_tokens=False)
     counts = Counter(itertools.chain.from_iterable(part.tokens for part in encoded))
     tokenizer, origin = trimmed(raw, counts, size)
     stream = list(itertools.chain.from_iterable(part.ids for part in encoded))
-    last = min(len(stream), SAMPLE_TEXTS * SAMPLE_TOKENS)
-    rows = [stream[at : at + SAMPLE_TOKENS] for at in range(0, last, SAMPLE_TOKENS)]
+    step = max(SAMPLE_TOKENS, len(stream) // SAMPLE_TEXTS)
+    rows = [stream[at : at + SAMPLE_TOKENS] for at in range(0, len(stream) - 1, step)]
     changes = influences(model, rows)
     print(" ".join(f"{number}:{change:.3f}" for number, change in enumerate(changes.tolist())))
-    kept = sorted(changes.topk(layers).indices.tolist())
+    most = changes.topk(layers).indices.tolist() if isinstance(layers, int) else layers
+    kept = sorted(most)
     small = carved(model, kept, origin, model.config.eos_token_id)
     with torch.no_grad():
         for mark, word in zip(Mark, _WORDS, strict=True):
@@ -195,10 +203,10 @@ def main(arguments: list[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="dlm.train.carve", description=__doc__)
     parser.add_argument("base", type=Path, help="directory of the pretrained model")
-    parser.add_argument("--layers", type=int, required=True, help="how many to keep")
+    parser.add_argument("--layers", required=True, help="how many to keep, or which, with commas")
     parser.add_argument("--out", type=Path, required=True, help="directory of the new one")
-    parser.add_argument("--vocabulary", type=int, default=14_000, help="its entries, at most")
-    parser.add_argument("--dialogues", type=int, default=20_000, help="to count tokens in")
+    parser.add_argument("--vocabulary", type=int, default=16_000, help="its entries, at most")
+    parser.add_argument("--dialogues", type=int, default=8_000, help="to count tokens in")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--beside", type=Path, help="a text file whose lines count as well")
     options = parser.parse_args(arguments)
@@ -207,7 +215,9 @@ def main(arguments: list[str] | None = None) -> None:
         said = list(texts(options.corpora, False, options.dialogues))
         if options.beside:
             said += options.beside.read_text(encoding="utf-8").splitlines()
-        kept = write(options.base, options.out, options.layers, options.vocabulary, said)
+        named = [int(word) for word in options.layers.split(",")]
+        layers = named if len(named) > 1 else named[0]
+        kept = write(options.base, options.out, layers, options.vocabulary, said)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     print(f"{options.out}: layers {kept}")

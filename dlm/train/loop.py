@@ -37,6 +37,7 @@ from dlm.train.objective import (
     noisy_copies,
 )
 from dlm.train.reporting import Progress, Report, logged, record
+from dlm.train.vectors import plain_state
 
 LOG_STEPS = 20
 STATE = "state.pt"
@@ -154,7 +155,7 @@ class Run:
             raise OSError(f"{self.directory / STATE}: cannot be written: {reason}") from error
         partial.replace(self.directory / STATE)
         with self.checkpoint_weights():
-            save_model(self.model, self.directory)
+            save_model(self.model, self.directory, state=plain_state(self.model))
 
     def resume(self) -> bool:
         """Resume from what `save` wrote; returns whether there was anything.

@@ -42,10 +42,40 @@ class Soft:
         return logits.softmax(dim=-1).mul_(self.share[rows, None])
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Predictions of another model that were kept: its likeliest tokens alone.
+
+    Attributes:
+        ids: (N, k) int64.
+        shares: (N, k) float32, their parts of each target; what is missing to 1 is the token's.
+        size: V.
+    """
+
+    ids: Tensor
+    shares: Tensor
+    size: int
+
+    @property
+    def share(self) -> Tensor:
+        """(N,) float32, all of a target that is not the token that stands there."""
+        return self.shares.sum(dim=-1)
+
+    def of(self, rows: slice, dtype: torch.dtype) -> Tensor:
+        """Their part of some positions' targets, (n, V) float32."""
+        ids, shares = self.ids[rows], self.shares[rows]
+        return shares.new_zeros(len(ids), self.size).scatter_add_(1, ids, shares)
+
+
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, head: Tensor, targets: Tensor, weights: Tensor, soft: Soft | None
+        ctx: Any,
+        hidden: Tensor,
+        head: Tensor,
+        targets: Tensor,
+        weights: Tensor,
+        soft: Soft | Listed | None,
     ) -> Tensor:
         dtype = torch.bfloat16 if torch.is_autocast_enabled(hidden.device.type) else hidden.dtype
         head_low = head.to(dtype)
@@ -84,7 +114,11 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 
 def linear_cross_entropy(
-    hidden: Tensor, head: Tensor, targets: Tensor, weights: Tensor, soft: Soft | None = None
+    hidden: Tensor,
+    head: Tensor,
+    targets: Tensor,
+    weights: Tensor,
+    soft: Soft | Listed | None = None,
 ) -> Tensor:
     """Weighted sum of cross entropies of ``hidden @ head.T`` against the targets.
 

@@ -26,7 +26,7 @@ from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend, Transformer
 from dlm.train.attention import Flex, Joint, causal
-from dlm.train.loss import Soft, linear_cross_entropy, uncertainty
+from dlm.train.loss import Listed, Soft, linear_cross_entropy, uncertainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,15 @@ class Rows:
         weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
         answers: For each row, ranges [start, end) of its answers, those that are drafted.
         replayed: (B,) bool, whether a row replays what a checkpoint already knew.
+        listed: Ids int64 and shares float32, each (B, T, k), that another model gives each token;
+            None where no row has any.
     """
 
     ids: Tensor
     weights: Tensor
     answers: list[list[tuple[int, int]]]
     replayed: Tensor
+    listed: tuple[Tensor, Tensor] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,20 @@ def collate(
                 weights[row, start] = opening_weight
                 drafted[-1].append((start, end))
     replayed = torch.tensor([d.replayed for d in dialogues])
-    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted, replayed)
+    listed = _listed(dialogues, length)
+    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted, replayed, listed)
+
+
+def _listed(dialogues: Sequence[Encoded], length: int) -> tuple[Tensor, Tensor] | None:
+    given = [(row, d.answers[-1], d.listed) for row, d in enumerate(dialogues) if d.listed]
+    if not given:
+        return None
+    shape = (len(dialogues), length, given[0][2][0].shape[1])
+    ids, shares = torch.zeros(shape, dtype=torch.int64), torch.zeros(shape)
+    for row, (start, end), (tokens, parts) in given:
+        ids[row, start:end] = torch.from_numpy(tokens.astype(np.int64))
+        shares[row, start:end] = torch.from_numpy(parts.astype(np.float32))
+    return ids, shares
 
 
 def rounded(count: int, multiple: int) -> int:
@@ -219,7 +235,10 @@ def causal_loss(
     share = (weights[keep] / weights.sum()).to(hidden.device)
     there = keep.to(hidden.device)
     flat = hidden[:, :-1].reshape(-1, hidden.shape[-1])[there]
-    soft = None if taught is None else taught.at(slice(-1)).soft(there)
+    soft: Soft | Listed | None = None if taught is None else taught.at(slice(-1)).soft(there)
+    if soft is None and rows.listed is not None:
+        ids, parts = (x[:, 1:].flatten(0, 1)[keep].to(hidden.device) for x in rows.listed)
+        soft = Listed(ids, parts, len(model.embed_tokens.weight))
     return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share, soft)
 
 

@@ -84,7 +84,7 @@ def logged(directory: Path, progress: Progress) -> Callable[[Report], None]:
     return report
 
 
-def append_json(file: Path, row: Report) -> None:
+def append_json(file: Path, row: Mapping[str, Any]) -> None:
     """Append a row to a log of JSON lines."""
     with file.open("a", encoding="utf-8") as out:
         out.write(json.dumps(row) + "\n")
