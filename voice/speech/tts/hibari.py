@@ -18,8 +18,8 @@ import numpy as np
 from voice.errors import ModelError
 from voice.speech.tts.assembly import Piece, assemble, readable
 from voice.speech.tts.timing import WordStart
-from voice.speech.tts.weights import checked
 from voice.types import Segment, SpeechChunk
+from voice.weights import checked
 
 SHA256 = {
     "hibari.onnx": "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8",

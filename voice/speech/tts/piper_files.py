@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from voice.errors import ModelError
-from voice.speech.tts.weights import checked
+from voice.weights import checked
 
 REPOSITORY = "rhasspy/piper-voices"
 PACKAGED = "en_US-joe-medium"

