@@ -1,7 +1,8 @@
 # Everything runs from .venv, which is made on first use. Useful variables:
 #   PYTHON       the interpreter that makes .venv; the first of python3 … python3.11 that is new enough
-#   PIP_ARGS     passed to pip, e.g. "--extra-index-url https://download.pytorch.org/whl/cpu", which
-#                takes a CPU build of torch without several gigabytes of CUDA libraries
+#   TORCH_INDEX  where torch comes from; on Linux without an NVIDIA GPU PyTorch's own index of CPU builds,
+#                since the package index's torch brings several gigabytes of CUDA libraries
+#   PIP_ARGS     passed to pip
 #   ARGS         passed to the program of run, demo, bench and gpu
 #   PYTEST_ARGS  passed to pytest; by default it runs in as many processes as there are cores, up to 4
 
@@ -10,6 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP_ARGS ?=
+INSTALL := $(BIN)/python -m pip install --constraint constraints.txt $(PIP_ARGS)
+TORCH_INDEX ?= $(shell [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null && \
+  echo https://download.pytorch.org/whl/cpu)
 ARGS ?=
 PYTEST_ARGS ?= --numprocesses auto --maxprocesses 4 --dist worksteal
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -68,12 +72,14 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 	  "environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@# Where that index cannot be reached, the next command takes torch from the package index.
+	$(if $(TORCH_INDEX),-$(INSTALL) --index-url $(TORCH_INDEX) --retries 1 --no-deps torch)
 
 # The interpreter is an order-only prerequisite: its date is older than any stamp's inputs.
 $(VENV)/.installed: $(INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(PIP_ARGS) --editable '.[local]'
+	$(INSTALL) --editable '.[local]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(PIP_ARGS) --editable '.[local,dev]'
+	$(INSTALL) --editable '.[local,dev]'
 	@touch $(VENV)/.installed $@
