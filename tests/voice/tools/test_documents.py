@@ -92,3 +92,38 @@ def test_files_that_change_are_read_again(folder: Path) -> None:
     assert documents.search("wifi") is None
     notes.unlink()
     assert documents.search("dragons") is None
+
+
+def test_no_file_outside_of_the_folder_is_read(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.txt"
+    secret.write_text("Dragons sleep at noon.")
+    (folder / "link.txt").symlink_to(secret)
+    (folder / "near.txt").symlink_to(folder / "deep" / "notes.txt")
+    documents = Documents(folder)
+    assert documents.search("dragons") is None
+    assert documents.search("wifi") is not None
+
+
+def test_markdown_is_searched_without_its_marks(tmp_path: Path) -> None:
+    (tmp_path / "jam.md").write_text(
+        "Plum *jam*\n===\n\n- stone the [plums](http://plums.example)\n- boil `slowly`\n\n"
+        "> Stir often.\n\n```\nplums 2kg\n```\n\n## Empty\n"
+    )
+    documents = Documents(tmp_path)
+    assert documents.search("stone") == ("jam", "Plum jam: stone the plums boil slowly")
+    assert documents.search("stir") == ("jam", "Stir often.")
+    assert documents.search("2kg") == ("jam", "plums 2kg")
+    assert documents.search("empty") == ("jam", "Empty")
+
+
+@pytest.mark.parametrize("suffix", ["md", "txt"])
+def test_hostile_text_does_not_stop_the_reading(tmp_path: Path, suffix: str) -> None:
+    """A pattern that backtracks over the blanks of a heading would take hours."""
+    (tmp_path / f"hostile.{suffix}").write_text(
+        "\n\n".join(
+            ("# " + " " * 30_000, "\n" * 30_000, "* " * 3000, "[" * 3000, "`" * 3001, "mill")
+        )
+    )
+    assert Documents(tmp_path).search("mill") is not None

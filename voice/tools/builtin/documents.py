@@ -1,7 +1,7 @@
 """Full-text search over a folder of the user's text files, by SQLite's FTS5.
 
 Paragraphs are indexed in memory on the first search; files that changed since are read again. Only
-.txt and .md files below 1 MB are read.
+.txt and .md files below 1 MB are read, and no link that leads out of the folder is followed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import re
 import sqlite3
 from pathlib import Path
 from threading import Lock
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from voice.tools.registry import ToolError, tool
 
@@ -69,10 +72,13 @@ class Documents:
             self._index.close()
 
     def _refresh(self, folder: Path) -> None:
+        inside = folder.resolve()
         present = {
             path: path.stat().st_mtime
             for path in sorted(folder.rglob("*"))
-            if path.suffix.lower() in _SUFFIXES and path.is_file()
+            if path.suffix.lower() in _SUFFIXES
+            and path.is_file()
+            and path.resolve().is_relative_to(inside)
         }
         changed = {path for path, mtime in present.items() if self._seen.get(path) != mtime}
         for path in changed | (self._seen.keys() - present.keys()):
@@ -103,10 +109,34 @@ def _paragraphs(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         logger.warning("%s: not searched: %s", path.name, type(error).__name__)
         return []
-    # A heading says what the paragraph below it is about.
-    headed = re.sub(r"^#+\s*(.+?)\s*$\n+", r"\1: ", text, flags=re.MULTILINE)
-    plain = re.sub(r"^[-*+]\s+|(?<=: )[-*+]\s+|[*`_]{1,3}", "", headed, flags=re.MULTILINE)
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", plain) if part.strip()]
+    if path.suffix.lower() == ".md":
+        return _blocks(text)
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _blocks(text: str) -> list[str]:
+    """The words of Markdown's outermost blocks; a heading is put before the block below it."""
+    blocks: list[str] = []
+    heading, words = "", []
+    for token in MarkdownIt("commonmark").parse(text):
+        if token.type in ("inline", "fence", "code_block"):
+            words += _words(token).split()
+        if token.level or token.nesting == 1 or not words:
+            continue
+        said, words = " ".join(words), []
+        if token.type == "heading_close":
+            heading = f"{said}: "
+        else:
+            blocks.append(heading + said)
+            heading = ""
+    return [*blocks, heading.removesuffix(": ")] if heading else blocks
+
+
+def _words(token: Token) -> str:
+    if token.children is None:
+        return token.content
+    breaks = ("softbreak", "hardbreak")
+    return "".join(" " if part.type in breaks else part.content for part in token.children)
 
 
 def _passage(paragraph: str, words: list[str]) -> str:
