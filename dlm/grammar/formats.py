@@ -161,7 +161,8 @@ def _closed_below(key: str, value: Any) -> Any:
 def reason(error: str) -> str:
     """The message of llguidance's report, without the grammar that it quotes."""
     message = re.sub(r"^at \d+\(\d+\): ", "", re.split(r"\n *\d+ \| ", error.strip())[0])
-    return re.sub(r"\s*\n\s*", " ", message.removeprefix("failed to compile JSON schema: "))
+    lines = message.removeprefix("failed to compile JSON schema: ").splitlines()
+    return " ".join(line.strip() for line in lines)
 
 
 def _pattern(pattern: str) -> str:

@@ -15,4 +15,4 @@ from voice.speech.normalization import spoken
 def spoken_form(written: str) -> str:
     """Lower-case words without marks and hyphens; words that are in this form stay as they are."""
     said = spoken(written).lower().replace("-", " ")
-    return " ".join(re.sub(r"[,;:.!?]+(?=\s|$)", " ", said).split())
+    return " ".join(re.sub(r"(?<![,;:.!?])[,;:.!?]++(?=\s|$)", " ", said).split())

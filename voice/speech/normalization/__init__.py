@@ -24,7 +24,7 @@ from voice.speech.normalization.numbers import FRACTION_RULES, NUMBER_RULES, PHO
 
 _LETTER = rf"(?:[A-Za-z]|[^\x00-\x7f{SIGNS}])"
 _WORD = re.compile(rf"{_LETTER}+(?:['-]{_LETTER}+)*")
-_LOWER_WORD = re.compile(r"[a-z]+(?=[ ,;!?\n]|:(?!/)|$)")
+_LOWER_WORD = re.compile(r"(?<![a-z])[a-z]++(?=[ ,;!?\n]|:(?!/)|$)")
 _DOTS = re.compile(r"\.{2,}(?=\s*(?P<lower>[a-z])?)")
 _POWER = re.compile(r"\^(?P<exponent>[23](?!\d)|-?(?=[^\W_]))")
 _ENDS_AMOUNT = re.compile(r"[\d%°$€£¥₹]")
