@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from dlm.network.model import Transformer
 
 SCALE = "_scale"
 """Ends the names of the row scales of matrices that are stored in 8 bits (dlm.train.export)."""
+
+SUMS = "SHA256SUMS"
+"""Beside exported weights, as sha256sum writes it; what differs from it is not loaded."""
 
 _READABLE = ("F64", "F32", "F16", "BF16")
 
@@ -37,9 +41,11 @@ def load_model(
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of no known family or malformed; or a weight is missing,
-            unexpected, or of a wrong shape or type. The text names it.
+        ValueError: The checkpoint is of no known family or malformed; a file is not what
+            `SUMS` says; or a weight is missing, unexpected, or of a wrong shape or type. The text
+            names it.
     """
+    _check_sums(directory)
     family, config = recognise(directory)
     with torch.device("meta"):
         model = Transformer(config)
@@ -91,9 +97,30 @@ def save_model(
     except SafetensorError as error:
         raise OSError(f"{file}: {error}") from error
     # An index would be read before the file, and the weights that it names are older.
-    for old in directory.glob("model*.safetensors*"):
+    for old in (*directory.glob("model*.safetensors*"), directory / SUMS):
         if old != file:
-            old.unlink()
+            old.unlink(missing_ok=True)
+
+
+def write_sums(files: Iterable[Path], directory: Path) -> None:
+    """Write the SHA-256 of a checkpoint's files, which `load_model` then checks."""
+    lines = [f"{_sha256(file)}  {file.relative_to(directory)}\n" for file in files]
+    (directory / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def _check_sums(directory: Path) -> None:
+    sums = directory / SUMS
+    if not sums.is_file():
+        return
+    for line in sums.read_text(encoding="utf-8").splitlines():
+        expected, _, name = line.partition("  ")
+        if (got := _sha256(directory / name)) != expected:
+            raise ValueError(f"{directory / name}: got SHA-256 {got}, expected {expected}")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class _Shards:

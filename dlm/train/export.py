@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from dlm.loading.hub import weight_files
-from dlm.loading.weights import SCALE
+from dlm.loading.weights import SCALE, write_sums
 
 Weights = dict[str, Tensor]
 
@@ -178,6 +178,7 @@ def export(
     files = write(tensors, out, limit)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(run / name, out / name)
+    write_sums([*files, out / "tokenizer.json"], out)
     return files
 
 

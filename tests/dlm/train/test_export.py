@@ -170,3 +170,17 @@ def test_a_mistake_is_told_in_one_line(
     assert stopped.value.code == 2
     assert told in capsys.readouterr().err
     assert {file.name: file.read_bytes() for file in run.iterdir()} == before
+
+
+def test_weights_that_changed_on_disk_are_refused(run: Path, tmp_path: Path) -> None:
+    """Zeroed weights load and answer nonsense, where nothing says what they should be."""
+    out = tmp_path / "out"
+    (file,) = export(run, out, int8=True, limit=10**9)
+    load_model(out)
+    whole = bytearray(file.read_bytes())
+    whole[-200:] = bytes(200)
+    file.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"model\.safetensors: got SHA-256 \w+, expected \w+"):
+        load_model(out)
+    save_model(model(), out)
+    load_model(out)
