@@ -38,6 +38,15 @@ class Grant:
     session: Mapping[str, Any] | None = None
     account: str = ""
 
+    def check_main(self) -> None:
+        """Refuse an ephemeral key, which opens conversations and nothing else.
+
+        Raises:
+            AccessDenied: This is one.
+        """
+        if not self.main_key:
+            raise AccessDenied("an ephemeral key opens conversations only", 403, "insufficient_key")
+
 
 @dataclass(frozen=True, slots=True)
 class EphemeralKey:

@@ -7,8 +7,8 @@ to be sent, in order. It knows nothing of sockets, keys or queues.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from voice.access.rate_limits import TokenBucket
@@ -74,6 +74,19 @@ def preview(
         names.model,
         names.chosen(changed.audio.output.voice_name),
     )
+
+
+def granted(base: SessionOptions, changes: Mapping[str, Any]) -> SessionOptions:
+    """The options of a conversation that an ephemeral key opens.
+
+    The agent's tools that the key's session has are all that its conversation can ever use; what
+    else the session sets is where the conversation begins, and the client may change it.
+
+    Raises:
+        ProtocolError: A field has a wrong value.
+    """
+    session = merged(initial_object(base), dict(changes))
+    return replace(base, agent_tools=option_changes(session, base)["agent_tools"])
 
 
 class RealtimeProtocol:

@@ -34,7 +34,7 @@ from voice.errors import ProtocolError
 from voice.metrics import CONTENT_TYPE, Metrics
 from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
-from voice.realtime.protocol import LocalNames, RealtimeProtocol, preview
+from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.engine_api import ApiGate, api_routes
 from voice.session.session import Session
@@ -190,6 +190,8 @@ class Routes:
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         own = self._resources.options()
+        if grant.session:
+            own = granted(own, grant.session)
         session = self._open_session(self._resources, replace(own, idle_timeout_s=0.0), None)
         reply_limit = self._reply_limits.of(grant.account)
         protocol = RealtimeProtocol(
@@ -230,8 +232,7 @@ class Routes:
 
     async def mint(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""
-        if not grant.main_key:
-            raise AccessDenied("an ephemeral key cannot make others", 403, "insufficient_key")
+        grant.check_main()
         body = await _body(request, self._config.server.max_message_bytes)
         wanted = validated(_SecretRequest, parse_json(body or "{}"))
         shown = preview(
@@ -247,6 +248,7 @@ class Routes:
 
     async def scrape(self, request: Request, grant: Grant) -> Response:
         """``GET /metrics``."""
+        grant.check_main()
         return Response(self.metrics.render(), media_type=CONTENT_TYPE)
 
     async def health(self, request: Request) -> Response:

@@ -33,10 +33,7 @@ class ApiGate:
         from dlm.server.errors import ApiError
 
         try:
-            if not self._policy.check(headers).main_key:
-                raise AccessDenied(
-                    "an ephemeral key opens conversations only", 403, "insufficient_key"
-                )
+            self._policy.check(headers).check_main()
         except AccessDenied as denied:
             self._metrics.refused(denied.code)
             raise ApiError(denied.status, str(denied), denied.code) from denied

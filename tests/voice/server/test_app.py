@@ -179,6 +179,35 @@ async def test_an_ephemeral_key_opens_a_session_as_agreed(keyed: Server) -> None
             assert (await receive(socket))["session"]["instructions"] == "Hum."
     again = await keyed.http.post("/v1/realtime/client_secrets", headers=ephemeral)
     assert again.status_code == 403
+    assert (await keyed.http.get("/metrics", headers=ephemeral)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("session", "more"),
+    [
+        (
+            {"quicksilver": {"agent_tools": ["get_time"]}},
+            {"agent_tools": ["get_time", "set_timer"]},
+        ),
+        ({"tools": [{"type": "function", "name": "wave"}]}, {"agent_tools": ["set_timer"]}),
+    ],
+)
+async def test_an_ephemeral_key_gets_no_more_of_the_agents_tools(
+    keyed: Server, session: dict[str, Any], more: dict[str, Any]
+) -> None:
+    answer = await keyed.http.post(
+        "/v1/realtime/client_secrets", json={"session": session}, headers=BEARER
+    )
+    ephemeral = {"Authorization": f"Bearer {answer.json()['value']}"}
+    async with connect(keyed.url, additional_headers=ephemeral) as socket:
+        await receive(socket)
+        await send(socket, "session.update", session={"quicksilver": more})
+        error = (await receive(socket))["error"]
+        assert error["param"] == "session.quicksilver.agent_tools"
+        await send(socket, "session.update", session={"tools": [], "quicksilver": {}})
+        assert (await receive(socket))["type"] == "session.updated"
+    (conversation, *_) = keyed.parts.sessions
+    assert set(conversation.options.agent_tools) <= {"get_time"}
 
 
 @pytest.mark.parametrize(
