@@ -25,7 +25,7 @@ import { decode, encode } from "./pcm.js";
  * @property {(block: Float32Array, frame: number) => void} [onTap] Each block played, if wanted.
  */
 
-/** @typedef {{microphone: string, speaker: string, key: string}} Settings */
+/** @typedef {{microphone: string, speaker: string, voice: string, key: string}} Settings */
 
 const LOST =
   "The microphone was unplugged. Choose another in the settings, press Talk for the same one, or type below.";
@@ -70,6 +70,7 @@ export class Call {
     this._typed = [];
     /** Whether a requested reply has not begun yet. */
     this._requested = false;
+    this._voice = "";
   }
 
   /** @returns {boolean} Whether the call is on, connected or not. */
@@ -89,6 +90,7 @@ export class Call {
     if (!(await this.sound.open(settings, listen))) return;
     if (this.link.state === "closed") {
       this._timeline = new Timeline(this.sound.rateHz);
+      this._voice = settings.voice;
       this._client.connect(settings.key);
     }
     this._listener.onChange();
@@ -142,7 +144,7 @@ export class Call {
       this._timeline.reset();
       // A user who has already spoken, or whose typed message is waiting, is not greeted.
       const greet = this.conversation.turns.length === 0;
-      this._client.send(configuration(this.sound.speaker !== null, greet));
+      this._client.send(configuration(this.sound.speaker !== null, greet, this._voice));
       for (const event of history(this.conversation.turns)) this._client.send(event);
       this._advance();
     } else if (link.state !== "connecting") {

@@ -14,16 +14,18 @@ const REMEMBERED_TURNS = 12;
 /**
  * @param {boolean} speak Whether replies are to be spoken, or only written.
  * @param {boolean} greet Whether the agent is to say its greeting.
+ * @param {string} [voice] The agent's; empty for the server's own.
  * @returns {ClientEvent}
  */
-export function configuration(speak, greet) {
+export function configuration(speak, greet, voice = "") {
   const format = { type: "audio/pcm", rate: WIRE_HZ };
+  const output = voice ? { format, voice } : { format };
   return {
     type: "session.update",
     session: {
       type: "realtime",
       output_modalities: [speak ? "audio" : "text"],
-      audio: { input: { format, transcription: { model: "local" } }, output: { format } },
+      audio: { input: { format, transcription: { model: "local" } }, output },
       quicksilver: { events: EXTENSIONS, greet },
     },
   };

@@ -1,7 +1,8 @@
 // @ts-check
-/** The settings dialog: microphone, loudspeaker, access key. Devices are remembered; the key is not. */
+/** The settings dialog: microphone, loudspeaker, voice, access key. The key alone is not remembered. */
 
 import { Memory } from "./memory.js";
+import { hear, voices } from "./voices.js";
 
 /** @typedef {import("./call.js").Settings} Settings */
 
@@ -23,6 +24,10 @@ export class SettingsDialog {
     this._microphone = byId("microphone");
     /** @type {HTMLSelectElement} */
     this._speaker = byId("speaker");
+    /** @type {HTMLSelectElement} */
+    this._voice = byId("voice");
+    this._voice.addEventListener("change", () => devices.set("voice", this._voice.value));
+    byId("voice-hear").addEventListener("click", () => this._hear());
     /** @type {HTMLInputElement} */
     this._key = byId("key");
     this._key.value = tab.get("key");
@@ -47,13 +52,14 @@ export class SettingsDialog {
     return {
       microphone: devices.get("microphone"),
       speaker: devices.get("speaker"),
+      voice: devices.get("voice"),
       key: this._key.value.trim(),
     };
   }
 
   /** @param {boolean} [forKey] Whether it is the key that is wanted. */
   async open(forKey = false) {
-    await this.refresh();
+    await Promise.all([this.refresh(), this._listVoices()]);
     if (!this._dialog.open) this._dialog.showModal();
     if (forKey) this._key.focus();
   }
@@ -72,6 +78,35 @@ export class SettingsDialog {
       "Loudspeaker",
     );
   }
+
+  async _listVoices() {
+    const names = await voices(this.chosen.key).catch(() => []);
+    const wanted = devices.get("voice");
+    const options = names.map((name) => new Option(label(name), name));
+    this._voice.replaceChildren(new Option("The agent's own", ""), ...options);
+    // A server that cannot be reached, or wants a key, names none; the choice is kept.
+    if (wanted && !names.includes(wanted)) this._voice.append(new Option(label(wanted), wanted));
+    this._voice.value = wanted;
+  }
+
+  async _hear() {
+    byId("voice-hear").disabled = true;
+    const note = byId("voice-note");
+    try {
+      note.textContent = "From the next conversation on.";
+      await hear(this._voice.value, this.chosen.key);
+    } catch (error) {
+      note.textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      byId("voice-hear").disabled = false;
+    }
+  }
+}
+
+/** @param {string} name Such as "hibari:heart". @returns {string} Such as "heart (hibari)". */
+function label(name) {
+  const [engine, voice] = name.split(":");
+  return voice ? `${voice} (${engine})` : name;
 }
 
 /**

@@ -83,3 +83,26 @@ async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
         assert 0.7 < (loud[-1] - loud[0]) / rate_hz < 10
         assert 0.02 < np.sqrt(np.mean(answer[loud[0] : loud[-1]] ** 2)) < 0.5
         assert page.problems == []
+
+
+async def test_a_voice_is_heard_and_chosen(repo_root: Path) -> None:
+    async with (
+        program(cwd=repo_root) as (_, _, address),
+        chromium_page(f"http://{address}/") as page,
+    ):
+        await page.click("#settings-open")
+        await page.until("document.querySelectorAll('#voice option').length > 2")
+        assert "heart (hibari)" in await page.text("#voice")
+        await page.evaluate(
+            "(v => { v.value = 'espeak:en-us'; v.dispatchEvent(new Event('change')); })"
+            "(document.querySelector('#voice'))"
+        )
+        await page.click("#voice-hear")
+        await page.until("document.querySelector('#voice-hear').disabled")
+        await page.until("!document.querySelector('#voice-hear').disabled")
+        assert await page.text("#voice-note") == "From the next conversation on."
+        # It is remembered when the page is opened again.
+        await page.evaluate("window.before = true; location.reload()")
+        await page.until("window.quicksilver && !window.before")
+        await page.click("#settings-open")
+        await page.until("document.querySelector('#voice').value === 'espeak:en-us'")

@@ -41,6 +41,8 @@ test("asks for sound at 24 kHz both ways and for all extension events", () => {
   const written = configuration(false, false).session;
   assert.deepEqual(written.output_modalities, ["text"]);
   assert.equal(written.quicksilver.greet, false);
+  assert.equal(session.audio.output.voice, undefined);
+  assert.equal(configuration(true, true, "hibari:heart").session.audio.output.voice, "hibari:heart");
 });
 
 test("a typed message is a user's item", () => {

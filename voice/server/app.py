@@ -36,6 +36,7 @@ from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.wire import WireModel, parse_json, validated
+from voice.server.audio_api import AudioApi
 from voice.server.engine_api import ApiGate, api_routes
 from voice.session.session import Session
 from voice.telephony.routes import TelephoneRoutes
@@ -106,6 +107,7 @@ def build_app(
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
             Route("/v1/models", routes.guarded(routes.models)),
+            *AudioApi(resources, routes.body).routes(routes.guarded),
             *api_routes(
                 resources.model,
                 (MODEL_NAME,),
@@ -230,10 +232,26 @@ class Routes:
         except TimeoutError:
             await connection.close(CloseCode.POLICY, "the longest session is over")
 
+    async def body(self, request: Request) -> str:
+        """A request's text.
+
+        Raises:
+            ProtocolError: It is longer than a message may be, or no UTF-8.
+        """
+        limit_bytes, body = self._config.server.max_message_bytes, b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit_bytes:
+                raise ProtocolError(f"the body is longer than {limit_bytes} bytes", "too_large")
+        try:
+            return body.decode()
+        except UnicodeDecodeError as error:
+            raise ProtocolError("the body is not UTF-8", "invalid_json") from error
+
     async def mint(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/client_secrets``: an ephemeral key for a browser."""
         grant.check_main()
-        body = await _body(request, self._config.server.max_message_bytes)
+        body = await self.body(request)
         wanted = validated(_SecretRequest, parse_json(body or "{}"))
         shown = preview(
             self._resources.options(), wanted.session, self._names, self._resources.model
@@ -286,18 +304,6 @@ class _HostCheck:
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             _log.debug("a client left before its request was complete")
-
-
-async def _body(request: Request, limit_bytes: int) -> str:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit_bytes:
-            raise ProtocolError(f"the body is longer than {limit_bytes} bytes", "too_large")
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        raise ProtocolError("the body is not UTF-8", "invalid_json") from error
 
 
 def _refusal(denied: AccessDenied) -> Response:

@@ -1,0 +1,96 @@
+"""OpenAI's audio endpoints: a text in one of the server's voices, as a file that is streamed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from voice.access.keys import Grant
+from voice.errors import ProtocolError
+from voice.realtime.wire import WireModel, parse_json, validated
+from voice.server.audio_files import MEDIA_TYPES, encoded
+from voice.speech.normalization import spoken
+from voice.speech.segmenter import SegmentCutter
+from voice.types import Samples, Segment
+
+if TYPE_CHECKING:
+    from voice.session.resources import Resources
+    from voice.speech.tts import Synthesizer
+
+LONGEST_CHARS = 4096
+"""Of a text that is spoken, as in OpenAI's API."""
+
+Guarded = Callable[
+    [Callable[[Request, Grant], Awaitable[Response]]], Callable[[Request], Awaitable[Response]]
+]
+ReadBody = Callable[[Request], Awaitable[str]]
+
+
+class _SpeechRequest(WireModel):
+    input: str = Field(min_length=1, max_length=LONGEST_CHARS)
+    voice: str = ""
+    response_format: Literal["mp3", "opus", "aac", "flac", "wav", "pcm"] = "mp3"
+    speed: float = Field(default=1.0, ge=0.25, le=4.0)
+    stream_format: Literal["audio"] = "audio"
+
+
+class AudioApi:
+    """The endpoints; only the server's own key may use them.
+
+    Args:
+        resources: Have the voices and the threads that synthesise.
+        body: Reads a request's body within the server's bounds.
+    """
+
+    def __init__(self, resources: Resources, body: ReadBody) -> None:
+        self._resources = resources
+        self._body = body
+
+    def routes(self, guarded: Guarded) -> list[Route]:
+        """The routes, each behind the check of host, origin and key."""
+        return [
+            Route("/v1/audio/voices", guarded(self.voices)),
+            Route("/v1/audio/speech", guarded(self.speech), methods=["POST"]),
+        ]
+
+    async def voices(self, request: Request, grant: Grant) -> Response:
+        """``GET /v1/audio/voices``: names that ``voice`` may have, the server's own first."""
+        own = self._resources.synthesizer.name
+        others = [name for name in self._resources.voices.names if name != own]
+        data = [{"id": name, "object": "voice"} for name in (own, *others)]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def speech(self, request: Request, grant: Grant) -> Response:
+        """``POST /v1/audio/speech``: a text in one of the voices, as it is made.
+
+        As in a session, a voice that this server does not have is its own.
+        """
+        grant.check_main()
+        wanted = validated(_SpeechRequest, parse_json(await self._body(request)))
+        if not wanted.input.strip():
+            raise ProtocolError("input: got white space; expected a text", param="input")
+        threads = self._resources.synthesis_threads
+        loop = asyncio.get_running_loop()
+        voice = await loop.run_in_executor(threads, self._resources.voice, wanted.voice)
+        pieces = encoded(spoken_text(voice, wanted.input, wanted.speed), wanted.response_format)
+
+        async def stream() -> AsyncIterator[bytes]:
+            # A piece at a time, so that the threads are shared with the conversations.
+            while (piece := await loop.run_in_executor(threads, next, pieces, None)) is not None:
+                yield piece
+
+        return StreamingResponse(stream(), media_type=MEDIA_TYPES[wanted.response_format])
+
+
+def spoken_text(voice: Synthesizer, text: str, speed: float) -> Iterator[tuple[Samples, int]]:
+    """A text's sound, clause by clause: (T,) int16 and their rate in Hz."""
+    cutter = SegmentCutter()
+    for index, piece in enumerate([*cutter.push(text), *cutter.flush()]):
+        for chunk in voice.synthesize(Segment(0, index, piece, spoken(piece)), speed):
+            yield chunk.samples, voice.sample_rate_hz

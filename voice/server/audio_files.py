@@ -1,0 +1,142 @@
+"""Sound files written while they are made: WAV, MP3, Opus, AAC, FLAC and bare samples."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from voice.audio import StreamResampler, pcm16_from_samples
+from voice.types import Samples
+
+if TYPE_CHECKING:
+    from av import AudioFrame
+
+RATE_HZ = 24_000
+"""Of every file: what clients of OpenAI's API expect of bare samples."""
+
+BIT_RATE = 64_000
+"""Of the formats that lose something."""
+
+MEDIA_TYPES = {
+    "mp3": "audio/mpeg",
+    "opus": "audio/ogg",
+    "aac": "audio/aac",
+    "flac": "audio/flac",
+    "wav": "audio/wav",
+    "pcm": f"audio/pcm;rate={RATE_HZ}",
+}
+_ENCODED = {
+    "mp3": ("mp3", "libmp3lame"),
+    "opus": ("ogg", "libopus"),
+    "aac": ("adts", "aac"),
+    "flac": ("flac", "flac"),
+}
+"""Container and codec, as FFmpeg calls them."""
+
+
+class _Writer(Protocol):
+    def push(self, samples: Samples) -> bytes: ...
+
+    def finish(self) -> bytes: ...
+
+
+class _Bare:
+    def push(self, samples: Samples) -> bytes:
+        return pcm16_from_samples(samples)
+
+    def finish(self) -> bytes:
+        return b""
+
+
+class _Wav(_Bare):
+    """A WAV file whose length is not known when it begins: its sizes are the largest there are."""
+
+    def __init__(self) -> None:
+        self._head = (
+            b"RIFF\xff\xff\xff\xffWAVEfmt " + (16).to_bytes(4, "little")
+            + (1).to_bytes(2, "little") + (1).to_bytes(2, "little")
+            + RATE_HZ.to_bytes(4, "little") + (2 * RATE_HZ).to_bytes(4, "little")
+            + (2).to_bytes(2, "little") + (16).to_bytes(2, "little") + b"data\xff\xff\xff\xff"
+        )  # fmt: skip
+
+    def push(self, samples: Samples) -> bytes:
+        head, self._head = self._head, b""
+        return head + super().push(samples)
+
+
+class _Pipe(io.RawIOBase):
+    """What FFmpeg has written since the last `take`; it cannot seek."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self._data += data
+        return len(data)
+
+    def take(self) -> bytes:
+        taken = bytes(self._data)
+        self._data.clear()
+        return taken
+
+
+class _Encoder:
+    def __init__(self, kind: str) -> None:
+        import av
+
+        container, codec = _ENCODED[kind]
+        # Ogg would hold back a second of sound.
+        options = {"page_duration": "100000"} if container == "ogg" else {}
+        self._pipe = _Pipe()
+        self._file = av.open(self._pipe, "w", format=container, options=options)
+        stream = self._file.add_stream(codec, rate=RATE_HZ, bit_rate=BIT_RATE)
+        assert isinstance(stream, av.AudioStream)
+        context = stream.codec_context
+        context.layout = "mono"
+        context.open()
+        self._stream = stream
+        self._fit = av.AudioResampler(context.format, "mono", RATE_HZ, context.frame_size)
+        self._at = 0
+
+    def push(self, samples: Samples) -> bytes:
+        import av
+
+        if len(samples):
+            frame = av.AudioFrame.from_ndarray(samples[None], format="s16", layout="mono")
+            frame.sample_rate, frame.pts, frame.time_base = RATE_HZ, self._at, Fraction(1, RATE_HZ)
+            self._at += len(samples)
+            self._mux(frame)
+        return self._pipe.take()
+
+    def finish(self) -> bytes:
+        self._mux(None)
+        self._file.mux(self._stream.encode(None))
+        self._file.close()
+        return self._pipe.take()
+
+    def _mux(self, frame: AudioFrame | None) -> None:
+        for fitting in self._fit.resample(frame):
+            self._file.mux(self._stream.encode(fitting))
+
+
+def encoded(chunks: Iterator[tuple[Samples, int]], kind: str) -> Iterator[bytes]:
+    """A file of mono sound, piece by piece.
+
+    Args:
+        chunks: (T,) int16 and their rate in Hz, the same for all.
+        kind: One of `MEDIA_TYPES`.
+    """
+    writer: _Writer = _Encoder(kind) if kind in _ENCODED else _Wav() if kind == "wav" else _Bare()
+    resampler: StreamResampler | None = None
+    for samples, rate_hz in chunks:
+        resampler = resampler or StreamResampler(rate_hz, RATE_HZ)
+        if data := writer.push(resampler.push(samples)):
+            yield data
+    if resampler is not None:
+        yield writer.push(resampler.flush())
+    yield writer.finish()
