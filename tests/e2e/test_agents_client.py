@@ -32,7 +32,7 @@ async def test_the_runner_calls_a_tool_and_is_talked_over(
     assert "audio_interrupted" in report["kinds"]
     assert report["audio_bytes"] > 48_000
     users = [item for item in report["history"] if item.get("role") == "user"]
-    assert users[0]["content"][0]["transcript"] == "set a timer for ten minutes"
-    assert users[-1]["content"][0]["transcript"] == "what time is it"
+    assert users[0]["content"][0]["transcript"] == "Set a timer for 10 minutes."
+    assert users[-1]["content"][0]["transcript"] == "What time is it?"
     replies = [item for item in report["history"] if item.get("role") == "assistant"]
     assert all(reply["status"] == "completed" for reply in replies)

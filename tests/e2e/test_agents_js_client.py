@@ -44,5 +44,5 @@ async def test_the_session_calls_a_tool_and_is_talked_over(
     assert report["seen"]["interrupted"] == 1
     assert report["seen"]["bytes"] > 48_000
     users = [item for item in report["history"] if item.get("role") == "user"]
-    assert users[0]["content"][0]["transcript"] == "set a timer for ten minutes"
-    assert users[-1]["content"][0]["transcript"] == "what time is it"
+    assert users[0]["content"][0]["transcript"] == "Set a timer for 10 minutes."
+    assert users[-1]["content"][0]["transcript"] == "What time is it?"

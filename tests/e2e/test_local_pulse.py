@@ -216,7 +216,7 @@ async def test_a_timer_is_asked_for_and_the_reply_is_heard(tmp_path):
         await audible(recorder, 0.5, agent)
         assert await agent.prints(" agent  ", within_s=60), str(agent)
     told = "".join(agent.lines)
-    assert agent.said_by_user[-1] == "set a timer for ten minutes", str(agent)
+    assert agent.said_by_user[-1] == "Set a timer for 10 minutes.", str(agent)
     assert "set_timer(duration='ten minutes') → Timer set for 10 minutes." in told
     # ALSA reports by itself when a busy machine makes its buffer run dry.
     assert agent.dropouts == len(agent.complaints), str(agent)
@@ -236,7 +236,7 @@ async def test_an_agent_that_hears_itself_talks_on_until_the_user_interrupts(tmp
         assert agent.said_by_user == [], str(agent)
         await ask_for_a_timer(agent, spoken_wav(tmp_path), env, dropouts)
     # What both say at once costs the first words, not the request.
-    assert agent.said_by_user[-1].endswith("ten minutes"), str(agent)
+    assert agent.said_by_user[-1].endswith("10 minutes."), str(agent)
 
 
 async def test_a_sound_server_that_ends_is_told_and_ends_the_program(tmp_path):

@@ -84,7 +84,7 @@ async def test_the_client_talks_types_and_runs_a_function(
     assert beside["unknown"] == "item_not_found"
 
     breath = report["push_to_talk"]
-    assert breath["transcripts"] == ["what time is it", "what time is it"]
+    assert breath["transcripts"] == ["What time is it?", "What time is it?"]
     assert breath["statuses"] == ["completed", "completed"]
     committed = [*turn[2:], "response.output_text.delta", "response.done"]
     firsts = [breath["kinds"].index(kind) for kind in committed]

@@ -14,8 +14,8 @@ import httpx
 
 from voice.errors import VoiceError
 
-EMBEDDED = ("asr.engine=sphinx", "tts.engine=espeak", 'tools.database=":memory:"')
-"""Settings under which nothing is downloaded and nothing is kept."""
+EMBEDDED = ('tools.database=":memory:"',)
+"""Settings under which nothing is kept; the default parts download nothing."""
 START_TIMEOUT_S = 900.0
 """Long enough to fetch models over a slow line the first time."""
 STOP_TIMEOUT_S = 10.0

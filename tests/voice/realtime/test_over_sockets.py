@@ -190,7 +190,7 @@ async def test_a_live_call_among_two_hundred_idle_ones(embedded_parts: Resources
             for event in events
             if event["type"] == "conversation.item.input_audio_transcription.completed"
         ]
-        assert heard == "set a timer for ten minutes"
+        assert heard == "Set a timer for 10 minutes."
         assert events[-1]["response"]["status"] == "completed"
         assert "response.output_audio.delta" in [event["type"] for event in events]
         # None of the others has been told anything, nor lost its place.

@@ -141,7 +141,7 @@ async def test_a_spoken_request_is_recognised_carried_out_and_answered_aloud(
     async with _running(embedded_parts) as rig:
         await rig.say("assistant-1-timer")
         transcript = await rig.next(FinalTranscript)
-        assert transcript.text == "set a timer for ten minutes"
+        assert transcript.text == "Set a timer for 10 minutes."
         call = await rig.next(ReplyToolCall)
         assert (call.call.name, call.call.arguments) == ("set_timer", {"duration": "ten minutes"})
         result = await rig.next(ReplyToolResult)
@@ -227,7 +227,7 @@ async def test_a_recogniser_that_fails_is_told_and_apologised_for(
         await rig.hear(np.zeros(24_000, np.int16))
         await rig.say("assistant-6-time")
         # What is left of the first utterance may have been a turn of its own.
-        await rig.next(FinalTranscript, lambda event: event.text == "what time is it")
+        await rig.next(FinalTranscript, lambda event: event.text == "What time is it?")
 
 
 async def test_a_client_tool_is_the_clients_to_run(embedded_parts: Resources) -> None:
