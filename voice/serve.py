@@ -26,6 +26,8 @@ from voice.server.app import build_app
 from voice.server.uvicorn_limits import forwarded_clients, limited_protocols
 
 _SHUTDOWN_S = 3
+_OTHER_FILES = 128
+"""Open files besides connections: of models, the database, documents, and requests of tools."""
 _BACKLOG = 128
 
 
@@ -97,6 +99,30 @@ def _listener(option: str, host: str, port: int) -> socket.socket:
     return listener
 
 
+def make_room_for(max_connections: int) -> None:
+    """Let the process have as many open files as there may be connections, and those of its own.
+
+    A server that can accept no connection for want of files logs an error for each attempt, in the
+    time of the conversations that it has.
+
+    Raises:
+        ConfigError: The system does not allow as many.
+    """
+    if sys.platform == "win32":  # which sets no such limit on sockets
+        return
+    import resource
+
+    needed = max_connections + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise ConfigError(
+            f"server.max_connections: got {max_connections}; with {hard} open files (ulimit -Hn) "
+            f"expected at most {max(0, hard - _OTHER_FILES)}"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
 def url_of(listener: socket.socket) -> str:
     """Where a browser on this machine finds the page."""
     host, port = listener.getsockname()[:2]
@@ -137,6 +163,7 @@ def serve(config: Config) -> None:
     with ExitStack() as stack:
         listener = stack.enter_context(listen(config.server))
         check_exposure(config.server, secret(config.server.api_key_env))
+        make_room_for(config.server.max_connections)
         audiosocket = listen_for_audiosocket(config.telephony)
         if audiosocket is not None:
             stack.enter_context(audiosocket)

@@ -3,6 +3,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -116,6 +118,28 @@ def test_a_mistake_is_one_line(
     assert told in shown.err
     assert len(shown.err.strip().splitlines()) == 1
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ("ulimit -Sn 200", "200 640"),
+        ("ulimit -n 639", "at most 511"),
+        ("ulimit -n 100", "at most 0"),
+    ],
+)
+def test_there_is_a_file_for_every_connection(limits: str, told: str) -> None:
+    """Without one, each attempt to accept a connection is an error in the log."""
+    look = (
+        "import resource; from voice.serve import make_room_for;"
+        "n = lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0];"
+        "before = n(); make_room_for(512); print(before, n())"
+    )
+    command = f'{limits} && exec "$0" -c "$1"'
+    ran = subprocess.run(
+        ["bash", "-c", command, sys.executable, look], capture_output=True, text=True, check=False
+    )
+    assert told in ran.stdout + ran.stderr
 
 
 @pytest.mark.e2e
