@@ -36,8 +36,9 @@ from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.wire import WireModel, parse_json, validated
-from voice.server.audio_api import AudioApi
 from voice.server.engine_api import ApiGate, api_routes
+from voice.server.speech_api import SpeechApi
+from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session
 from voice.telephony.routes import TelephoneRoutes
 from voice.telephony.routing import OpenSession
@@ -93,6 +94,7 @@ def build_app(
             be opened, or a telephone line is not protected.
     """
     routes = Routes(resources, config, open_session)
+    speech = SpeechApi(resources, routes.body)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -107,7 +109,13 @@ def build_app(
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
             Route("/v1/models", routes.guarded(routes.models)),
-            *AudioApi(resources, routes.body).routes(routes.guarded),
+            Route("/v1/audio/voices", routes.guarded(speech.voices)),
+            Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),
+            Route(
+                "/v1/audio/transcriptions",
+                routes.guarded(TranscriptionApi(resources).transcribe),
+                methods=["POST"],
+            ),
             *api_routes(
                 resources.model,
                 (MODEL_NAME,),

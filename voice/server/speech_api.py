@@ -1,4 +1,4 @@
-"""OpenAI's audio endpoints: a text in one of the server's voices, as a file that is streamed."""
+"""OpenAI's endpoint for speech: a text in a voice of the server's, as a file that is streamed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from voice.access.keys import Grant
 from voice.errors import ProtocolError
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 LONGEST_CHARS = 4096
 """Of a text that is spoken, as in OpenAI's API."""
 
-Guarded = Callable[
-    [Callable[[Request, Grant], Awaitable[Response]]], Callable[[Request], Awaitable[Response]]
-]
-ReadBody = Callable[[Request], Awaitable[str]]
-
 
 class _SpeechRequest(WireModel):
     input: str = Field(min_length=1, max_length=LONGEST_CHARS)
@@ -40,24 +34,17 @@ class _SpeechRequest(WireModel):
     stream_format: Literal["audio"] = "audio"
 
 
-class AudioApi:
-    """The endpoints; only the server's own key may use them.
+class SpeechApi:
+    """The endpoints; only the server's own key may have something spoken.
 
     Args:
         resources: Have the voices and the threads that synthesise.
         body: Reads a request's body within the server's bounds.
     """
 
-    def __init__(self, resources: Resources, body: ReadBody) -> None:
+    def __init__(self, resources: Resources, body: Callable[[Request], Awaitable[str]]) -> None:
         self._resources = resources
         self._body = body
-
-    def routes(self, guarded: Guarded) -> list[Route]:
-        """The routes, each behind the check of host, origin and key."""
-        return [
-            Route("/v1/audio/voices", guarded(self.voices)),
-            Route("/v1/audio/speech", guarded(self.speech), methods=["POST"]),
-        ]
 
     async def voices(self, request: Request, grant: Grant) -> Response:
         """``GET /v1/audio/voices``: names that ``voice`` may have, the server's own first."""

@@ -1,0 +1,177 @@
+"""Recordings to words over OpenAI's endpoint, with the recogniser as it ships."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from voice.hearing.passages import LONGEST_MS, passages
+from voice.server.app import build_app
+from voice.server.transcription_api import LONGEST_S
+from voice.session.resources import Resources
+from voice.types import AudioFrame, Transcript
+
+FIRST, SECOND = "Good morning, everybody.", "My brother plays the piano."
+
+
+@pytest.fixture
+async def http(embedded_parts: Resources) -> AsyncIterator[httpx.AsyncClient]:
+    app = build_app(embedded_parts, embedded_parts.config)
+    # The parts are other tests' as well: the application is not started up and so not shut down.
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+async def recording(http: httpx.AsyncClient, kind: str = "wav") -> bytes:
+    """Two sentences with two seconds between them."""
+    spoken = []
+    for text in (FIRST, SECOND):
+        body = {"input": text, "response_format": "pcm"}
+        spoken.append((await http.post("/v1/audio/speech", json=body)).content)
+    samples = np.frombuffer(spoken[0] + bytes(2 * 2 * 24_000) + spoken[1], "<i2")
+    size = samples.nbytes
+    head = struct.pack("<4sI8sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVEfmt ", 16, 1, 1, 24_000, 48_000, 2, 16, b"data", size)  # fmt: skip  # noqa: E501
+    return head + samples.tobytes()
+
+
+async def asked(http: httpx.AsyncClient, file: bytes, **fields: Any) -> httpx.Response:
+    return await http.post(
+        "/v1/audio/transcriptions",
+        files={"file": ("said.wav", file, "audio/wav")},
+        data={"model": "whisper-1"} | fields,
+    )
+
+
+async def test_the_words_in_every_format(http: httpx.AsyncClient) -> None:
+    file = await recording(http)
+    text = (await asked(http, file)).json()["text"]
+    assert text == f"{FIRST} {SECOND}"
+    assert (await asked(http, file, response_format="text")).text == f"{text}\n"
+
+    whole = (await asked(http, file, response_format="verbose_json")).json()
+    assert whole["text"] == text
+    first, second = whole["segments"]
+    assert (first["text"], second["text"]) == (FIRST, SECOND)
+    assert 0 <= first["start"] < first["end"] < second["start"] < second["end"] <= whole["duration"]
+    assert 1.7 < second["start"] - first["end"] < 2.6
+
+    number, times, words, *_ = (await asked(http, file, response_format="srt")).text.splitlines()
+    assert (number, words) == ("1", FIRST)
+    assert times.startswith("00:00:00,")
+    assert times.count(",") == 2
+    subtitles = (await asked(http, file, response_format="vtt")).text
+    assert subtitles.startswith("WEBVTT\n\n1\n00:00:00.")
+
+
+async def test_words_come_utterance_by_utterance(http: httpx.AsyncClient) -> None:
+    answer = await asked(http, await recording(http), stream="true")
+    events = [json.loads(line.removeprefix("data: ")) for line in answer.text.split("\n\n")[:-1]]
+    assert [event["type"] for event in events] == [
+        "transcript.text.delta",
+        "transcript.text.delta",
+        "transcript.text.done",
+    ]
+    assert "".join(e.get("delta", "") for e in events) == events[-1]["text"] == f"{FIRST} {SECOND}"
+
+
+async def test_a_compressed_recording_is_read(http: httpx.AsyncClient) -> None:
+    body = {"input": SECOND, "response_format": "mp3"}
+    file = (await http.post("/v1/audio/speech", json=body)).content
+    assert (await asked(http, file)).json()["text"] == SECOND
+
+
+async def test_where_nobody_speaks_there_are_no_words(http: httpx.AsyncClient) -> None:
+    silence = (await recording(http))[:44] + bytes(3 * 48_000)
+    assert (await asked(http, silence)).json() == {"text": ""}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        b"",
+        b"no sound at all",
+        b"#EXTM3U\n#EXTINF:9,\nhttp://127.0.0.1:9/secret.wav\n",
+        b"ffconcat version 1.0\nfile /etc/hostname\n",
+    ],
+)
+async def test_what_is_no_recording_is_refused(http: httpx.AsyncClient, file: bytes) -> None:
+    answer = await asked(http, file)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "file")
+
+
+async def test_a_recording_without_end_is_refused(http: httpx.AsyncClient) -> None:
+    """A file of a few megabytes can hold more sound than there is memory for."""
+    import io
+
+    from voice.server.audio_files import encoded
+
+    silence = np.zeros(60 * 8000, np.int16)
+    minutes = ((silence, 8000) for _ in range(LONGEST_S // 60 + 1))
+    file = io.BytesIO(b"".join(encoded(minutes, "flac"))).getvalue()
+    answer = await asked(http, file)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"response_format": "docx"}, "response_format"),
+        ({"timestamp_granularities[]": "word"}, "timestamp_granularities.0"),
+        ({"stream": "perhaps"}, "stream"),
+    ],
+)
+async def test_a_wrong_field_is_named(
+    http: httpx.AsyncClient, fields: dict[str, str], param: str
+) -> None:
+    answer = await asked(http, b"RIFF", **fields)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+async def test_a_form_that_is_none_is_refused(http: httpx.AsyncClient) -> None:
+    form = "multipart/form-data"
+    for content_type in ("application/json", form, f"{form}; boundary=x"):
+        headers = {"Content-Type": content_type}
+        answer = await http.post("/v1/audio/transcriptions", content=b"{}", headers=headers)
+        assert answer.status_code == 400, content_type
+    answer = await http.post("/v1/audio/transcriptions", files={"model": (None, "whisper-1")})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "file")
+
+
+def test_speech_without_a_pause_is_cut() -> None:
+    class Talk:
+        """Somebody who never pauses, but is a little softer every 7 s."""
+
+        def probability(self, frame: AudioFrame) -> float:
+            return 0.8 if frame.start_sample % (7 * 16_000) == 0 else 1.0
+
+        def reset(self) -> None: ...
+
+    class Counting:
+        name = "counting"
+
+        def open(self, turn_id: int) -> Counting:
+            self.frames = 0
+            return self
+
+        def accept(self, frame: AudioFrame) -> None:
+            self.frames += 1
+
+        def finish(self) -> Transcript:
+            return Transcript(0, f"{self.frames} frames", True, 1.0, 0)
+
+    samples = np.zeros(60 * 16_000, np.int16)
+    found = list(passages(samples, Talk(), Counting(), 0.5))
+    assert found[0].start_s == 0
+    assert found[-1].end_s == 60
+    for before, after in pairwise(found):
+        assert before.end_s == after.start_s
+        assert after.start_s % 7 == 0
+    assert all(p.end_s - p.start_s <= LONGEST_MS / 1000 for p in found)

@@ -1,0 +1,174 @@
+"""OpenAI's endpoint for the words of a recording: JSON, text, subtitles, or events as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from voice.access.keys import Grant
+from voice.errors import ProtocolError
+from voice.hearing.passages import Passage, passages
+from voice.realtime.wire import WireModel, validated
+from voice.types import SAMPLE_RATE_HZ, Samples
+
+if TYPE_CHECKING:
+    from voice.session.resources import Resources
+
+LARGEST_BYTES = 25 * 1024 * 1024
+"""Of a recording, as in OpenAI's API."""
+LONGEST_S = 3600
+"""Of a recording, once it is decoded: an hour of Opus can be small."""
+_FORMATS = "wav,mp3,ogg,flac,mov,mp4,m4a,matroska,webm,aac"
+"""FFmpeg's readers that are used; others, as those of playlists, would open what a file names."""
+
+
+class _Fields(WireModel):
+    model: str = ""
+    language: str = ""
+    prompt: str = ""
+    response_format: Literal["json", "text", "srt", "vtt", "verbose_json"] = "json"
+    stream: Literal["true", "false", "True", "False"] = "false"
+    timestamp_granularities: list[Literal["segment"]] = Field(default=[])
+
+
+class TranscriptionApi:
+    """``POST /v1/audio/transcriptions``.
+
+    Args:
+        resources: Have the recogniser and its threads.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def transcribe(self, request: Request, grant: Grant) -> Response:
+        """The words of the uploaded file; only the server's own key may ask."""
+        grant.check_main()
+        fields, file = await _form(request)
+        threads = self._resources.recognition_threads
+        loop = asyncio.get_running_loop()
+        samples = await loop.run_in_executor(threads, decoded, file)
+        found = passages(
+            samples,
+            self._resources.vad(),
+            self._resources.recognizer,
+            self._resources.config.vad.threshold,
+        )
+        # An utterance at a time, so that the threads are shared with the conversations.
+        step = partial(loop.run_in_executor, threads, next, found, None)
+        if fields.stream.lower() == "true":
+            return StreamingResponse(_events(step), media_type="text/event-stream")
+        heard = [passage async for passage in _each(step)]
+        return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields)
+
+
+def decoded(file: bytes) -> Samples:
+    """A recording's samples, (T,) int16 mono at 16 kHz.
+
+    Raises:
+        ProtocolError: It is no sound file of a known format, or too long.
+    """
+    import av
+
+    try:
+        known = {"format_whitelist": _FORMATS}
+        with av.open(io.BytesIO(file), "r", container_options=known) as container:
+            resampler = av.AudioResampler(format="s16", layout="mono", rate=SAMPLE_RATE_HZ)
+            parts, length = [np.empty(0, np.int16)], 0
+            for frame in container.decode(audio=0):
+                for part in resampler.resample(frame):
+                    parts.append(part.to_ndarray()[0])
+                    length += part.samples
+                if length > LONGEST_S * SAMPLE_RATE_HZ:
+                    raise ProtocolError(f"file: longer than {LONGEST_S} s", "too_large", "file")
+            parts += [part.to_ndarray()[0] for part in resampler.resample(None)]
+    except (av.FFmpegError, IndexError, ValueError) as error:
+        raise ProtocolError("file: no sound that can be read", param="file") from error
+    return np.concatenate(parts)
+
+
+async def _form(request: Request) -> tuple[_Fields, bytes]:
+    try:
+        form = await MultiPartParser(request.headers, _bounded(request), max_files=1).parse()
+    except (MultiPartException, KeyError) as error:
+        raise ProtocolError(f"expected multipart/form-data: {error}") from error
+    try:
+        file = form.get("file")
+        if file is None or isinstance(file, str):
+            raise ProtocolError("file: missing", "missing_required_parameter", "file")
+        several = "timestamp_granularities"
+        given = {**form, several: form.getlist(f"{several}[]")}
+        fields = validated(_Fields, given)
+        return fields, await file.read()
+    finally:
+        await form.close()
+
+
+async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        # The fields beside the file are small.
+        if size > LARGEST_BYTES + 65_536:
+            raise ProtocolError(f"file: larger than {LARGEST_BYTES} bytes", "too_large", "file")
+        yield chunk
+
+
+async def _each(step: Callable[[], Any]) -> AsyncIterator[Passage]:
+    while (passage := await step()) is not None:
+        yield passage
+
+
+async def _events(step: Callable[[], Any]) -> AsyncIterator[str]:
+    text = ""
+    async for passage in _each(step):
+        delta = f" {passage.text}" if text else passage.text
+        text += delta
+        yield _event({"type": "transcript.text.delta", "delta": delta})
+    yield _event({"type": "transcript.text.done", "text": text})
+
+
+def _event(value: dict[str, Any]) -> str:
+    return f"data: {json.dumps(value)}\n\n"
+
+
+def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields) -> Response:
+    text = " ".join(passage.text for passage in heard)
+    match fields.response_format:
+        case "text":
+            return PlainTextResponse(f"{text}\n")
+        case "srt":
+            return PlainTextResponse("".join(_cues(heard, ",")))
+        case "vtt":
+            cues = "".join(_cues(heard, "."))
+            return PlainTextResponse(f"WEBVTT\n\n{cues}", media_type="text/vtt")
+        case "verbose_json":
+            segments = [
+                {"id": index, "start": p.start_s, "end": p.end_s, "text": p.text}
+                for index, p in enumerate(heard)
+            ]
+            whole = {"task": "transcribe", "language": "english", "duration": seconds}
+            return JSONResponse(whole | {"text": text, "segments": segments})
+    return JSONResponse({"text": text})
+
+
+def _cues(heard: Sequence[Passage], mark: str) -> Iterator[str]:
+    for number, passage in enumerate(heard, start=1):
+        times = f"{_time(passage.start_s, mark)} --> {_time(passage.end_s, mark)}"
+        yield f"{number}\n{times}\n{passage.text}\n\n"
+
+
+def _time(seconds: float, mark: str) -> str:
+    whole_ms = round(seconds * 1000)
+    minutes, ms = divmod(whole_ms, 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{ms // 1000:02}{mark}{ms % 1000:03}"
