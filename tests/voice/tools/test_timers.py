@@ -14,9 +14,9 @@ import pytest
 from tests.support.patience import PATIENCE_S
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import NOW, Clock
+from voice.tools import ringer as ringer_module
 from voice.tools import store as store_module
-from voice.tools.builtin import timers as timers_module
-from voice.tools.builtin.timers import Ringer, announcement
+from voice.tools.ringer import Ringer, announcement
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
 
@@ -190,11 +190,11 @@ class WatchedStore(Store):
         self.tries = 0
         self.taken: list[bool] = []
 
-    def take_alert(self, alert_id: int) -> bool:
+    def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
         self.tries += 1
         self.threads.add(threading.get_ident())
         self.begun.set()
-        self.taken.append(super().take_alert(alert_id))
+        self.taken.append(super().take_alert(alert, next_due))
         return self.taken[-1]
 
 
@@ -205,7 +205,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
-    monkeypatch.setattr(timers_module, "_RETRY_S", 0.01)
+    monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
     with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
         ringer = Ringer(store, clock)
