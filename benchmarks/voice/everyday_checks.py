@@ -28,8 +28,10 @@ _OPPOSITES = (
     ("set", "cancel"), ("add", "remove"), ("order", "remove"), ("add", "clear"),
     ("order", "cancel"),
 )  # fmt: skip
-_STATES = (("on", "off"), ("open", "close"), ("open", "closed"), ("lock", "unlock"),
-           ("locked", "unlocked"), ("on", "stop"), ("start", "off"))  # fmt: skip
+_STATES = (
+    ("on", "off"), ("open", "closed"), ("open", "close"), ("locked", "unlocked"),
+    ("lock", "unlock"),
+)  # fmt: skip
 _NEGATION = "negation"
 
 
@@ -112,8 +114,8 @@ def _opposes(call: ToolCall, expected: Sequence[Mapping[str, Any]]) -> bool:
         given = _value(str(call.arguments.get("state", "")))
         states = [e["args"].get("state") or () for e in expected if e["tool"] == call.name]
         accepted = {_value(state) for some in states for state in some}
-        reverse = {one: other for pair in _STATES for one, other in (pair, pair[::-1])}
-        return given not in accepted and reverse.get(given) in accepted
+        reverse = {other for pair in _STATES if given in pair for other in pair} - {given}
+        return given not in accepted and bool(reverse & accepted)
     if call.name in {one["tool"] for one in expected}:
         return False
     verb, _, thing = call.name.partition("_")
