@@ -2,17 +2,21 @@
 
 What a tool does is in the verb of its name (``cancel_alarm``), what is asked in the verbs of the
 message: both begin something, or both end something. Words that are arguments are no verbs of the
-request ("remind me to cancel the subscription"). A question for facts asks for neither. Of tools
-whose name has no such verb nothing is known, and none is refused.
+request ("remind me to cancel the subscription"). A question for facts asks for neither, and so does
+"don't cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from voice.types import ToolCall
+
+UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
+LEFT_ALONE = "All right, I won't."
 
 _BEGINNING = frozenset(("set", "add", "create", "make", "start", "begin", "order", "book", "new"))
 _ENDING = frozenset((
@@ -26,6 +30,12 @@ _ENDS = re.compile(
     r"(?: (?!(?:and|then|on)\b)[\w']+){0,5} (?:off|out)\b"
     r"|\b(?:don't|do not|won't|no longer|never|not)(?: [\w']+)? (?:need(?:ed)?|want)\b"
     r"|(?<!n't )(?<!not )(?<!never )(?<!me )(?<!to )\bforget (?:the|my|that|about)\b"
+)
+_NOT_TO_END = re.compile(
+    r"(?<!why )(?:\b(?:do|must|should|could|would|can)(?:n't| not)|\bnever|\bnot to|\bwithout)"
+    r"(?: (?:you|please|ever|just|yet|have to|need to|want you to|dare|to)){0,3}"
+    r" (?:cancel|delete|remove|clear|erase|stop|kill|drop|disable|wipe|empty|turn(?: \w+){0,4} off"
+    r"|switch(?: \w+){0,4} off)\w*"
 )
 _BEGINS = re.compile(
     r"\b(?:set|add|put|create|start|begin|schedule|order|book|note|remember|remind|wake|buy|have"
@@ -51,9 +61,18 @@ class _Aim(Enum):
     BEGIN = auto()
     END = auto()
     LEARN = auto()
+    REST = auto()
 
 
-def opposed(message: str, calls: Sequence[ToolCall]) -> list[ToolCall]:
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """Calls that are not to be made, and what the agent says where no other is."""
+
+    calls: tuple[ToolCall, ...] = ()
+    answer: str = UNSURE
+
+
+def opposed(message: str, calls: Sequence[ToolCall]) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
     None where another call of the answer does what is asked: then the message asks for both.
@@ -62,8 +81,9 @@ def opposed(message: str, calls: Sequence[ToolCall]) -> list[ToolCall]:
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
     if asked is None or asked in aims or (asked is _Aim.LEARN and None in aims):
-        return []
-    return [call for call, aim in zip(calls, aims, strict=True) if aim not in (None, asked)]
+        return Opposed()
+    wrong = (call for call, aim in zip(calls, aims, strict=True) if aim not in (None, asked))
+    return Opposed(tuple(wrong), LEFT_ALONE if asked is _Aim.REST else UNSURE)
 
 
 def _aim_of_tool(name: str) -> _Aim | None:
@@ -79,6 +99,10 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
     for argument in sorted(map(_plain, arguments), key=len, reverse=True):
         rest = re.sub(rf"\b{re.escape(argument)}(?!\w)", " ", rest, count=1)
     rest = " ".join(rest.split())
+    forbidden = _NOT_TO_END.sub(" ", rest)
+    if forbidden != rest:
+        plain = not _ENDS.search(forbidden) and not _SETS.search(forbidden)
+        return _Aim.REST if plain else None
     left = _ENDS.sub(" ", rest)
     if left != rest:
         return None if _BEGINS.search(left) else _Aim.END

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import RunTool
-from voice.dialogue.opposites import opposed
-from voice.dialogue.reply_loop import UNSURE
+from voice.dialogue.opposites import LEFT_ALONE, UNSURE, Opposed, opposed
 from voice.events import ReplyToolCall
 from voice.types import ToolCall
 
@@ -32,7 +31,7 @@ def call(tool: str, **arguments: Any) -> ToolCall:
     ],
 )
 def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
-    assert opposed(message, [made]) == [made]
+    assert opposed(message, [made]) == Opposed((made,), UNSURE)
 
 
 @pytest.mark.parametrize(
@@ -51,15 +50,31 @@ def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
         ("start the list over", call("clear_list")),
         ("what is my balance", call("fetch_balance")),
         ("seven", call("set_alarm", when="seven")),
+        ("don't wake me any more", call("cancel_alarm")),
+        ("why don't you cancel the alarm", call("cancel_alarm")),
+        ("don't set an alarm, delete the one for six", call("cancel_alarm", when="six")),
     ],
 )  # fmt: skip
 def test_a_call_that_does_not(message: str, made: ToolCall) -> None:
-    assert opposed(message, [made]) == []
+    assert opposed(message, [made]).calls == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("don't cancel the alarm", call("cancel_alarm")),
+        ("Please do not clear my list.", call("clear_list")),
+        ("never delete my reminders", call("cancel_reminder")),
+        ("I told you not to remove it", call("remove_from_list", item="it")),
+    ],
+)
+def test_what_is_not_to_be_ended_is_left_alone(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made]) == Opposed((made,), LEFT_ALONE)
 
 
 def test_a_message_that_asks_for_both_is_served_by_both() -> None:
     calls = [call("remove_drink", drink="latte"), call("order_drink", drink="mocha")]
-    assert opposed("drop the latte and a mocha instead", calls) == []
+    assert opposed("drop the latte and a mocha instead", calls).calls == ()
 
 
 def test_the_opposite_is_not_done_and_the_agent_says_so() -> None:
