@@ -34,6 +34,7 @@ class SessionOptions:
         speak: Whether replies are spoken; else they are text only.
         output_rate_hz: Of the reply's audio.
         speed: Speaking rate; 1 is the voice's own.
+        loudness: Gain of the voice; 1 is its own.
         voice: Name of the voice; the server's own where it is empty or unknown.
         max_reply_tokens: Longest answer of the model.
         effort: instant, low, medium or high.
@@ -58,6 +59,7 @@ class SessionOptions:
     speak: bool = True
     output_rate_hz: int = 24_000
     speed: float = 1.0
+    loudness: float = 1.0
     voice: str = ""
     max_reply_tokens: int = 96
     effort: str = "instant"

@@ -22,7 +22,10 @@ Phrasings = tuple[str, ...]
 ALIASES = {
     "act": "state", "every": "name", "order": "expression", "about": "text", "chore": "item",
     "one": "amount", "single_unit": "from_unit", "dose": "shots",
-    "flavor": "extras", "many": "quantity",
+    "flavor": "extras", "many": "quantity", "items": "item", "adding": "duration",
+    "longer": "duration", "whole": "when", "entire": "text", "hour": "text", "feet": "amount",
+    "inches": "from_unit", "metric": "from_unit", "single_length": "to_unit", "imperial": "to_unit",
+    "leave": "milk", "forgo": "sweetener",
 }  # fmt: skip
 """Slots that fill another's parameter with words of their own."""
 
@@ -124,7 +127,7 @@ _COFFEE = read("coffee_tools", dict[str, AgentTool])
 AGENTS_OWN = _COFFEE | _ASSISTANT
 """The agents' tools by name."""
 PARAMETER = read("parameters", dict[str, Parameter])
-"""Parameters of the agents' tools by name."""
+"""Parameters of the agents' tools, by name or by ``tool.name`` where a tool has its own."""
 INVENTED = read("invented_tools", dict[str, InventedTool])
 """Invented tools by their first name."""
 
@@ -189,16 +192,21 @@ FIX = {name: found for name in _ALL if (found := _fix(name))}
 """Corrections of the call before."""
 
 
-def question(tool: str, parameter: str) -> tuple[str, ...]:
+def parameter(tool: str, name: str) -> Parameter:
+    """A parameter of an agent's tool: the tool's own entry, or that of all tools that have it."""
+    return PARAMETER.get(f"{tool}.{name}") or PARAMETER[name]
+
+
+def question(tool: str, name: str) -> tuple[str, ...]:
     """What the agent asks when a parameter of a tool is missing."""
-    return INVENTED[tool].ask if tool in INVENTED else PARAMETER[parameter].ask
+    return INVENTED[tool].ask if tool in INVENTED else parameter(tool, name).ask
 
 
-def answers(tool: str, parameter: str) -> Phrasings:
+def answers(tool: str, name: str) -> Phrasings:
     """How the user gives a missing parameter."""
     if tool not in INVENTED:
-        return PARAMETER[parameter].give
-    slot = f"{{{parameter}}}"
+        return parameter(tool, name).give
+    slot = f"{{{name}}}"
     return slot, f"{slot} please", f"it's {slot}", f"i want {slot}"
 
 
@@ -210,11 +218,11 @@ def other_names(tool: str, split: str) -> Names:
     return own.names if split == "heldout" else own.names + own.names_in_training
 
 
-def other_keys(tool: str, parameter: str) -> tuple[str, ...]:
+def other_keys(tool: str, name: str) -> tuple[str, ...]:
     """Names that a parameter of a tool may have."""
     if tool in INVENTED:
-        return INVENTED[tool].parameters[parameter].names or (parameter,)
-    return PARAMETER[parameter].names
+        return INVENTED[tool].parameters[name].names or (name,)
+    return parameter(tool, name).names
 
 
 def _check(tool: str, phrasings: Phrasings) -> None:

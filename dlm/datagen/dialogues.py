@@ -55,6 +55,8 @@ WEIGHTS: dict[str, int] = {
     "set_reminder": 8, "calculate": 7, "get_time": 5, "get_date": 5, "convert_units": 6,
     "convert_currency": 5, "get_stock_price": 5, "get_device": 5, "search_documents": 6,
     "read_list": 4, "remove_from_list": 4, "cancel_timer": 5, "list_timers": 4, "list_reminders": 4,
+    "list_alarms": 5, "change_alarm": 7, "cancel_alarm": 8, "change_reminder": 6,
+    "cancel_reminder": 7, "change_timer": 7, "move_item": 5, "clear_list": 5, "days_until": 5,
 }  # fmt: skip
 """How often each of the assistant's tools is asked for."""
 
@@ -276,6 +278,8 @@ def _talk(script: Script) -> None:
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     """One turn of the assistant or of an agent with invented tools."""
     rng = script.rng
+    if turns.choose(script):
+        return
     if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
         return
     roll = rng.random()
@@ -317,9 +321,9 @@ def _without_tool(script: Script) -> bool:
         return turns.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
     if roll < 0.48:
         return turns.chat(script)
-    if roll < 0.8:
+    if roll < 0.76:
         return turns.unfit(script)
-    if roll < 0.9:
+    if roll < 0.84:
         absent = rng.choice([n for n in INVENTED if n not in _ALIKE])
         return turns.decline(script, absent)
     return turns.decline(script, _wanted(script))
@@ -352,8 +356,11 @@ def _coffee_turn(script: Script) -> None:
     roll = rng.random()
     if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
         return
-    if ordered and roll < 0.66:
-        changes = ("remove_drink", "read_order", "confirm_order", "confirm_order")
+    if ordered and roll < 0.7:
+        changes = (
+            *("change_drink", "change_drink", "change_drink", "remove_drink", "read_order"),
+            *("confirm_order", "confirm_order"),
+        )
         turns.request(script, rng.choice(changes))
     elif roll > 0.97:
         turns.goodbye(script)

@@ -352,6 +352,37 @@ def _cancel(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Sp
     return ("cancel_timer", {"name": span}) if span else None
 
 
+_ALARM_OFF = re.compile(
+    r"\b(remove|delete|cancel|turn off|turn the alarm off|switch off|stop|disable|get rid of"
+    r"|deactivate|clear|shut off|drop|erase)\b"
+)
+_ALARM_MORE = re.compile(
+    r"\b(after|before|between|except|early|any|all|every|each|week|weeks|weekend|weekdays|set an?"
+    r"|and|then|first|last|second|next|this|these|those|it|which|i|recent\w*|future|events?|name\w*)\b"
+)
+
+
+def _alarm_off(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    if not _ALARM_OFF.search(text) or not re.search(r"\balarm\b", text) or "event_name" in slots:
+        return None
+    if _ALARM_MORE.search(text):
+        return None
+    when = spans.moment(words)
+    found: Spans = {"when": when} if when else {}
+    start, end = when or (0, 0)
+    rest = " ".join([*words[:start], *words[end:]])
+    if re.search(r"\d|" + _TIME_WORDS.pattern + r"|\b(tomorrow|today|\w+day)\b", rest):
+        return None
+    return "cancel_alarm", found
+
+
+def _alarms(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
+    told = re.search(r"\balarms?\b", text) and not re.search(
+        r"\b(set (?:an?|the|my)|before|after|between|change|if|remind|wake|which i|for)\b", text
+    )
+    return ("list_alarms", {}) if told and not slots else None
+
+
 def _time_or_date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     return _time(text, words, slots) or _date(text, words, slots)
 
@@ -359,6 +390,8 @@ def _time_or_date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[s
 _INTENTS: tuple[tuple[Reader, str], ...] = (
     (_timer, "timer HassStartTimer start.timer"),
     (_alarm, "alarm alarm_set"),
+    (_alarm_off, "alarm_remove"),
+    (_alarms, "alarm_query"),
     (_sum, "calculator qa_maths"),
     (_units, "measurement_conversion"),
     (_money, "exchange_rate qa_currency"),

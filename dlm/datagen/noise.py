@@ -161,8 +161,14 @@ def _written(words: list[tuple[str, str]], style: Style, question: bool) -> Utte
     values: dict[str, list[str]] = {}
     for word, slot in words:
         if slot:
-            values.setdefault(slot, []).append(word.rstrip(",.?!") if word[-1:] in ",?!" else word)
+            values.setdefault(slot, []).append(word)
     text = " ".join(word for word, _ in words).replace(" ,", ",")
     if style.cased:
         text = text.rstrip(",.") + ("?" if question else ".")
-    return Utterance(text, {slot: " ".join(found) for slot, found in values.items()})
+    return Utterance(text, {slot: _unstopped(found) for slot, found in values.items()})
+
+
+def _unstopped(words: list[str]) -> str:
+    """Words of a slot without the punctuation behind them; within them it is part of the value."""
+    text = " ".join(words)
+    return text.rstrip(",.?!") if text[-1:] in ",?!" else text

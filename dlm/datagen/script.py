@@ -18,8 +18,8 @@ from dlm.datagen.holdout import pick
 from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.orders import ORDERS
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, template
-from dlm.datagen.simulated_tools import SIMULATED, list_name
-from dlm.datagen.spoken_values import moment_text
+from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
+from dlm.datagen.spoken_values import moment_text, when, words_of
 from dlm.datagen.values import Values, currency_pair, salad, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
@@ -36,12 +36,26 @@ KINDS: dict[str, str] = {
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
     "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
-    "chore": "task", "one": "a|one", "many": "count",
+    "chore": "task", "one": "a|one", "many": "count", "items": "items", "adding": "adding",
+    "longer": "longer", "whole": "all", "entire": "all", "hour": "when", "feet": "feet",
+    "inches": "feet_and_inches", "single_length": "centimeters|meters|inches|yards|cm|metres",
+    "metric": "centimeters|meters|centimetres|metres|cm", "imperial": "feet and inches|feet",
+    "date": "target_day", "leave": "no milk|without milk|no oat milk|no cream|without cream",
+    "forgo": "no sugar|without sugar|no sweetener|no syrup|no honey|without syrup",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
 
-_PARTICULAR = {("get_date", "day"): "date_day", ("confirm_order", "name"): "person"}
+_PARTICULAR = {
+    ("get_date", "day"): "date_day", ("confirm_order", "name"): "person",
+    ("set_alarm", "when"): "alarm_when", ("set_reminder", "when"): "when_or_repeat",
+    ("cancel_alarm", "when"): "alarm_named", ("change_alarm", "when"): "alarm_named",
+    ("change_alarm", "to"): "alarm_when", ("change_reminder", "when"): "when_or_repeat",
+    ("change_reminder", "about"): "reminder_topic", ("cancel_reminder", "about"): "reminder_topic",
+    ("add_to_list", "item"): "counted_item", ("move_item", "to"): "list",
+}  # fmt: skip
 _BEFORE_IN = re.compile(r"(?:^| )(?:at|on|by|for|to|past|after) ?$")
+_AGAIN = re.compile(r"every |each |daily|hourly|week(?:day|end)s|[a-z]+days |the first of every")
+_BEFORE_AGAIN = re.compile(r"(?:^| )(?:at|on|by) ?$")
 _SWITCHED = ("light", "switch", "light", "switch", "thermostat", "cover", "lock", "light")
 _ACTS = {
     "lock": ("lock", "unlock", "lock", "unlock", "open", "close"),
@@ -55,6 +69,12 @@ _SIMPLE_STATES = {
     "light": ("on", "off", "half", "full"),
     "switch": ("on", "off"),
 }
+_KNOWN = {
+    "cancel_alarm": "when", "change_alarm": "when", "cancel_reminder": "text",
+    "change_reminder": "text", "change_timer": "name",
+}  # fmt: skip
+"""The parameter by which a tool's call names what is there."""
+_NOTES = ("{}", "call about the {}", "see to the {}", "look after the {}", "think of the {}")
 _PAIRED = frozenset((
     "device", "state", "act", "single_unit", "from_unit", "to_unit", "from_currency",
     "to_currency", "noise",
@@ -264,13 +284,18 @@ def plural(drink: str) -> str:
 
 
 def _articles(pieces: list[Piece]) -> list[Piece]:
-    """Turn "a" into "an" where the value that follows asks for it, and "at in an hour" right."""
+    """Turn "a" into "an" where the value that follows asks for it, and "at in an hour" right.
+
+    Nor is "at every day" said.
+    """
     for i in range(len(pieces) - 1):
         following = pieces[i + 1].text.lstrip()
-        if following.startswith("in ") and pieces[i + 1].slot:
+        lone = _BEFORE_IN if following.startswith("in ") else None
+        lone = _BEFORE_AGAIN if _AGAIN.match(following) else lone
+        if lone is not None and pieces[i + 1].slot:
             before = next((j for j in range(i, -1, -1) if pieces[j].text.strip()), i)
             if not pieces[before].slot:
-                pieces[before] = Piece(_BEFORE_IN.sub(" ", pieces[before].text))
+                pieces[before] = Piece(lone.sub(" ", pieces[before].text))
         vowel = following[:1].lower() in set("aeio8") and not following.startswith("one")
         if vowel and f" {pieces[i].text}".endswith(" a "):
             pieces[i] = Piece(pieces[i].text[:-1] + "n ", pieces[i].slot)
@@ -288,8 +313,13 @@ class Drawing:
         rng, world = self.rng, self.world
         if tool == "cancel_timer" and name == "name" and rng.random() < 0.85:
             return self._timer()
-        if tool == "remove_drink" and world.order and rng.random() < 0.85:
-            return rng.choice(world.order)["drink"]
+        if tool in ("remove_drink", "change_drink") and name == "drink" and world.order:
+            if rng.random() < 0.9:
+                return rng.choice(world.order)["drink"]
+        elif tool in _KNOWN and name == _KNOWN[tool] and rng.random() < 0.7:
+            known = self._known(tool)
+            if known:
+                return rng.choice(known)
         if name == "drink" and rng.random() < 0.03:
             return salad(rng)
         if tool in INVENTED and name in INVENTED[tool].parameters:
@@ -298,6 +328,26 @@ class Drawing:
         if kind in ("name", "noun", "person") and tool == "talk":
             return self.values.draw(kind, rng, self.digits)
         return self.values.draw(kind, rng, self.digits and rng.random() < 0.9)
+
+    def _known(self, tool: str) -> list[str]:
+        """What the user may call the things that a tool can change or delete."""
+        world = self.world
+        if _KNOWN[tool] == "text":
+            return [text for text, _ in world.reminders]
+        if _KNOWN[tool] == "when":
+            return [said for said, _ in world.alarms if not said.startswith(("in ", "every "))]
+        return [name for name, _ in world.timers if name]
+
+    def name_of(self, parameter: str) -> str:
+        """What the user may call one of several timers, alarms or reminders; "" where nothing."""
+        lengths = [
+            f"{words_of(seconds // 60)} minute"
+            for name, seconds in self.world.timers
+            if not name and seconds % 60 == 0
+        ]
+        tool = {"name": "change_timer", "when": "cancel_alarm", "text": "cancel_reminder"}
+        found = self._known(tool[parameter]) + (lengths if parameter == "name" else [])
+        return self.rng.choice(found) if found else ""
 
     def _timer(self) -> str:
         named = [name for name, _ in self.world.timers if name]
@@ -369,8 +419,15 @@ class Drawing:
         rng, world = self.rng, self.world
         if rng.random() < 0.25:
             return
-        if tool == "list_timers" and not world.timers:
-            self._start_timers()
+        if tool in ("list_timers", "change_timer") and not world.timers:
+            self._start_timers(arguments.get("name", ""))
+        elif tool in ("list_alarms", "change_alarm", "cancel_alarm"):
+            self._set_alarms(arguments.get("when", ""))
+        elif tool in ("change_reminder", "cancel_reminder"):
+            self._note_reminder(arguments.get("text", ""))
+        elif tool in ("move_item", "clear_list"):
+            known = world.lists.setdefault(list_name(arguments), [])
+            known += [arguments["item"]] if "item" in arguments else some_items(world)
         elif tool == "list_reminders" and not world.reminders:
             self._note_reminders()
         elif tool == "remove_from_list":
@@ -378,11 +435,39 @@ class Drawing:
         elif tool == "cancel_timer" and not world.timers:
             if arguments.get("name", "all").lower() in ("all", "both", "every"):
                 world.timers.append(("", 60 * rng.randint(1, 50)))
-        elif tool == "remove_drink" and not world.order:
+        elif tool in ("remove_drink", "change_drink") and not world.order:
             world.order.append({"drink": arguments["drink"]})
 
-    def _start_timers(self) -> None:
+    def _set_alarms(self, said: str) -> None:
+        """Have an alarm that is called so, or one or two of any name."""
+        rng, world = self.rng, self.world
+        if said in ("all", "both", "every", ""):
+            for _ in range(0 if world.alarms else rng.choice((1, 1, 1, 2))):
+                other = self.values.draw("alarm_when", rng, self.digits)
+                world.alarms.append((other, alarm_text(world, other)))
+        elif all(known != said for known, _ in world.alarms):
+            world.alarms.append((said, alarm_text(world, said)))
+
+    def _note_reminder(self, about: str) -> None:
+        """Have a reminder of this, or one or two of anything."""
+        rng, world = self.rng, self.world
+        if about in ("all", "both", "every", ""):
+            if not world.reminders:
+                self._note_reminders()
+        elif when(about, world.now) is not None:
+            shown = moment_text(when(about, world.now, 7) or world.now, world.now)
+            world.reminders.append((self.values.draw("task", rng), shown))
+        elif all(about not in text for text, _ in world.reminders):
+            text = about if len(about.split()) > 2 else rng.choice(_NOTES).format(about)
+            due = world.now + timedelta(minutes=5 * rng.randint(1, 700))
+            shown = moment_text(due, world.now) if rng.random() < 0.7 else ""
+            world.reminders.append((text, shown))
+
+    def _start_timers(self, named: str = "") -> None:
         rng = self.rng
+        if named:
+            self.world.timers.append((named, 60 * rng.randint(1, 90)))
+            return
         for _ in range(rng.choice((1, 1, 2, 3))):
             name = rng.choice(WORDS["timer_name"]) if rng.random() < 0.5 else ""
             self.world.timers.append((name, rng.choice((10, 60, 60, 60)) * rng.randint(1, 90)))

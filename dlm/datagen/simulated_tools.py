@@ -71,6 +71,18 @@ def _day_name(name: str) -> str:
     return capital(" ".join(capital(w) if w in proper else w for w in words))
 
 
+def _days_until(world: World, a: Arguments) -> Result:
+    today = world.now.date()
+    found = spoken.day(a["date"], today)
+    if found is None:
+        return unread("day", a["date"])
+    count = (found - today).days
+    name, days = _day_name(a["date"].lower()), f"{abs(count)} day{'s' if abs(count) != 1 else ''}"
+    said = "today" if not count else f"in {days}" if count > 0 else f"{days} ago"
+    fact = f"{name} {'was' if count < 0 else 'is'} {said}."
+    return Result(fact, "done", {"fact": fact, "count": days})
+
+
 def _set_timer(world: World, a: Arguments) -> Result:
     seconds = spoken.duration(a["duration"])
     if seconds is None:
@@ -134,12 +146,102 @@ def _timer_name(name: str, seconds: int) -> str:
     return f"{name or length} timer"
 
 
+def _change_timer(world: World, a: Arguments) -> Result:
+    found = _timers_called(world, a)
+    if isinstance(found, Result):
+        return found
+    name, seconds = found
+    change = spoken.change(a["duration"])
+    if change is None:
+        return unread("duration", a["duration"])
+    length, sign = change
+    left = max(1, round(seconds * world.rng.uniform(0.2, 0.9))) + sign * length if sign else length
+    if left <= 0:
+        return failure("The timer has less time left than that.")
+    world.timers[world.timers.index(found)] = (name, left)
+    fields = {"left": spoken.duration_text(left), "name": name}
+    if not name:
+        return Result(f"Timer changed: {fields['left']} left.", "done", fields)
+    return Result(f"{capital(name)} timer changed: {fields['left']} left.", "named", fields)
+
+
+def _timers_called(world: World, a: Arguments) -> tuple[str, int] | Result:
+    """The one timer that is meant, or the error."""
+    if "name" in a:
+        name = bare(a["name"])
+        named = [timer for timer in world.timers if timer[0] == name]
+        return named[0] if named else failure(f"There is no {name} timer.")
+    if not world.timers:
+        return failure("No timer is running.")
+    if len(world.timers) > 1:
+        names = [_timer_name(*timer) for timer in world.timers]
+        return failure(f"Several timers are running. Which one: the {listing(names, 'or')}?")
+    return world.timers[0]
+
+
 def _set_alarm(world: World, a: Arguments) -> Result:
-    moment = spoken.when(a["when"], world.now)
-    if moment is None:
+    text = spoken.moment_or_repeat(a["when"], world.now)
+    if text is None:
         return unread("time", a["when"])
-    text = spoken.moment_text(moment, world.now)
+    world.alarms.append((a["when"], text))
     return Result(f"Alarm set for {text}.", "done", {"when": text})
+
+
+def alarm_text(world: World, said: str) -> str:
+    """When an alarm rings that the user calls so, as the tools write it."""
+    known = spoken.moment_or_repeat(said, world.now)
+    if known is not None:
+        return known
+    at = datetime(2024, 1, 1) + timedelta(minutes=5 * world.rng.randrange(60, 130))
+    days = {"weekday": "every weekday", "daily": "every day", "weekend": "every weekend"}
+    return f"{spoken.clock_text(at)} {days.get(said, 'tomorrow')}"
+
+
+def _list_alarms(world: World, _: Arguments) -> Result:
+    if not world.alarms:
+        return Result("No alarms are set.", "empty")
+    shown, count = "; ".join(text for _, text in world.alarms), len(world.alarms)
+    text = f"{count} alarm{'s' if count > 1 else ''}: {shown}."
+    return Result(text, "one" if count == 1 else "many", {"count": str(count), "alarms": shown})
+
+
+def _alarm_called(world: World, a: Arguments) -> tuple[str, str] | Result:
+    """The one alarm that is meant, or the error."""
+    if not world.alarms:
+        return failure("No alarm is set.")
+    if "when" in a:
+        named = [alarm for alarm in world.alarms if alarm[0] == a["when"]]
+        shown = spoken.moment_or_repeat(a["when"], world.now)
+        named = named or [alarm for alarm in world.alarms if alarm[1] == shown]
+        return named[-1] if named else failure(f"There is no alarm for {shown or a['when']}.")
+    if len(world.alarms) > 1:
+        times = listing([text for _, text in world.alarms], "or")
+        return failure(f"Several alarms are set. Which one: {times}?")
+    return world.alarms[0]
+
+
+def _change_alarm(world: World, a: Arguments) -> Result:
+    found = _alarm_called(world, a)
+    if isinstance(found, Result):
+        return found
+    text = spoken.moment_or_repeat(a["to"], world.now)
+    if text is None:
+        return unread("time", a["to"])
+    world.alarms[world.alarms.index(found)] = (a["to"], text)
+    fields = {"when": found[1], "to": text}
+    return Result(f"Alarm moved from {found[1]} to {text}.", "done", fields)
+
+
+def _cancel_alarm(world: World, a: Arguments) -> Result:
+    count = len(world.alarms)
+    if a.get("when", "") in ("all", "both", "every") and count > 1:
+        world.alarms.clear()
+        return Result(f"{count} alarms cancelled.", "all", {"count": str(count)})
+    found = _alarm_called(world, {} if a.get("when") in ("all", "both", "every") else a)
+    if isinstance(found, Result):
+        return found
+    world.alarms.remove(found)
+    return Result(f"Alarm for {found[1]} cancelled.", "done", {"when": found[1]})
 
 
 def _set_reminder(world: World, a: Arguments) -> Result:
@@ -147,12 +249,59 @@ def _set_reminder(world: World, a: Arguments) -> Result:
     if "when" not in a:
         world.reminders.append((text, ""))
         return Result(f"Reminder noted: {text}.", "noted", {"text": text})
-    moment = spoken.when(a["when"], world.now, first_hour=7) or _dayless(world, a["when"])
-    if moment is None:
+    shown = _reminded_at(world, a["when"])
+    if shown is None:
         return unread("time", a["when"])
-    shown = spoken.moment_text(moment, world.now)
     world.reminders.append((text, shown))
     return Result(f"Reminder set for {shown}: {text}.", "done", {"text": text, "when": shown})
+
+
+def _reminded_at(world: World, said: str) -> str | None:
+    again = spoken.repeat(said)
+    if again is not None:
+        return again
+    moment = spoken.when(said, world.now, first_hour=7) or _dayless(world, said)
+    return None if moment is None else spoken.moment_text(moment, world.now)
+
+
+def _reminder_called(world: World, said: str) -> tuple[str, str] | Result:
+    """The one reminder that is meant, or the error."""
+    found = [one for one in world.reminders if said in one[0]]
+    shown = None if found else _reminded_at(world, said)
+    found = found or [one for one in world.reminders if one[1] and one[1] == shown]
+    return found[-1] if found else failure(f"There is no such reminder: {said}.")
+
+
+def _change_reminder(world: World, a: Arguments) -> Result:
+    found = _reminder_called(world, a["text"])
+    if isinstance(found, Result):
+        return found
+    shown = _reminded_at(world, a["when"])
+    if shown is None:
+        return unread("time", a["when"])
+    world.reminders[world.reminders.index(found)] = (found[0], shown)
+    fields = {"text": found[0], "when": shown}
+    return Result(f"Reminder moved to {shown}: {found[0]}.", "done", fields)
+
+
+def _cancel_reminder(world: World, a: Arguments) -> Result:
+    count = len(world.reminders)
+    said = a.get("text", "")
+    if not count:
+        return failure("You have no reminders.")
+    if said in ("all", "both", "every") and count > 1:
+        world.reminders.clear()
+        return Result(f"{count} reminders cancelled.", "all", {"count": str(count)})
+    found: tuple[str, str] | Result = world.reminders[0]
+    if said and said not in ("all", "both", "every"):
+        found = _reminder_called(world, said)
+    elif count > 1:
+        texts = listing([text for text, _ in world.reminders], "or")
+        found = failure(f"You have several reminders. Which one: {texts}?")
+    if isinstance(found, Result):
+        return found
+    world.reminders.remove(found)
+    return Result(f"Reminder cancelled: {found[0]}.", "done", {"text": found[0]})
 
 
 def _dayless(world: World, text: str) -> datetime | None:
@@ -179,7 +328,7 @@ def list_name(a: Arguments) -> str:
 
 def _add_to_list(world: World, a: Arguments) -> Result:
     name, item = list_name(a), _article_free(a["item"])
-    known = world.lists.setdefault(name, _some_items(world))
+    known = world.lists.setdefault(name, some_items(world))
     fields = {"item": item, "list": name}
     if item in known:
         text = f"{capital(item)} is already on the {name} list."
@@ -193,7 +342,8 @@ def _article_free(item: str) -> str:
     return rest if first.lower() in ("the", "some", "my", "more", "any") and rest else item
 
 
-def _some_items(world: World) -> list[str]:
+def some_items(world: World) -> list[str]:
+    """What may be on a list: up to three things."""
     return world.rng.sample(WORDS["item"], world.rng.choice((0, 0, 1, 2, 3)))
 
 
@@ -207,6 +357,28 @@ def _remove_from_list(world: World, a: Arguments) -> Result:
                 f"Removed {item} from the {name} list.", "done", {"item": item, "list": name}
             )
     return failure(f"{capital(item)} is not on the {name} list.")
+
+
+def _move_item(world: World, a: Arguments) -> Result:
+    name, item, to = list_name(a), _article_free(a["item"]), bare(a["to"])
+    known = world.lists.setdefault(name, [])
+    for kept in known:
+        if bare(kept) == bare(item):
+            known.remove(kept)
+            world.lists.setdefault(to, []).append(item)
+            fields = {"item": item, "list": name, "to": to}
+            text = f"Moved {item} from the {name} list to the {to} list."
+            return Result(text, "done", fields)
+    return failure(f"{capital(item)} is not on the {name} list.")
+
+
+def _clear_list(world: World, a: Arguments) -> Result:
+    name = list_name(a)
+    items = world.lists.pop(name, [])
+    if not items:
+        return Result(f"The {name} list is empty.", "empty", {"list": name})
+    fields = {"list": name, "items": listing(items)}
+    return Result(f"Cleared the {name} list: {fields['items']}.", "done", fields)
 
 
 def _read_list(world: World, a: Arguments) -> Result:
@@ -237,12 +409,18 @@ def _convert_units(world: World, a: Arguments) -> Result:
         count = 1.0
     if count is None:
         return unread("amount", a["amount"])
-    value = spoken.converted(count, a["from_unit"].lower(), a["to_unit"].lower())
+    source, target = a["from_unit"].lower(), a["to_unit"].lower()
+    had = spoken.unit_text(count, a["from_unit"])
+    if rest := spoken.smaller_part(source):
+        source, small, unit = rest
+        had = f"{spoken.unit_text(count, source)} {spoken.unit_text(small, unit)}"
+        count += spoken.converted(small, unit, source) or 0
+    value = spoken.converted(count, source, target.removesuffix(" and inches"))
     if value is None:
         return failure(f"I cannot convert {a['from_unit']} to {a['to_unit']}.")
-    return _conversion(
-        spoken.unit_text(count, a["from_unit"]), spoken.unit_text(value, a["to_unit"])
-    )
+    if target == "feet and inches":
+        return _conversion(had, spoken.feet_and_inches(value))
+    return _conversion(had, spoken.unit_text(value, a["to_unit"]))
 
 
 def _conversion(had: str, have: str) -> Result:
@@ -394,7 +572,7 @@ def describe(a: Arguments, counted: bool = False) -> str:
 
 def _addition(key: str, value: str) -> str:
     text = spoken.digits(value)
-    if text.split()[0] in ("no", "none", "without", "plain", "black"):
+    if text.split()[0] in _NOTHING:
         return ""
     if key != "shots":
         return text
@@ -411,6 +589,31 @@ def _order_drink(world: World, a: Arguments) -> Result:
     world.order.append(a)
     text = describe(a)
     return Result(f"Added: {text}.", "done", {"drink": text})
+
+
+def _change_drink(world: World, a: Arguments) -> Result:
+    drink = bare(a["drink"])
+    changes = {k: v for k, v in a.items() if k != "drink"}
+    for at in reversed(range(len(world.order))):
+        ordered = world.order[at]
+        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
+            kept = ordered | changes
+            world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
+            text = describe(world.order[at])
+            return Result(f"Changed: {text}.", "done", {"drink": text})
+    return failure(f"There is no {drink} in the order.")
+
+
+def _is_none(key: str, value: str) -> bool:
+    """Whether a value leaves out what its parameter would add."""
+    words = value.lower().split()
+    nothing = words[0] in _NOTHING or words[-1] == "off"
+    return key not in ("drink", "size", "quantity") and nothing
+
+
+_NOTHING = (
+    "no", "none", "without", "plain", "black", "hold", "skip", "minus", "leave", "don't", "dont",
+)  # fmt: skip
 
 
 def _remove_drink(world: World, a: Arguments) -> Result:
@@ -474,10 +677,12 @@ def _passage(query: str, rng: Random) -> tuple[str, str]:
 
 
 _ALL: tuple[SimulatedTool, ...] = (
-    _get_time, _get_date, _set_timer, _list_timers, _cancel_timer, _set_alarm, _set_reminder,
-    _list_reminders, _add_to_list, _remove_from_list, _read_list, _calculate, _convert_units,
-    _convert_currency, _get_weather, _get_stock_price, _set_device, _get_device, _search_documents,
-    _end_conversation, _order_drink, _remove_drink, _read_order, _confirm_order, _transfer_call,
+    _get_time, _get_date, _days_until, _set_timer, _list_timers, _change_timer, _cancel_timer,
+    _set_alarm, _list_alarms, _change_alarm, _cancel_alarm, _set_reminder, _list_reminders,
+    _change_reminder, _cancel_reminder, _add_to_list, _remove_from_list, _move_item, _read_list,
+    _clear_list, _calculate, _convert_units, _convert_currency, _get_weather, _get_stock_price,
+    _set_device, _get_device, _search_documents, _end_conversation, _order_drink, _change_drink,
+    _remove_drink, _read_order, _confirm_order, _transfer_call,
 )  # fmt: skip
 SIMULATED = {tool.__name__.removeprefix("_"): tool for tool in _ALL}
 """By the tool's own name."""

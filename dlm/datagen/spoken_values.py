@@ -206,6 +206,21 @@ def duration_text(seconds: int) -> str:
     return " ".join(parts) or "0 seconds"
 
 
+_LONGER = re.compile(r"\b(?:add|put|another|an extra|extra|more|longer)\b")
+_SHORTER = re.compile(r"\b(?:less|shorter)\b")
+
+
+def change(text: str) -> tuple[int, int] | None:
+    """Seconds, and 1 where a timer gains them, -1 where it loses them, 0 where it is set to them.
+
+    None if unread.
+    """
+    sign = -1 if _SHORTER.search(text.lower()) else 1 if _LONGER.search(text.lower()) else 0
+    plainer = _SHORTER.sub(" ", _LONGER.sub(" ", text.lower()))
+    seconds = duration(plainer)
+    return None if seconds is None else (seconds, sign)
+
+
 def day(text: str, today: date) -> date | None:
     """The day that a text names, counted from ``today``; None if unread."""
     text = text.lower().replace(",", "").replace(".", "").strip()
@@ -371,6 +386,68 @@ def clock_text(moment: datetime) -> str:
     return f"{moment.hour % 12 or 12}:{moment.minute:02d} {'PM' if moment.hour >= 12 else 'AM'}"
 
 
+_DAYS_AGAIN = "|".join(WEEKDAYS)
+_AGAIN = (
+    (r"every (\S+) (minutes|hours|days|weeks)", None),
+    (r"every half(?: an)? hour", "every 30 minutes"),
+    (r"hourly|every hour", "every hour"),
+    (r"the (first) of every month", "on day 1 of every month"),
+    (rf"every other (day|{_DAYS_AGAIN})", "every other {0}"),
+    (rf"every ({_DAYS_AGAIN}) and ({_DAYS_AGAIN})", "every {0} and {1}"),
+    (r"(?:every |each |on )?(?:weekdays?|workdays?)", "every weekday"),
+    (r"(?:every |each |on )?weekends?", "every weekend"),
+    (rf"(?:every |each )({_DAYS_AGAIN}) (?:morning|evening|afternoon)", "every {0}"),
+    (rf"(?:every |each |on )?({_DAYS_AGAIN})s", "every {0}"),
+    (rf"(?:every|each) ({_DAYS_AGAIN})", "every {0}"),
+    (r"(?:every|each) (?:day|morning|evening|night|afternoon)|daily", "every day"),
+)
+"""How repetitions are said, and how the tools write them; {0} is what a group holds."""
+_HOURS_OF_PARTS = {"evening": 19, "afternoon": 15, "night": 21}
+
+
+def repeat(text: str) -> str | None:
+    """A repetition as the tools write it: "every weekday at six" is "6:00 AM every weekday".
+
+    None for anything else. Without a time of day it is at nine, or at the hour of its part.
+    """
+    text = text.lower().strip()
+    for pattern, written in _AGAIN:
+        if not (match := re.search(rf"\b(?:{pattern})\b", text)):
+            continue
+        if written is None:
+            value = number(match[1])
+            return None if value is None else f"every {figures(value)} {match[2]}"
+        named = [part.title() if part in WEEKDAYS else part for part in match.groups() if part]
+        shown = written.format(*named)
+        if shown in ("every hour", "every 30 minutes"):
+            return shown
+        part = re.search(r"\b(evening|afternoon|night)\b", match[0])
+        rest = f"{text[: match.start()]} {text[match.end() :]}".strip()
+        at = _time_again(re.sub(r"^(?:at|on|for) |(?: at| on)$", "", rest).strip(), part)
+        return None if at is None else f"{at} {shown}"
+    return None
+
+
+def _time_again(text: str, part: re.Match[str] | None) -> str | None:
+    if not text:
+        return clock_text(datetime(2024, 1, 1, _HOURS_OF_PARTS.get(part[1], 9) if part else 9))
+    found = clock(re.sub(r"\b([ap]) m\b", r"\1m", text))
+    if found is None:
+        return None
+    hour, minute, fixed = found
+    hour += 12 if part and not fixed and 0 < hour < 12 else 0
+    return clock_text(datetime(2024, 1, 1, hour % 24, minute))
+
+
+def moment_or_repeat(text: str, now: datetime) -> str | None:
+    """A moment or a repetition as the tools write it; None if unread."""
+    again = repeat(text)
+    if again is not None:
+        return again
+    found = when(text, now)
+    return None if found is None else moment_text(found, now)
+
+
 def date_text(of: date) -> str:
     """A date as the tools write it: "Saturday, November 21, 2026"."""
     return f"{WEEKDAYS[of.weekday()].title()}, {MONTHS[of.month - 1].title()} {of.day}, {of.year}"
@@ -494,6 +571,24 @@ def unit_text(count: float, unit: str) -> str:
     if shown == "1":
         name = {"feet": "foot", "inches": "inch"}.get(name, name.removesuffix("s"))
     return f"{shown} {name}"
+
+
+_SMALLER = re.compile(r"(foot|feet|pounds?) (?:and )?(.+?)(?: (?:inch(?:es)?|ounces?))?$")
+
+
+def smaller_part(unit: str) -> tuple[str, float, str] | None:
+    """Of "feet eleven inches": feet, 11, inches; None for a unit alone."""
+    match = _SMALLER.fullmatch(unit)
+    count = number(match[2]) if match else None
+    if match is None or count is None:
+        return None
+    return ("feet", count, "inches") if match[1][0] == "f" else ("pounds", count, "ounces")
+
+
+def feet_and_inches(feet: float) -> str:
+    """A length as the tool writes it: 5.92 is "5 feet 11 inches"."""
+    inches = round(feet * 12)
+    return f"{unit_text(inches // 12, 'feet')} {unit_text(inches % 12, 'inches')}"
 
 
 def money_text(count: float, currency: str) -> str:

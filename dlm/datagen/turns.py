@@ -6,6 +6,8 @@ where it does not fit what was said before.
 
 from __future__ import annotations
 
+import re
+
 from dlm.datagen import catalog
 from dlm.datagen.catalog import INVENTED
 from dlm.datagen.holdout import pick
@@ -112,41 +114,91 @@ def follow_up(script: Script) -> bool:
 
 
 def correction(script: Script) -> bool:
-    """The user corrects the call before: undo and do again, or just do again."""
+    """The user corrects the call before: what it did is changed, or undone and done again."""
     if script.last is None or script.last[0] not in catalog.FIX or script.last[2].error:
         return False
     tool, before, _ = script.last
+    if script.forbidden & _CORRECTING.get(tool, frozenset()):
+        return False
     source = pick(script.rng, catalog.FIX[tool], script.split)
     source = source.replace("{no}", script.rng.choice(WORDING.refusals))
     if "shots" in before:
         source = source.replace("add {shots} to that", "make it {shots}")
     given = script.ask(tool, (source,), before, "train")
-    after = ordered(before | given, catalog.PARAMETERS[tool])
-    if tool == "get_device" and "device" in given and "room" not in given:
-        after.pop("room", None)
-    undo = _undo(script, tool, before)
-    if undo and undo[0] in script.forbidden:
-        return False
-    results = script.call([*([undo] if undo else []), (tool, after)])
+    calls = _corrected(script, tool, before, given)
+    results = script.call(calls)
     if tool == "order_drink" and not results[-1].error:
         script.say(script.changed(results[-1]))
     else:
-        script.say(script.reply(tool, results[-1]))
+        script.say(script.reply(calls[-1][0], results[-1]))
     return True
 
 
-def _undo(script: Script, tool: str, before: Arguments) -> Call | None:
+_CORRECTING: dict[str, frozenset[str]] = {
+    "set_timer": frozenset(["change_timer"]),
+    "set_alarm": frozenset(["change_alarm"]),
+    "set_reminder": frozenset(["change_reminder", "cancel_reminder"]),
+    "add_to_list": frozenset(["remove_from_list"]),
+    "order_drink": frozenset(["change_drink", "remove_drink"]),
+}
+"""The tools that correct what a tool did, where that is not the tool itself."""
+
+
+def _corrected(script: Script, tool: str, before: Arguments, given: Arguments) -> list[Call]:
+    """The calls that make the call before what the user says it should have been."""
+    after = ordered(before | given, catalog.PARAMETERS[tool])
     if tool == "set_timer":
-        if "name" in before:
-            return "cancel_timer", {"name": before["name"]}
-        # With several timers running only its length tells which one is meant.
-        several = len(script.world.timers) > 1
-        return "cancel_timer", {"name": before["duration"]} if several else {}
+        # With several timers running only its name or its length tells which one is meant.
+        several = {"name": before["duration"]} if len(script.world.timers) > 1 else {}
+        named = {"name": before["name"]} if "name" in before else several
+        return [("change_timer", {"duration": after["duration"]} | named)]
+    if tool in ("set_alarm", "change_alarm"):
+        key = "when" if tool == "set_alarm" else "to"
+        several = {"when": before[key]} if len(script.world.alarms) > 1 else {}
+        return [("change_alarm", several | {"to": after[key]})]
+    if tool == "set_reminder" and "when" in given:
+        return [("change_reminder", {"text": before["text"], "when": given["when"]})]
+    if tool == "set_reminder":
+        return [("cancel_reminder", {"text": before["text"]}), (tool, after)]
     if tool == "add_to_list":
-        return "remove_from_list", dict(before)
+        return [("remove_from_list", dict(before)), (tool, after)]
+    if tool == "order_drink" and "drink" in given:
+        return [("remove_drink", {"drink": before["drink"]}), (tool, after)]
     if tool == "order_drink":
-        return "remove_drink", {"drink": before["drink"]}
-    return None
+        return [_change(before, given)]
+    if tool == "get_device" and "device" in given and "room" not in given:
+        after.pop("room", None)
+    return [(tool, after)]
+
+
+def _change(before: Arguments, changes: Arguments) -> Call:
+    changed = {"drink": before["drink"]} | changes
+    return "change_drink", ordered(changed, catalog.PARAMETERS["change_drink"])
+
+
+_CHOSEN = {
+    "cancel_timer": "name", "change_timer": "name", "cancel_alarm": "when", "change_alarm": "when",
+    "cancel_reminder": "text",
+}  # fmt: skip
+"""Tools that ask which of several things is meant, and the parameter that names it."""
+_WHICH = ("the {} one", "the {} one", "{}", "{} please", "the {}", "i mean the {} one")
+
+
+def choose(script: Script) -> bool:
+    """The agent has asked which of several things is meant, and the user says which."""
+    if script.last is None or script.last[0] not in _CHOSEN:
+        return False
+    tool, before, result = script.last
+    if not result.error or "Which one" not in result.text:
+        return False
+    key = _CHOSEN[tool]
+    name = script.drawing.name_of(key)
+    if not name:
+        return False
+    first, last = script.rng.choice(_WHICH).split("{}")
+    given = script.speak([Piece(first), Piece(name, key), Piece(last)])
+    script.answer([(tool, ordered(before | given, catalog.PARAMETERS[tool]))])
+    return True
 
 
 def repeat(script: Script) -> bool:
@@ -209,10 +261,21 @@ def decline(script: Script, tool: str) -> bool:
         return False
     script.ask(tool, catalog.SAY[tool])
     script.forbidden.add(tool)
+    alike = [name for name in _relatives(tool) if name not in script.forbidden]
+    if alike:
+        # What does something else with the same thing is no substitute.
+        script.used.add(script.rng.choice(alike))
     what = {"what": catalog.CAN[tool]}
     script.say(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
     script.forget_call()
     return True
+
+
+def _relatives(tool: str) -> list[str]:
+    """The other tools for the same kind of thing: those for alarms, of one that sets alarms."""
+    thing = tool.rpartition("_")[2].removesuffix("s")
+    own = catalog.AGENT_TOOLS["assistant"]
+    return [t for t in own if t != tool and tool in own and t.rpartition("_")[2].startswith(thing)]
 
 
 def unfit(script: Script) -> bool:
@@ -309,10 +372,10 @@ def leave_out(script: Script) -> bool:
     if before is None or not present:
         return False
     key = script.rng.choice(present)
-    options = tuple(o.replace("{what}", _plain(before[key])) for o in ORDERS.without)
-    script.ask("order_drink", options)
-    rest = {k: v for k, v in before.items() if k != key}
-    script.call([("remove_drink", {"drink": before["drink"]}), _order(rest)])
+    source = script.rng.choice(ORDERS.without).replace("{what}", _plain(before[key]))
+    first, said, last = re.split("[<>]", source)
+    given = script.speak([Piece(first), Piece(said, key), Piece(last)], source.endswith("?"))
+    script.call([_change(before, given)])
     _tell(script)
     return True
 
@@ -351,4 +414,5 @@ def _plain(value: str) -> str:
 def _tell(script: Script) -> None:
     assert script.last is not None
     result = script.last[2]
-    script.say(script.reply("order_drink", result) if result.error else script.changed(result))
+    tool = script.last[0]
+    script.say(script.reply(tool, result) if result.error else script.changed(result))

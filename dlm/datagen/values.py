@@ -98,6 +98,10 @@ _HOURS = {
     "in the evening": range(5, 12),
 }
 """Hours that are said with a part of the day."""
+_MEASURES = (
+    "bottles", "packs", "bags", "cans", "pounds", "kilos", "grams", "liters", "litres", "jars",
+    "cartons", "loaves", "bunches", "rolls", "slices", "tins", "gallons", "pints", "cups",
+)  # fmt: skip
 _DOSES = ("a shot of", "a shot of", "one shot of", "two shots of", "an extra shot of", "a pump of")
 _FLAVORS = (
     "vanilla", "hazelnut", "caramel", "chocolate", "peppermint", "almond", "ginger", "coconut",
@@ -227,6 +231,16 @@ def date_day(values: Values, rng: Random, digits: bool) -> str:
     return "tomorrow" if said == "tonight" else said
 
 
+def target_day(values: Values, rng: Random, digits: bool) -> str:
+    """A day to which the days are counted: a holiday, a date or a weekday."""
+    if rng.random() < 0.45:
+        return rng.choice(list(HOLIDAYS))
+    said = day(values, rng, digits)
+    while said.startswith(("in ", "to")):
+        said = day(values, rng, digits)
+    return said
+
+
 def when(values: Values, rng: Random, digits: bool) -> str:
     """A moment such as "seven thirty tomorrow", "friday at noon" or "in ten minutes"."""
     roll = rng.random()
@@ -247,6 +261,113 @@ def when(values: Values, rng: Random, digits: bool) -> str:
             else (named, _HALF.sub("", moment))
         )
     return f"{named} at {moment}" if roll < 0.8 else f"{moment} {joint}{named}"
+
+
+def repeat(values: Values, rng: Random, digits: bool) -> str:
+    """Moments again and again: "every weekday at half past six", "every two hours"."""
+    roll = rng.random()
+    if roll < 0.2:
+        unit = rng.choice(("hours", "hours", "minutes", "days", "weeks"))
+        count = rng.choice((2, 3, 4, 6)) if unit != "minutes" else rng.choice((10, 15, 20, 30, 45))
+        return f"every {count if digits else words_of(count)} {unit}"
+    if roll < 0.28:
+        return rng.choice(("every hour", "every half hour", "hourly", "every half an hour"))
+    return _repeated_days(rng) if roll < 0.45 else _repeated_time(values, rng, digits)
+
+
+def _repeated_time(values: Values, rng: Random, digits: bool) -> str:
+    days, moment = _repeated_days(rng), clock(values, rng, digits)
+    if days.split()[-1] in ("morning", "evening", "afternoon", "night"):
+        moment = _HALF.sub("", moment)
+    return f"{days} at {moment}" if rng.random() < 0.75 else f"{moment} {days}"
+
+
+def _repeated_days(rng: Random) -> str:
+    """Days on which something happens again and again."""
+    roll = rng.random()
+    if roll < 0.42:
+        return rng.choice((
+            "every day", "every day", "every weekday", "every weekday", "each day", "daily",
+            "weekdays", "weekdays", "every weekend", "weekends", "every workday",
+        ))  # fmt: skip
+    if roll < 0.56:
+        return f"every {rng.choice(('morning', 'morning', 'evening', 'night', 'afternoon'))}"
+    name = rng.choice(WEEKDAYS)
+    if roll < 0.8:
+        return rng.choice((f"every {name}", f"every {name}", f"{name}s", f"each {name}"))
+    if roll < 0.88:
+        return f"every {name} {rng.choice(('morning', 'evening', 'afternoon'))}"
+    if roll < 0.95:
+        first, second = sorted(rng.sample(range(7), 2))
+        return f"every {WEEKDAYS[first]} and {WEEKDAYS[second]}"
+    return rng.choice((f"every other {name}", "every other day", "the first of every month"))
+
+
+def when_or_repeat(values: Values, rng: Random, digits: bool) -> str:
+    """A moment, now and then one that comes again and again."""
+    return (repeat if rng.random() < 0.22 else when)(values, rng, digits)
+
+
+def alarm_when(values: Values, rng: Random, digits: bool) -> str:
+    """When an alarm rings: a moment, or a time of day on days that come again."""
+    return (_repeated_time if rng.random() < 0.2 else when)(values, rng, digits)
+
+
+def alarm_named(values: Values, rng: Random, digits: bool) -> str:
+    """What tells an alarm from others: "seven o'clock", "tomorrow morning", "weekday"."""
+    roll = rng.random()
+    if roll < 0.6:
+        return clock(values, rng, digits)
+    if roll < 0.75:
+        return rng.choice(("tomorrow", "tomorrow morning", *WEEKDAYS, "morning", "evening"))
+    if roll < 0.85:
+        return rng.choice(("weekday", "daily", "weekend", "weekly", "every day", "next", "first"))
+    return when(values, rng, digits)
+
+
+def adding(values: Values, rng: Random, digits: bool) -> str:
+    """Time to be added to a timer, with its verb: "add five minutes"."""
+    more = rng.choice(("", "", "", "another ", "an extra "))
+    length = duration(values, rng, digits)
+    more = more if length[0] not in "ah" else ""
+    return f"{rng.choice(('add', 'add', 'add', 'put'))} {more}{length}"
+
+
+def longer(values: Values, rng: Random, digits: bool) -> str:
+    """Time that a timer gains or loses: "five more minutes", "two minutes less"."""
+    count = rng.choice((1, 2, 3, 5, 5, 10, 10, 15, 20, 30, rng.randint(2, 59)))
+    unit = rng.choice(("minute", "minute", "minute", "second", "hour"))
+    unit = unit + "s" if count > 1 else unit
+    said = str(count) if digits else words_of(count)
+    roll = rng.random()
+    if roll < 0.35:
+        return f"{said} {rng.choice(('more', 'more', 'extra'))} {unit}"
+    if roll < 0.55:
+        return f"another {said} {unit}"
+    if roll < 0.8:
+        return f"{said} {unit} {rng.choice(('more', 'longer', 'longer', 'extra'))}"
+    return f"{said} {unit} {rng.choice(('less', 'shorter'))}"
+
+
+def counted_item(values: Values, rng: Random, digits: bool) -> str:
+    """A thing to buy, now and then with how much of it: "two litres of milk"."""
+    item = values.draw("item", rng)
+    if rng.random() > 0.2 or item.split()[0] in ("a", "an", "two", "three", "six", "half", "some"):
+        return item
+    count = whole(rng, 2, 12, digits)
+    if item.endswith("s") and rng.random() < 0.5:
+        return f"{count} {item}"
+    return rng.choice((
+        f"{count} {rng.choice(_MEASURES)} of {item}", f"a {rng.choice(_MEASURES)[:-1]} of {item}",
+        f"some {item}", f"{count} {rng.choice(_MEASURES)} of {item}",
+    ))  # fmt: skip
+
+
+def items(values: Values, rng: Random, digits: bool) -> str:
+    """Several things: "two litres of milk, eggs and bread"."""
+    found = [counted_item(values, rng, digits) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))]
+    joint = rng.choice((" and ", " and ", ", and ", " and ", ", "))
+    return ", ".join(found[:-1]) + joint + found[-1] if rng.random() < 0.8 else " and ".join(found)
 
 
 def expression(_: Values, rng: Random, digits: bool) -> str:
@@ -351,6 +472,19 @@ def _flavor(_: Values, rng: Random, __: bool) -> str:
     return f"{rng.choice(_DOSES)} {rng.choice(_FLAVORS)}"
 
 
+def _feet_and_inches(_: Values, rng: Random, digits: bool) -> str:
+    """What follows a number of feet, or of pounds: "foot eleven", "pounds and six ounces"."""
+    count = whole(rng, 1, 11, digits)
+    if rng.random() < 0.15:
+        return f"pounds {rng.choice(('and ', ''))}{count} ounces"
+    first = rng.choice(("foot", "feet"))
+    return (
+        f"{first} {count}"
+        if rng.random() < 0.6
+        else f"{first} {rng.choice(('and ', ''))}{count} inches"
+    )
+
+
 def _number_between(low: int, high: int) -> Draw:
     return lambda _, rng, digits: whole(rng, low, high, digits)
 
@@ -391,7 +525,18 @@ COMPOSED: dict[str, Draw] = {
     "clock": clock,
     "day": day,
     "date_day": date_day,
+    "target_day": target_day,
     "when": when,
+    "repeat": repeat,
+    "when_or_repeat": when_or_repeat,
+    "alarm_when": alarm_when,
+    "alarm_named": alarm_named,
+    "adding": adding,
+    "longer": longer,
+    "counted_item": counted_item,
+    "items": items,
+    "feet": _number_between(1, 9),
+    "feet_and_inches": _feet_and_inches,
     "expression": expression,
     "person": person,
     "percent": percent,

@@ -78,6 +78,8 @@ class World:
         days, minutes = rng.randrange(365 * 6), rng.randrange(24 * 60)
         self.now = now or datetime(2024, 1, 1) + timedelta(days=days, minutes=minutes)
         self.timers: list[tuple[str, int]] = []
+        # As said, and as the tools write it.
+        self.alarms: list[tuple[str, str]] = []
         self.reminders: list[tuple[str, str]] = []
         self.lists: dict[str, list[str]] = {}
         self.order: list[Arguments] = []

@@ -78,6 +78,7 @@ class Speak:
     Attributes:
         speed: Speaking rate; 1 is the voice's own.
         voice: Name of the voice; empty for the server's own.
+        loudness: Gain; 1 is the voice's own.
     """
 
     reply_id: str
@@ -85,11 +86,13 @@ class Speak:
     rate_hz: int
     speed: float
     voice: str = ""
+    loudness: float = 1.0
 
     @classmethod
     def of(cls, reply_id: str, segment: Segment, options: SessionOptions) -> Speak:
         """Speak as a reply's options say."""
-        return cls(reply_id, segment, options.output_rate_hz, options.speed, options.voice)
+        sound = options.output_rate_hz, options.speed, options.voice, options.loudness
+        return cls(reply_id, segment, *sound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from voice.dialogue.commands import Command, Draft, Emit
+from voice.dialogue.controls import controlled
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
@@ -279,8 +280,8 @@ class Conversation:
             elif reply_id == self.active_reply:
                 newest = next(reversed(list(self.dialogue)), None)
                 unclear = seen is None and newest and newest.message == Message(Role.USER)
-                ask = self._agent.ask
-                out += self._agent.answer(NOT_UNDERSTOOD) if unclear else ask(seen)
+                fixed = NOT_UNDERSTOOD if unclear else None if context else self._controlled()
+                out += self._agent.ask(seen) if fixed is None else self._agent.answer(fixed)
         return out
 
     def _announce(self) -> list[Command]:
@@ -460,7 +461,17 @@ class Conversation:
             stopped = self._agent.stop_tools(self._last_turn, options)
             if stopped:
                 return stopped
-        return [*self._agent.begin(self._last_turn, options), *self._agent.ask()]
+        fixed = self._controlled()
+        out = self._agent.begin(self._last_turn, self._options)
+        return out + (self._agent.ask() if fixed is None else self._agent.answer(fixed))
+
+    def _controlled(self) -> str | None:
+        """The answer to words that are for the conversation itself, which takes them in."""
+        found = controlled(self.dialogue, self._options)
+        if found is None:
+            return None
+        answer, self._options = found
+        return answer
 
     @property
     def _more_follows(self) -> bool:

@@ -13,6 +13,7 @@ from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, S
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.history import History
 from voice.dialogue.number_check import is_grounded
+from voice.dialogue.opposites import Opposed, opposed
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.tool_calls import ToolCalls, spoken_result
@@ -279,11 +280,21 @@ class ReplyLoop:
             return out
         most = self._limits.max_tool_calls - reply.calls_made
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
+        refused = self._opposed(reply, calls)
+        kept = tuple(call for call in calls if call not in refused.calls)
+        if kept:
+            return out + self._call(reply, kept)
         if calls:
-            return out + self._call(reply, calls)
+            return out + self._playback.speak(reply, [f" {refused.answer}"]) + self._close(reply)
         if not reply.wrote:
             return out + self._failed(reply, "the model's answer is empty", malformed=True)
         return out + self._close(reply)
+
+    def _opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
+        """The calls that do the opposite of what the user has asked for."""
+        newest = reply.seen(self._dialogue).user_texts(1)
+        free = reply.options.tool_choice == "auto"
+        return opposed(newest[0], calls) if newest and calls and free else Opposed()
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""

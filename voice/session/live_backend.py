@@ -85,8 +85,8 @@ class LiveBackend:
                 self._tools.cancel(key)
             case Draft():
                 self._drafts.draft(command)
-            case Speak(reply_id, segment, rate_hz, speed, voice):
-                self._output.speak(reply_id, segment, rate_hz, speed, voice)
+            case Speak(reply_id, segment, rate_hz, speed, voice, loudness):
+                self._output.speak(reply_id, segment, rate_hz, speed, voice, loudness)
             case SpeakEnd(reply_id):
                 self._output.end(reply_id)
             case StopSpeaking(reply_id):

@@ -32,6 +32,7 @@ from voice.inputs import AudioPlayed, AudioSent, SpeechFailed
 from voice.speech.heard_text import Playout, PlayoutEstimate
 from voice.speech.synthesis import Said, Synthesis
 from voice.speech.tts import Synthesizer
+from voice.speech.tts.level import amplified
 from voice.types import Samples, Segment, SpeechChunk
 
 HEARD_EVERY_S = 0.1
@@ -53,6 +54,7 @@ class _Speech:
     rate_hz: int
     speed: float
     voice: str
+    loudness: float
     playout: Playout
     estimate: PlayoutEstimate = field(default_factory=PlayoutEstimate)
     waiting: deque[Segment] = field(default_factory=deque)
@@ -96,7 +98,13 @@ class AudioOutput:
         self._sounds = asyncio.Event()
 
     def speak(
-        self, reply_id: str, segment: Segment, rate_hz: int, speed: float, voice: str = ""
+        self,
+        reply_id: str,
+        segment: Segment,
+        rate_hz: int,
+        speed: float,
+        voice: str = "",
+        loudness: float = 1.0,
     ) -> None:
         """Say a segment behind those before it.
 
@@ -108,10 +116,11 @@ class AudioOutput:
             rate_hz: Of the audio that the client gets; the reply's first segment decides.
             speed: Speaking rate, 1 is the voice's own; likewise.
             voice: Its name; likewise.
+            loudness: Gain, 1 is the voice's own; likewise.
         """
         speech = self._speeches.get(reply_id)
         if speech is None:
-            speech = _Speech(reply_id, rate_hz, speed, voice, Playout(rate_hz))
+            speech = _Speech(reply_id, rate_hz, speed, voice, loudness, Playout(rate_hz))
             self._speeches[reply_id] = speech
             over = [one for one, said in self._speeches.items() if said.stopped]
             for oldest in over[: max(0, len(self._speeches) - RECENT_REPLIES)]:
@@ -253,6 +262,8 @@ class AudioOutput:
         speech.estimate.sent(self._clock(), len(samples) * 1000 / speech.rate_hz)
         speech.playout.sent(chunk, len(samples))
         if len(samples):
+            if speech.loudness != 1.0:
+                samples = amplified(samples, speech.loudness)
             self._emit(ReplyAudio(speech.reply_id, samples, speech.rate_hz))
 
     def _finish(self, speech: _Speech) -> None:

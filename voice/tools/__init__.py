@@ -1,7 +1,7 @@
 """The tools that the model may call, each a typed function, and the `Toolbox` that runs them."""
 
-from voice.tools.builtin.timers import Ringer
 from voice.tools.registry import ToolError, tool
+from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.toolbox import Toolbox
 

@@ -21,10 +21,12 @@ class Drink:
 
     name: str
     """As on the menu, singular."""
-    before: tuple[str, ...] = ()
-    """Words before the name: size, roast."""
-    additions: tuple[str, ...] = ()
-    """Words after "with": shots, milk, sweetener, extras."""
+    size: str = ""
+    roast: str = ""
+    shots: str = ""
+    milk: str = ""
+    sweetener: str = ""
+    extras: str = ""
 
 
 class Line(Protocol):

@@ -22,9 +22,9 @@ from dateutil.rrule import MONTHLY, rrule
 from voice.tools.registry import ToolError, Unreadable
 from voice.tools.spoken_numbers import digits, duration
 
-_WEEKDAYS = [name.lower() for name in calendar.day_name]
+WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTH = "(?:" + "|".join(name.lower() for name in calendar.month_name[1:]) + ")"
-_WEEKDAY = "(?:" + "|".join(_WEEKDAYS) + ")"
+WEEKDAY = "(?:" + "|".join(WEEKDAYS) + ")"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?:\d{4}|20 \d\d))?"
 _DATE = re.compile(
@@ -40,7 +40,13 @@ _HOLIDAYS = {
 _ON_24_HOURS = re.compile(r"(?:oh )?(?:[01]?\d|2[0-4]) ?[0-5]\d hours")
 """A time of day as on a duty roster: "1930 hours", "oh 730 hours"."""
 
-_PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
+PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
+
+_PART_HOURS = {
+    "morning": range(12), "afternoon": range(12, 18), "evening": range(17, 24),
+    "night": (*range(19, 24), *range(5)),
+}  # fmt: skip
+_SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +86,8 @@ def day(text: str, now: datetime) -> date:
     Raises:
         Unreadable: It is not a day.
     """
-    said = _normal(text)
-    found, rest = _take_day(said, now)
+    said = normal_form(text)
+    found, rest = take_day(said, now)
     rest = re.sub(
         r"\b(?:on|the|this|in|at|for|morning|afternoon|evening|night|tonight)\b", "", rest
     )
@@ -92,23 +98,28 @@ def day(text: str, now: datetime) -> date:
     return found
 
 
-def moment(text: str, now: datetime, first_hour: int = 1) -> When:
-    """A spoken moment: "half past seven", "tomorrow at five", "in ten minutes".
+def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None = None) -> When:
+    """A spoken moment: "half past seven", "tomorrow at five", "in ten minutes", "an hour later".
 
     A time without a.m. or p.m. is the next one to come; on a day that was named, the first one
-    of that day not before ``first_hour``.
+    of that day not before ``first_hour``; where another moment is moved, the one nearest to it.
+
+    Args:
+        near: The moment that is moved; None where none is.
 
     Raises:
         Unreadable: It is not a moment.
         ToolError: The moment has passed.
     """
-    said = _normal(text)
+    said = normal_form(text)
+    if near is not None and (match := _SHIFT.fullmatch(said)):
+        return When(_shifted(near, match, now), time_said=True)
     if not _ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
         with contextlib.suppress(Unreadable):
             # By way of UTC: adding to local time is wrong by an hour when summer time changes.
             then = now.astimezone(UTC) + duration(text)
             return When(then.astimezone(now.tzinfo), time_said=True)
-    found, rest = _take_day(said, now)
+    found, rest = take_day(said, now)
     clock, part, rest = _take_time(rest)
     if rest or (found is None and clock is None and part is None):
         raise Unreadable("time", text)
@@ -117,21 +128,75 @@ def moment(text: str, now: datetime, first_hour: int = 1) -> When:
         raise Unreadable("time", text)
     if clock is None:
         return When(_some_time_on(found, part, now), time_said=False)
+    if found is None and near is not None and near > now:
+        return When(_nearest(near, clock, part, now), time_said=True)
     hours = clock.hours(part, first_hour if found not in (None, now.date()) else 0)
     days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
-    if found == now.date() and re.search(_WEEKDAY, said):
+    if found == now.date() and re.search(WEEKDAY, said):
         days = [found, found + timedelta(7)]
     return When(_first_after(now, days, hours, clock.minute), time_said=True)
 
 
-def _normal(text: str) -> str:
+def may_mean(text: str, then: datetime, now: datetime) -> bool:
+    """Whether a spoken day, time or both may mean this moment: "seven" is 7 a.m. and 7 p.m."""
+    with contextlib.suppress(ToolError):
+        if moment(text, now).moment == then:
+            return True
+    found, rest = take_day(normal_form(text), now)
+    clock, part, rest = _take_time(rest)
+    if rest or (found is None and clock is None and part is None):
+        return False
+    if found is not None and found != then.date():
+        return False
+    if clock is None:
+        return part is None or then.hour in _PART_HOURS[part]
+    hours = {hour % 24 for hour in clock.hours(part, 0)}
+    return then.minute == clock.minute and then.hour in hours
+
+
+def _shifted(near: datetime, match: re.Match[str], now: datetime) -> datetime:
+    length = duration(match[1])
+    then = near.astimezone(UTC) + (length if match[2] == "later" else -length)
+    if then <= now:
+        raise ToolError("That time has already passed.")
+    return then.astimezone(now.tzinfo)
+
+
+def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> datetime:
+    """The time of day nearest to another moment, on its day or the first one after."""
+    hours = sorted(clock.hours(part, 0), key=lambda hour: abs(hour - near.hour))
+    with contextlib.suppress(ToolError):
+        return _first_after(now, [near.date()], hours, clock.minute)
+    return _first_after(now, [near.date() + timedelta(1)], sorted(hours), clock.minute)
+
+
+def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
+    """The hour and minute that words in `normal_form` say; None for no words.
+
+    Args:
+        first_hour: Of those that it may mean, the first one not before this is meant.
+
+    Raises:
+        Unreadable: It is no time of day.
+    """
+    clock, part, rest = _take_time(text)
+    if rest:
+        raise Unreadable("time", text)
+    if clock is None:
+        return None if part is None else (PARTS_OF_DAY[part], 0)
+    hours = clock.hours(part, first_hour)
+    return (hours or [clock.hour])[0] % 24, clock.minute
+
+
+def normal_form(text: str) -> str:
+    """A text in lower case with numbers in digits, "a.m." as "am" and plain apostrophes."""
     said = digits(text.replace("’", "'"), ordinals=True, fractions=False)
     said = re.sub(r"(?<=\d)(?=[ap]\.?m\b)", " ", said)
     said = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", said)
     return re.sub(r"\bo'? ?clock\b", "o'clock", said)
 
 
-def _take_day(said: str, now: datetime) -> tuple[date | None, str]:
+def take_day(said: str, now: datetime) -> tuple[date | None, str]:
     """The day in the text, and the text without it."""
     today = now.date()
     if match := re.search(r"\b(?:in )?(\d+|an?) (day|week)s?(?: from (?:now|today))?\b", said):
@@ -196,14 +261,14 @@ def _take_date(said: str, today: date) -> tuple[date | None, str]:
 
 
 def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
-    match = re.search(rf"\b(next |last |this |on )?({_WEEKDAY})s?\b", said)
+    match = re.search(rf"\b(next |last |this |on )?({WEEKDAY})s?\b", said)
     if match is None:
         return None, said
-    ahead = (_WEEKDAYS.index(match[2]) - today.weekday()) % 7
+    ahead = (WEEKDAYS.index(match[2]) - today.weekday()) % 7
     meant = today + timedelta(ahead)
     if match[1] == "next ":
         # The one of the week that begins next Monday.
-        meant = today + timedelta(7 - today.weekday() + _WEEKDAYS.index(match[2]))
+        meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[2]))
     elif match[1] == "last ":
         meant = today + timedelta(ahead - 7)
     return meant, _without(said, match)
@@ -271,7 +336,7 @@ def _first_after(now: datetime, days: list[date], hours: list[int], minute: int)
 
 def _some_time_on(found: date | None, part: str | None, now: datetime) -> datetime:
     """The moment for a reminder if only a day, or a part of one, was spoken."""
-    hour = _PARTS_OF_DAY[part or "morning"]
+    hour = PARTS_OF_DAY[part or "morning"]
     if found == now.date() and part is None and now.hour >= hour:
         return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
@@ -284,12 +349,12 @@ def _without(said: str, match: re.Match[str]) -> str:
 
 def is_weekday(text: str) -> bool:
     """Whether a day was named by its weekday alone: "friday", "next monday"."""
-    return re.fullmatch(rf"(?:on |next |last |this )?{_WEEKDAY}", text.lower()) is not None
+    return re.fullmatch(rf"(?:on |next |last |this )?{WEEKDAY}", text.lower()) is not None
 
 
 def titled(text: str) -> str:
     """The names of weekdays, months and holidays with a capital: "next friday" → "next Friday"."""
-    words = {*_WEEKDAYS, *(name.lower() for name in calendar.month_name[1:])}
+    words = {*WEEKDAYS, *(name.lower() for name in calendar.month_name[1:])}
     for holiday in (*_HOLIDAYS, "thanksgiving", "easter", "easter sunday"):
         words.update(holiday.split())
     return " ".join(

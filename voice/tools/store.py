@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS alerts (
     due REAL,
     length_s REAL NOT NULL,
     session_id TEXT NOT NULL,
-    told INTEGER NOT NULL DEFAULT 0
+    told INTEGER NOT NULL DEFAULT 0,
+    repeat TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS alerts_due ON alerts (told, due);
 CREATE TABLE IF NOT EXISTS list_items (
@@ -40,6 +41,7 @@ CREATE TABLE IF NOT EXISTS orders (
     content TEXT NOT NULL
 );
 """
+_FIELDS = "id, kind, label, due, length_s, session_id, repeat"
 _BUSY_TIMEOUT_S = 2.0
 
 
@@ -60,6 +62,7 @@ class Alert:
         due: Seconds since the epoch; None for a reminder without a time.
         length_s: The length of a timer; 0 for the others.
         session_id: The session that set it.
+        repeat: The rule by which it comes again, as in RFC 5545; empty where it does not.
     """
 
     id: int
@@ -68,6 +71,7 @@ class Alert:
     due: float | None
     length_s: float
     session_id: str
+    repeat: str = ""
 
 
 class Store:
@@ -100,16 +104,23 @@ class Store:
             self._connection.close()
 
     def add_alert(
-        self, kind: AlertKind, label: str, due: float | None, session_id: str, length_s: float = 0.0
+        self,
+        kind: AlertKind,
+        label: str,
+        due: float | None,
+        session_id: str,
+        length_s: float = 0.0,
+        repeat: str = "",
     ) -> Alert:
         """Keep an entry that is due at ``due``, seconds since the epoch."""
-        row = kind, label, due, length_s, session_id
+        row = kind, label, due, length_s, session_id, repeat
         cursor = self._write(
-            "INSERT INTO alerts (kind, label, due, length_s, session_id) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO alerts (kind, label, due, length_s, session_id, repeat)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
             *row,
         )
         assert cursor.lastrowid is not None
-        return Alert(cursor.lastrowid, kind, label, due, length_s, session_id)
+        return Alert(cursor.lastrowid, *row)
 
     def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
         """Entries not announced yet, soonest first, those without a due time last.
@@ -119,7 +130,7 @@ class Store:
             due_by: Only those due by then, seconds since the epoch.
         """
         rows = self._read(
-            "SELECT id, kind, label, due, length_s, session_id FROM alerts"
+            f"SELECT {_FIELDS} FROM alerts"
             " WHERE NOT told AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due <= ?2)"
             " ORDER BY due IS NULL, due, id",
             kind,
@@ -132,14 +143,31 @@ class Store:
         ((due,),) = self._read("SELECT min(due) FROM alerts WHERE NOT told")
         return None if due is None else float(due)
 
-    def take_alert(self, alert_id: int) -> bool:
-        """Mark an entry as announced; False if it was announced or removed before."""
-        taken = self._write("UPDATE alerts SET told = 1 WHERE id = ? AND NOT told", alert_id)
+    def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
+        """Mark an entry as announced, or as due again at ``next_due``.
+
+        False if it was announced, changed or removed before.
+        """
+        taken = self._write(
+            "UPDATE alerts SET told = ?1 IS NULL, due = ifnull(?1, due)"
+            " WHERE id = ?2 AND due IS ?3 AND NOT told",
+            next_due,
+            alert.id,
+            alert.due,
+        )
         return taken.rowcount == 1
 
-    def put_back_alert(self, alert_id: int) -> None:
+    def put_back_alert(self, alert: Alert) -> None:
         """Undo `take_alert`."""
-        self._write("UPDATE alerts SET told = 0 WHERE id = ?", alert_id)
+        self._write("UPDATE alerts SET told = 0, due = ? WHERE id = ?", alert.due, alert.id)
+
+    def change_alert(self, alert: Alert) -> bool:
+        """Give an entry other times; False if it was announced or deleted before."""
+        changed = self._write(
+            "UPDATE alerts SET due = ?, length_s = ?, repeat = ? WHERE id = ? AND NOT told",
+            *(alert.due, alert.length_s, alert.repeat, alert.id),
+        )
+        return changed.rowcount == 1
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was announced or deleted before."""
@@ -160,6 +188,24 @@ class Store:
         )
         return removed.rowcount == 1
 
+    def move_item(self, list_name: str, item: str, to: str) -> bool:
+        """Put an item of a list at the end of another; False if it is not there."""
+        moved = self._write(
+            "UPDATE list_items SET list = ?1, id = (SELECT max(id) + 1 FROM list_items) WHERE id ="
+            " (SELECT min(id) FROM list_items WHERE list = ?2 AND item = ?3)",
+            *(to, list_name, item),
+        )
+        return moved.rowcount == 1
+
+    def clear_items(self, list_name: str) -> list[str]:
+        """Delete all items of a list; returns them, oldest first."""
+        cleared = self._read("DELETE FROM list_items WHERE list = ? RETURNING item, id", list_name)
+        return [str(item) for item, _ in sorted(cleared, key=lambda row: int(row[1]))]
+
+    def lists(self) -> list[str]:
+        """The names of all lists that have items."""
+        return [str(name) for (name,) in self._read("SELECT DISTINCT list FROM list_items")]
+
     def items(self, list_name: str) -> list[str]:
         """The items of a list, oldest first; an unknown list is empty."""
         query = "SELECT item FROM list_items WHERE list = ? ORDER BY id"
@@ -175,8 +221,8 @@ class Store:
         return self._read("SELECT placed, customer, content FROM orders ORDER BY id")
 
     def _read(self, query: str, *values: object) -> list[Any]:
-        with self._lock:
-            return self._connection.execute(query, values).fetchall()
+        with self._lock, self._connection as database:
+            return database.execute(query, values).fetchall()
 
     def _write(self, statement: str, *values: object) -> sqlite3.Cursor:
         with self._lock, self._connection as database:
@@ -189,6 +235,10 @@ class Store:
         self._connection.execute("PRAGMA synchronous = NORMAL")
         with self._connection as database:
             database.executescript(_SCHEMA)
+            columns = {row[1] for row in database.execute("PRAGMA table_info(alerts)")}
+            if "repeat" not in columns:
+                # A file of before there were repeats.
+                database.execute("ALTER TABLE alerts ADD COLUMN repeat TEXT NOT NULL DEFAULT ''")
 
 
 def _default_file() -> Path:

@@ -23,6 +23,7 @@ from typing import Any
 from voice.config import ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError
 from voice.tools.builtin import (
+    alarms,
     arithmetic,
     clock,
     coffee,
@@ -31,6 +32,7 @@ from voice.tools.builtin import (
     house,
     lists,
     money,
+    reminders,
     timers,
     units,
     weather,
@@ -38,9 +40,9 @@ from voice.tools.builtin import (
 from voice.tools.builtin.documents import Documents
 from voice.tools.builtin.home_assistant import HomeAssistant
 from voice.tools.builtin.house import House, MemoryHouse
-from voice.tools.builtin.timers import Ringer
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import Tool, ToolError, checked, tools_in
+from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.store import Store
 from voice.tools.web import Web
@@ -49,7 +51,8 @@ from voice.types import ToolCall, ToolResult, ToolSpec
 logger = logging.getLogger(__name__)
 
 _MODULES = (
-    clock, timers, lists, arithmetic, units, money, weather, house, documents, conversation, coffee,
+    clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
+    conversation, coffee,
 )  # fmt: skip
 _THREADS = 4
 """A blocking tool that hangs keeps its thread; with none free, others wait until they time out."""

@@ -45,14 +45,54 @@ def test_a_follow_up_keeps_what_was_not_said_again() -> None:
         assert (after["place"], after["day"]) != ("rome", "friday")
 
 
-def test_a_correction_undoes_what_was_done() -> None:
+def test_a_correction_changes_what_was_done() -> None:
     talk = script(3)
     talk.world.timers.clear()
     talk.answer([("set_timer", {"duration": "ten minutes"})])
     assert turns.correction(talk)
-    names = [c["name"] for c in talk.messages[-4]["tool_calls"]]
-    assert names == ["cancel_timer", "set_timer"]
+    (call,) = talk.messages[-3]["tool_calls"]
+    assert call["name"] == "change_timer" and "name" not in call["arguments"]
     assert len(talk.world.timers) == 1
+    talk.answer([("set_timer", {"duration": "ten minutes"})])
+    assert turns.correction(talk)
+    (call,) = talk.messages[-3]["tool_calls"]
+    # Of two timers the one that was just set is meant.
+    assert call["arguments"]["name"] == "ten minutes"
+
+
+def test_what_cannot_be_changed_is_undone_and_done_again() -> None:
+    talk = script(3)
+    talk.answer([("add_to_list", {"item": "milk"})])
+    assert turns.correction(talk)
+    names = [c["name"] for c in talk.messages[-4]["tool_calls"]]
+    assert names == ["remove_from_list", "add_to_list"]
+
+
+def test_a_correction_calls_no_tool_that_was_declined() -> None:
+    talk = script(3)
+    talk.forbidden.add("change_alarm")
+    talk.answer([("set_alarm", {"when": "seven"})])
+    before = len(talk.messages)
+    assert not turns.correction(talk)
+    assert len(talk.messages) == before
+
+
+def test_the_user_says_which_one_is_meant() -> None:
+    talk = script(2)
+    assert not turns.choose(talk)
+    talk.world.alarms += [("seven", "7:00 AM tomorrow"), ("eight", "8:00 AM tomorrow")]
+    talk.answer([("cancel_alarm", {})])
+    assert "Which one: 7:00 AM tomorrow or 8:00 AM tomorrow?" in talk.last_reply
+    assert turns.choose(talk)
+    (call,) = talk.messages[-3]["tool_calls"]
+    assert call["name"] == "cancel_alarm" and call["arguments"]["when"] in ("seven", "eight")
+    assert len(talk.world.alarms) == 1
+
+
+def test_a_tool_for_the_same_thing_is_offered_beside_a_declined_one() -> None:
+    talk = script(4)
+    assert turns.decline(talk, "cancel_alarm")
+    assert talk.used & {"set_alarm", "list_alarms", "change_alarm"}
 
 
 def test_a_repeat_says_the_same_again() -> None:
@@ -118,8 +158,11 @@ def test_a_swap_takes_the_old_drink_away() -> None:
 def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
     talk = ordering()
     assert turns.leave_out(talk)
-    after = talk.messages[-4]["tool_calls"][1]["arguments"]
-    assert after["drink"] == "latte" and len(after) == 2
+    (call,) = talk.messages[-3]["tool_calls"]
+    (key,) = call["arguments"].keys() - {"drink"}
+    assert call["name"] == "change_drink" and key in ("milk", "sweetener")
+    (ordered,) = talk.world.order
+    assert ordered == {k: v for k, v in LATTE.items() if k != key}
 
 
 def test_without_an_order_nothing_of_this_happens() -> None:

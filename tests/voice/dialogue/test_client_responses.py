@@ -205,5 +205,5 @@ def test_a_response_that_is_over_is_not_asked_for() -> None:
 
 
 def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(ValueError, match="loudness"):
-        with_changes(SessionOptions(), loudness=11)
+    with pytest.raises(ValueError, match="brightness"):
+        with_changes(SessionOptions(), brightness=11)

@@ -63,7 +63,7 @@ def test_the_model_is_trained_on_these_very_tools(toolbox: Toolbox) -> None:
 def test_side_effects_are_marked(toolbox: Toolbox) -> None:
     read_only = {spec.name for spec in toolbox.specs(toolbox.names) if spec.read_only}
     assert read_only == {
-        "get_time", "get_date", "list_timers", "list_reminders", "read_list", "calculate",
-        "convert_units", "convert_currency", "get_weather", "get_stock_price", "get_device",
-        "search_documents", "read_order",
+        "get_time", "get_date", "days_until", "list_timers", "list_alarms", "list_reminders",
+        "read_list", "calculate", "convert_units", "convert_currency", "get_weather",
+        "get_stock_price", "get_device", "search_documents", "read_order",
     }  # fmt: skip

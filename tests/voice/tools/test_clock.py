@@ -78,3 +78,18 @@ def test_places(place: str, zone: str) -> None:
 @pytest.mark.parametrize("place", ["", "springfield", "the moon", "utc"])
 def test_unknown_places(place: str) -> None:
     assert zone_of(place) is None
+
+
+@pytest.mark.parametrize(
+    ("date", "answer"),
+    [
+        ("christmas", "Christmas is in 34 days."),
+        ("tomorrow", "Tomorrow is in 1 day."),
+        ("today", "Today is today."),
+        ("the fifth of december", "The 5th of December is in 14 days."),
+        ("yesterday", "Yesterday was 1 day ago."),
+        ("blue", "Error: I could not read the day blue."),
+    ],
+)
+async def test_the_days_until_a_date(call: Call, date: str, answer: str) -> None:
+    assert await call("days_until", date=date) == answer

@@ -80,3 +80,52 @@ async def test_the_last_of_two_alike_is_removed_unless_it_is_named(call: Call) -
     await call("order_drink", drink="latte", size="small")
     assert await call("remove_drink", drink="latte") == "Removed: latte."
     assert await call("read_order") == "The order is: 1 large latte."
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ("size: medium", "Changed: medium latte with oat milk and cinnamon."),
+        ("milk: almond milk", "Changed: large latte with almond milk and cinnamon."),
+        ("milk: no milk", "Changed: large latte with cinnamon."),
+        ("sweetener: two sugars", "Changed: large latte with oat milk, 2 sugars and cinnamon."),
+        ("extras: whipped cream",
+         "Changed: large latte with oat milk and cinnamon and whipped cream."),
+        ("extras: hold the cinnamon", "Changed: large latte with oat milk."),
+        ("extras: the cinnamon off", "Changed: large latte with oat milk."),
+        ("quantity: three", "Changed: 3 large lattes with oat milk and cinnamon."),
+        ("roast: decaf", "Changed: large decaf latte with oat milk and cinnamon."),
+        ("size: huge", "Error: I could not read the size huge."),
+    ],
+)  # fmt: skip
+async def test_a_drink_is_changed_and_keeps_what_was_not_mentioned(
+    call: Call, change: str, answer: str
+) -> None:
+    await call("order_drink", drink="latte", size="large", milk="oat milk", extras="cinnamon")
+    await call("order_drink", drink="mocha", size="small")
+    key, value = change.split(": ")
+    assert await call("change_drink", drink="the latte", **{key: value}) == answer
+    assert "1 small mocha" in await call("read_order")
+
+
+async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) -> None:
+    assert await call("change_drink", drink="latte", size="large") == (
+        "Error: There is no latte in the order."
+    )
+    await call("order_drink", drink="latte", size="small", quantity="two")
+    await call("order_drink", drink="latte", size="large")
+    assert await call("change_drink", drink="latte", milk="oat milk") == (
+        "Error: Which one: the small latte or the large latte?"
+    )
+    assert await call("change_drink", drink="large latte", milk="oat milk") == (
+        "Changed: large latte with oat milk."
+    )
+    assert await call("change_drink", drink="one of the small lattes", milk="soy") == (
+        "Changed: small latte with soy milk."
+    )
+    assert await call("change_drink", drink="it", size="medium") == (
+        "Changed: medium latte with oat milk."
+    )
+    assert await call("read_order") == (
+        "The order is: 1 small latte; 1 small latte with soy milk; 1 medium latte with oat milk."
+    )

@@ -56,3 +56,41 @@ async def test_a_part_of_an_item_is_enough_to_remove_it_if_it_is_clear(call: Cal
         "Removed a gallon of milk from the shopping list."
     )
     assert await call("remove_from_list", item="tea") == "Error: Tea is not on the shopping list."
+
+
+async def test_several_items_with_amounts_come_in_one_call(call: Call) -> None:
+    assert await call("add_to_list", item="two litres of milk, mac and cheese and eggs") == (
+        "Added two litres of milk, mac and cheese and eggs to the shopping list."
+    )
+    assert await call("read_list") == (
+        "The shopping list has 3 items: two litres of milk, mac and cheese and eggs."
+    )
+    assert await call("remove_from_list", item="milk, eggs and bread") == (
+        "Removed two litres of milk and eggs from the shopping list. It does not have bread."
+    )
+
+
+async def test_items_move_to_another_list(call: Call) -> None:
+    await call("add_to_list", item="batteries and milk")
+    await call("add_to_list", item="tent", list="camping")
+    assert await call("move_item", item="the batteries", to="my camping list") == (
+        "Moved batteries from the shopping list to the camping list."
+    )
+    assert await call("read_list", list="camping") == (
+        "The camping list has 2 items: tent and batteries."
+    )
+    assert await call("move_item", item="tent", to="shopping") == (
+        "Moved tent from the camping list to the shopping list."
+    )
+    assert await call("move_item", item="tent", to="party", list="camping") == (
+        "Error: Tent is not on the camping list."
+    )
+    assert await call("read_list") == "The shopping list has 2 items: milk and tent."
+
+
+async def test_a_list_is_cleared_and_it_is_said_of_what(call: Call) -> None:
+    await call("add_to_list", item="milk and eggs")
+    await call("add_to_list", item="tent", list="camping")
+    assert await call("clear_list") == "Cleared the shopping list: milk and eggs."
+    assert await call("clear_list") == "The shopping list is empty."
+    assert await call("read_list", list="camping") == "The camping list has 1 item: tent."

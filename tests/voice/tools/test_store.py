@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from voice.errors import ConfigError
-from voice.tools.store import AlertKind, Store
+from voice.tools.store import Alert, AlertKind, Store
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
@@ -36,15 +38,52 @@ def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
 def test_an_alert_is_taken_once() -> None:
     with closing(Store(":memory:")) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
-        assert store.take_alert(alert.id)
-        assert not store.take_alert(alert.id)
+        assert store.take_alert(alert)
+        assert not store.take_alert(alert)
         assert not store.remove_alert(alert.id)
         assert store.alerts() == []
         assert store.next_due() is None
-        store.put_back_alert(alert.id)
+        store.put_back_alert(alert)
         assert store.alerts() == [alert]
         assert store.remove_alert(alert.id)
-        assert not store.take_alert(alert.id)
+        assert not store.take_alert(alert)
+
+
+def test_a_repeating_alert_is_taken_once_each_time() -> None:
+    with closing(Store(":memory:")) as store:
+        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s", repeat="FREQ=DAILY")
+        assert store.take_alert(alert, next_due=20.0)
+        assert not store.take_alert(alert, next_due=20.0)
+        (again,) = store.alerts()
+        assert again == replace(alert, due=20.0)
+        store.put_back_alert(alert)
+        assert store.alerts() == [alert]
+
+
+def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
+    with closing(Store(":memory:")) as store:
+        alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
+        assert store.change_alert(replace(alert, due=20.0, repeat="FREQ=DAILY"))
+        assert store.alerts() == [replace(alert, due=20.0, repeat="FREQ=DAILY")]
+        assert not store.take_alert(alert)
+        assert store.remove_alert(alert.id)
+        assert not store.change_alert(alert)
+
+
+def test_a_file_of_before_there_were_repeats_is_read(tmp_path: Path) -> None:
+    file = str(tmp_path / "voice.sqlite3")
+    with closing(sqlite3.connect(file)) as old, old:
+        old.execute(
+            "CREATE TABLE alerts (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,"
+            " label TEXT NOT NULL, due REAL, length_s REAL NOT NULL, session_id TEXT NOT NULL,"
+            " told INTEGER NOT NULL DEFAULT 0)"
+        )
+        old.execute(
+            "INSERT INTO alerts (kind, label, due, length_s, session_id)"
+            " VALUES ('alarm', '', 10.0, 0.0, 's')"
+        )
+    with closing(Store(file)) as store:
+        assert store.alerts() == [Alert(1, AlertKind.ALARM, "", 10.0, 0.0, "s")]
 
 
 def test_items_keep_their_order_and_lists_are_apart() -> None:
@@ -56,17 +95,24 @@ def test_items_keep_their_order_and_lists_are_apart() -> None:
         assert not store.remove_item("work", "milk")
         assert store.items("shopping") == ["eggs", "milk"]
         assert store.items("nothing") == []
+        assert store.move_item("shopping", "eggs", "work")
+        assert not store.move_item("shopping", "eggs", "work")
+        assert store.items("work") == ["report", "eggs"]
+        assert sorted(store.lists()) == ["shopping", "work"]
+        assert store.clear_items("work") == ["report", "eggs"]
+        assert store.clear_items("work") == []
+        assert store.lists() == ["shopping"]
 
 
 def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
     with closing(Store(str(tmp_path / "voice.sqlite3"))) as store:
-        ids = [store.add_alert(AlertKind.TIMER, "", float(n), "s").id for n in range(20)]
+        alerts = [store.add_alert(AlertKind.TIMER, "", float(n), "s") for n in range(20)]
         taken: list[int] = []
 
         def take_all(name: str) -> None:
-            for alert_id in ids:
-                if store.take_alert(alert_id):
-                    taken.append(alert_id)
+            for alert in alerts:
+                if store.take_alert(alert):
+                    taken.append(alert.id)
                 store.add_item("shopping", name)
 
         threads = [threading.Thread(target=take_all, args=(f"t{n}",)) for n in range(4)]
@@ -74,7 +120,7 @@ def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(taken) == ids
+        assert sorted(taken) == [alert.id for alert in alerts]
         assert len(store.items("shopping")) == 80
 
 

@@ -14,9 +14,9 @@ import pytest
 from tests.support.patience import PATIENCE_S
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import NOW, Clock
+from voice.tools import ringer as ringer_module
 from voice.tools import store as store_module
-from voice.tools.builtin import timers as timers_module
-from voice.tools.builtin.timers import Ringer, announcement
+from voice.tools.ringer import Ringer, announcement
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
 
@@ -62,38 +62,38 @@ async def test_all_of_no_timers_are_no_timer_of_that_name(call: Call, name: str)
 
 
 @pytest.mark.parametrize(
-    ("when", "answer"),
+    ("change", "answer"),
     [
-        ("seven a m", "Alarm set for 7:00 AM tomorrow."),
-        ("seven", "Alarm set for 7:00 PM today."),
-        ("tomorrow at five", "Alarm set for 5:00 AM tomorrow."),
-        ("friday at seven a m", "Alarm set for 7:00 AM on Friday, November 27."),
-        ("in ten minutes", "Alarm set for 3:52 PM today."),
-        ("tomorrow", "Error: At what time?"),
-        ("blue", "Error: I could not read the time blue."),
+        ("twenty minutes", "Timer changed: 20 minutes left."),
+        ("add five minutes", "Timer changed: 14 minutes left."),
+        ("five more minutes", "Timer changed: 14 minutes left."),
+        ("two minutes longer", "Timer changed: 11 minutes left."),
+        ("two minutes less", "Timer changed: 7 minutes left."),
+        ("ten minutes less", "Error: The timer has less time left than that."),
+        ("ten more days", "Error: A timer can run for 7 days at most."),
+        ("blue", "Error: I could not read the duration blue."),
     ],
 )
-async def test_alarms(call: Call, when: str, answer: str) -> None:
-    assert await call("set_alarm", when=when) == answer
+async def test_a_timer_is_changed(call: Call, clock: Clock, change: str, answer: str) -> None:
+    assert await call("change_timer", duration=change) == "Error: No timer is running."
+    await call("set_timer", duration="ten minutes")
+    clock.advance(minutes=1)
+    assert await call("change_timer", duration=change) == answer
 
 
-async def test_reminders(call: Call) -> None:
-    assert await call("list_reminders") == "You have no reminders."
-    assert await call("set_reminder", text="buy milk") == "Reminder noted: buy milk."
-    assert await call("list_reminders") == "1 reminder: buy milk."
-    assert await call("set_reminder", text="to call mom", when="five") == (
-        "Reminder set for 5:00 PM today: call mom."
+async def test_of_several_timers_the_one_that_is_named_is_changed(call: Call) -> None:
+    await call("set_timer", duration="ten minutes", name="pasta")
+    await call("set_timer", duration="five minutes")
+    assert await call("change_timer", duration="six minutes") == (
+        "Error: Several timers are running. Which one: the 5 minute timer or pasta timer?"
     )
-    assert await call("set_reminder", text="pay the rent", when="tomorrow at five") == (
-        "Reminder set for 5:00 PM tomorrow: pay the rent."
+    assert await call("change_timer", duration="one more minute", name="pasta") == (
+        "Pasta timer changed: 11 minutes left."
     )
-    assert await call("set_reminder", text="stretch", when="tomorrow") == (
-        "Reminder set for 9:00 AM tomorrow: stretch."
+    assert await call("change_timer", duration="six minutes", name="five minute") == (
+        "Timer changed: 6 minutes left."
     )
-    assert await call("list_reminders") == (
-        "4 reminders: call mom, 5:00 PM today; stretch, 9:00 AM tomorrow;"
-        " pay the rent, 5:00 PM tomorrow; buy milk."
-    )
+    assert await call("cancel_timer", name="six minute") == "Timer cancelled."
 
 
 NOW_S = NOW.timestamp()
@@ -190,11 +190,11 @@ class WatchedStore(Store):
         self.tries = 0
         self.taken: list[bool] = []
 
-    def take_alert(self, alert_id: int) -> bool:
+    def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
         self.tries += 1
         self.threads.add(threading.get_ident())
         self.begun.set()
-        self.taken.append(super().take_alert(alert_id))
+        self.taken.append(super().take_alert(alert, next_due))
         return self.taken[-1]
 
 
@@ -205,7 +205,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
-    monkeypatch.setattr(timers_module, "_RETRY_S", 0.01)
+    monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
     with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
         ringer = Ringer(store, clock)

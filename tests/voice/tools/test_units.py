@@ -56,3 +56,18 @@ def test_what_cannot_be_converted(amount: str, source: str, target: str, complai
     with pytest.raises(ToolError) as failure:
         convert_units(amount, source, target)
     assert str(failure.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("amount", "source", "target", "answer"),
+    [
+        ("five", "foot eleven", "centimeters", "5 feet 11 inches is 180.34 centimeters."),
+        ("five feet eleven", "inches", "cm", "5 feet 11 inches is 180.34 centimeters."),
+        ("six", "feet and two inches", "meters", "6 feet 2 inches is 1.88 meters."),
+        ("7", "pounds 4 ounces", "kilograms", "7 pounds 4 ounces is 3.29 kilograms."),
+        ("180", "centimeters", "feet and inches", "180 centimeters is 5 feet 11 inches."),
+        ("seventy", "kilos", "stone and pounds", "70 kilograms is 11 stone 0 pounds."),
+    ],
+)
+def test_amounts_in_two_units(amount: str, source: str, target: str, answer: str) -> None:
+    assert convert_units(amount, source, target) == answer

@@ -1,4 +1,4 @@
-"""The time, here or elsewhere, and the date of a day."""
+"""The time, here or elsewhere, the date of a day, and the days until it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,26 @@ def get_date(day: str = "", *, scope: SessionScope) -> str:
     said = day.lower().removeprefix("on ").strip() or "today"
     when = spoken_dates.day(said, now)
     verb = "was" if when < now.date() else "is"
-    name = phrasing.sentence(spoken_dates.titled(digits(said, ordinals=True)))
+    name = _name(said)
     if spoken_dates.is_weekday(said):
         return f"{name} {verb} {when:%B} {when.day}, {when.year}."
     if said.startswith("in "):
         return f"{name} it {verb} {phrasing.full_date(when)}."
     return f"{name} {verb} {phrasing.full_date(when)}."
+
+
+@tool(read_only=True)
+def days_until(date: str, *, scope: SessionScope) -> str:
+    """Count the days until a date."""
+    today = scope.now().date()
+    said = date.lower().removeprefix("on ").strip()
+    when = spoken_dates.day(said, scope.now())
+    count = (when - today).days
+    if count == 0:
+        return f"{_name(said)} is today."
+    days = phrasing.counted(abs(count), "day")
+    return f"{_name(said)} {f'is in {days}' if count > 0 else f'was {days} ago'}."
+
+
+def _name(said: str) -> str:
+    return phrasing.sentence(spoken_dates.titled(digits(said, ordinals=True)))

@@ -1,4 +1,4 @@
-"""Orders of a coffee shop: drinks are added, merged, removed, read back and placed.
+"""Orders of a coffee shop: drinks are added, merged, changed, removed, read back and placed.
 
 The order of a conversation is in its scope; a placed one is kept in the store. Spoken values are
 tidied to how a cup would be labelled.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 from num2words import num2words
 
@@ -32,6 +34,9 @@ _STYLES = (
 """Words before a drink of the menu that make another drink."""
 _SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _NONE = ("no", "none", "nothing", "without", "black", "plain")
+_LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose", "remove")
+_LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
+"""What the drink that was ordered last may be called."""
 _MANY_SHOTS = ("single", "double", "triple", "quadruple")
 _MOST = 50
 
@@ -51,23 +56,54 @@ def order_drink(
 ) -> str:
     """Add a drink to the order."""
     count = _count(quantity)
-    before = (_size(size), _roast(roast))
-    additions = (_shots(shots), _milk(milk), _addition(sweetener), _addition(extras))
-    ordered = Drink(_drink(drink), tuple(filter(None, before)), tuple(filter(None, additions)))
+    ordered = Drink(
+        _drink(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
+        _addition(sweetener), _addition(extras),
+    )  # fmt: skip
     scope.order[ordered] = scope.order.get(ordered, 0) + count
     return f"Added: {_label(ordered, count, always_count=False)}."
+
+
+@tool()
+def change_drink(
+    drink: str,
+    size: str = "",
+    roast: str = "",
+    milk: str = "",
+    shots: str = "",
+    sweetener: str = "",
+    extras: str = "",
+    quantity: str = "",
+    *,
+    scope: SessionScope,
+) -> str:
+    """Change a drink of the order."""
+    one_of = re.match(r"(?:just )?one of (?:the|my|those) ", drink.lower().strip())
+    ordered = _meant(drink[one_of.end() :] if one_of else drink, scope)
+    had = scope.order[ordered]
+    changed = replace(
+        ordered,
+        size=_size(size) or ordered.size,
+        roast=_roast(roast) or ordered.roast,
+        shots=_replaced(shots, ordered.shots, _shots),
+        milk=_replaced(milk, ordered.milk, _milk),
+        sweetener=_replaced(sweetener, ordered.sweetener, _addition),
+        extras=_with_extras(extras, ordered.extras),
+    )
+    count = 1 if one_of else _count(quantity) if quantity else had
+    _put_in_place(scope.order, ordered, changed, count, had - 1 if one_of else 0)
+    return f"Changed: {_label(changed, count, always_count=False)}."
 
 
 @tool()
 def remove_drink(drink: str, *, scope: SessionScope) -> str:
     """Remove a drink from the order."""
     said = _singular(_bare(drink))
-    for ordered in reversed(scope.order):
-        full = _label(ordered, 1, always_count=False)
-        if said in (ordered.name, full) or _is_part(said, ordered):
-            del scope.order[ordered]
-            return f"Removed: {said}."
-    raise ToolError(f"There is no {said} in the order.")
+    found = _called(said, scope)
+    if not found:
+        raise ToolError(f"There is no {said} in the order.")
+    del scope.order[found[-1]]
+    return f"Removed: {said}."
 
 
 @tool(read_only=True)
@@ -90,6 +126,75 @@ def confirm_order(name: str = "", *, scope: SessionScope, store: Store) -> str:
     return f"Order confirmed{f' for {customer}' if customer else ''}: {content}."
 
 
+def _called(said: str, scope: SessionScope) -> list[Drink]:
+    """The ordered drinks that may be called so, oldest first."""
+    return [
+        ordered
+        for ordered in scope.order
+        if said in (ordered.name, _label(ordered, 1, always_count=False)) or _is_part(said, ordered)
+    ]
+
+
+def _meant(drink: str, scope: SessionScope) -> Drink:
+    """The one ordered drink that is meant.
+
+    Raises:
+        ToolError: There is none, or several that it may be.
+    """
+    said = _singular(_bare(drink))
+    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
+    if not found:
+        raise ToolError(f"There is no {said} in the order.")
+    if len(found) > 1:
+        names = [f"the {_label(one, 1, always_count=False)}" for one in found]
+        raise ToolError(f"Which one: {phrasing.joined(names, last='or')}?")
+    return found[0]
+
+
+def _replaced(said: str, before: str, read: Callable[[str], str]) -> str:
+    """A part of a drink as it is now: as before where nothing was said of it."""
+    if not said:
+        return before
+    return "" if _is_none(said) else read(said)
+
+
+def _with_extras(said: str, before: str) -> str:
+    """Extras with those that are said, or without them."""
+    kept = before.split(" and ") if before else []
+    if not said:
+        return before
+    if _is_none(said):
+        gone = set(_words_of_what(said))
+        left = [extra for extra in kept if not gone & set(extra.split())]
+        return " and ".join(left) if gone else ""
+    new = _addition(said)
+    return " and ".join([*(extra for extra in kept if extra != new), new])
+
+
+def _is_none(said: str) -> bool:
+    words = said.lower().split()
+    return words[0] in (*_NONE, *_LEAVING_OUT) or words[-1] in ("off", "out")
+
+
+def _words_of_what(said: str) -> list[str]:
+    """What is to be left out: "hold the whipped cream" → whipped, cream."""
+    small = (*_NONE, *_LEAVING_OUT, "the", "any", "want", "off", "out", "extras", "of")
+    return [word for word in said.lower().split() if word not in small]
+
+
+def _put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, left: int) -> None:
+    """Put a drink where another stood in the order, of which some may be left."""
+    before = list(order.items())
+    order.clear()
+    for drink, had in before:
+        if drink != old:
+            order[drink] = order.get(drink, 0) + had
+            continue
+        if left:
+            order[old] = order.get(old, 0) + left
+        order[new] = order.get(new, 0) + count
+
+
 def _content(scope: SessionScope) -> str:
     return "; ".join(
         _label(drink, count, always_count=True) for drink, count in scope.order.items()
@@ -98,9 +203,11 @@ def _content(scope: SessionScope) -> str:
 
 def _label(drink: Drink, count: int, always_count: bool) -> str:
     """A drink as it is read back: "2 small mochas with oat milk"."""
-    name = " ".join((*drink.before, drink.name if count == 1 else _plural(drink.name)))
+    named = drink.name if count == 1 else _plural(drink.name)
+    name = " ".join(filter(None, (drink.size, drink.roast, named)))
     number = f"{count} " if always_count or count > 1 else ""
-    additions = f" with {phrasing.joined(drink.additions)}" if drink.additions else ""
+    added = list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
+    additions = f" with {phrasing.joined(added)}" if added else ""
     return f"{number}{name}{additions}"
 
 

@@ -1,4 +1,4 @@
-"""Shopping lists and others: add, remove, read aloud."""
+"""Shopping lists and others: add, remove, move, read aloud, clear."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from voice.tools.store import Store
 
 _SHOPPING = "shopping"
 _ALIASES = {"grocery": _SHOPPING, "groceries": _SHOPPING, "todo": "to do", "to-do": "to do"}
+_TASKS = ("to do",)
+"""Lists whose entries are whole sentences, in which "and" separates nothing."""
 # One thing each, in spite of the "and".
-_PAIRS = ("half and half", "mac and cheese", "macaroni and cheese", "bits and pieces")
+_PAIRS = (
+    "half and half", "mac and cheese", "macaroni and cheese", "bits and pieces", "fish and chips",
+    "peanut butter and jelly", "salt and vinegar",
+)  # fmt: skip
 
 
 @tool()
@@ -34,14 +39,42 @@ def add_to_list(item: str, list: str = "", *, store: Store) -> str:
 def remove_from_list(item: str, list: str = "", *, store: Store) -> str:
     """Take an item off a list."""
     name = _said_name(list)
-    removed = []
+    removed, missing = [], []
     for each in _items_of(item, name):
         known = _find(each, store.items(_stored_name(name)))
         if known is not None and store.remove_item(_stored_name(name), known):
             removed.append(known)
+        else:
+            missing.append(each)
     if not removed:
         raise ToolError(f"{phrasing.sentence(_bare(item))} is not on the {name} list.")
-    return f"Removed {phrasing.joined(removed)} from the {name} list."
+    rest = f" It does not have {phrasing.joined(missing, last='or')}." if missing else ""
+    return f"Removed {phrasing.joined(removed)} from the {name} list.{rest}"
+
+
+@tool()
+def move_item(item: str, to: str, list: str = "", *, store: Store) -> str:
+    """Move an item to another list."""
+    target = _said_name(to)
+    name = _said_name(list) if list else _list_with(_bare(item), _stored_name(target), store)
+    moved = []
+    for each in _items_of(item, name):
+        known = _find(each, store.items(_stored_name(name)))
+        if known and store.move_item(_stored_name(name), known, _stored_name(target)):
+            moved.append(known)
+    if not moved:
+        raise ToolError(f"{phrasing.sentence(_bare(item))} is not on the {name} list.")
+    return f"Moved {phrasing.joined(moved)} from the {name} list to the {target} list."
+
+
+@tool()
+def clear_list(list: str = "", *, store: Store) -> str:
+    """Delete everything on a list."""
+    name = _said_name(list)
+    cleared = store.clear_items(_stored_name(name))
+    if not cleared:
+        return f"The {name} list is empty."
+    return f"Cleared the {name} list: {phrasing.joined(cleared)}."
 
 
 @tool(read_only=True)
@@ -66,13 +99,21 @@ def _stored_name(name: str) -> str:
     return _ALIASES.get(name, name)
 
 
+def _list_with(item: str, not_on: str, store: Store) -> str:
+    """The list that an item is moved from where none was named: one that has it, else shopping."""
+    having = [name for name in store.lists() if name != not_on and _find(item, store.items(name))]
+    return having[0] if len(having) == 1 else _SHOPPING
+
+
 def _items_of(said: str, name: str) -> list[str]:
-    """The spoken items; "and" separates items of a shopping list only."""
+    """The spoken items, each with its amount: "two litres of milk and eggs" are two."""
     bare = _bare(said)
-    if _stored_name(name) != _SHOPPING or bare.lower() in _PAIRS:
+    if _stored_name(name) in _TASKS:
         return [bare]
-    parts = (_bare(part) for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", bare))
-    return [part for part in parts if part]
+    for pair in _PAIRS:
+        bare = re.sub(rf"\b{pair}\b", pair.replace(" and ", " & "), bare, flags=re.I)
+    parts = re.split(r",\s*(?:and\s+)?|\s+(?:and|plus|as well as)\s+(?:also\s+)?", bare)
+    return [_bare(part.replace(" & ", " and ")) for part in parts if _bare(part)]
 
 
 def _bare(item: str) -> str:

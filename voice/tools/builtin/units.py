@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from voice.tools import phrasing
 from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.spoken_numbers import NUMBER, digits
 from voice.tools.spoken_numbers import amount as read_amount
 
 _TABLE = """
@@ -53,14 +55,52 @@ _AMBIGUOUS = {
 _LARGEST = Decimal(10) ** 24
 
 
+_PARTS = {
+    "foot": "inch", "pound": "ounce", "stone": "pound", "yard": "foot", "hour": "minute",
+    "minute": "second",
+}  # fmt: skip
+"""A unit → the smaller one whose number may follow: "five foot eleven"."""
+_TWO_AMOUNTS = re.compile(rf"({NUMBER}) ?([a-z']+)(?:,? (?:and )?| ?)({NUMBER}) ?(?:([a-z\"]+))?")
+
+
 @tool(read_only=True)
 def convert_units(amount: str, from_unit: str, to_unit: str) -> str:
     """Convert between units of measure."""
-    count = read_amount(amount, "amount")
-    source, target = _unit(from_unit), _unit(to_unit)
+    count, source, had = _two_amounts(f"{amount} {from_unit}") or (None, "", "")
+    if count is None:
+        count, source = read_amount(amount, "amount"), _unit(from_unit)
+    larger, _, smaller = to_unit.lower().partition(" and ")
+    target = _unit(larger)
     source, target = _resolved(source, target), _resolved(target, source)
     value = _converted(count, source, target)
-    return f"{_counted(count, source)} is {_counted(value, target)}."
+    have = _in_parts(value, target, _unit(smaller)) if smaller else _counted(value, target)
+    return f"{had or _counted(count, source)} is {have}."
+
+
+def _two_amounts(said: str) -> tuple[Decimal, str, str] | None:
+    """An amount in two units, "five foot eleven": in the larger one, that unit, and as it is said.
+
+    None for anything else.
+    """
+    match = _TWO_AMOUNTS.fullmatch(digits(said))
+    if match is None:
+        return None
+    unit = "foot" if match[2] == "'" else _names().get(match[2])
+    part = _PARTS.get(unit or "")
+    if unit is None or part is None or _names().get(match[4] or part.replace(" ", "_")) != part:
+        return None
+    whole, rest = Decimal(match[1]), Decimal(match[3])
+    had = f"{_counted(whole, unit)} {_counted(rest, part)}"
+    return whole + _converted(rest, part, unit), unit, had
+
+
+def _in_parts(value: Decimal, unit: str, part: str) -> str:
+    """An amount in two units, to the nearest whole one of the smaller: "5 feet 11 inches"."""
+    size = round(_converted(Decimal(1), unit, part))
+    if size < 2:
+        raise ToolError(f"I cannot convert to {_plural(unit)} and {_plural(part)}.")
+    whole, rest = divmod(round(value * size), size)
+    return f"{_counted(Decimal(whole), unit)} {_counted(Decimal(rest), part)}"
 
 
 def _converted(count: Decimal, source: str, target: str) -> Decimal:

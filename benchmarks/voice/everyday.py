@@ -1,0 +1,176 @@
+"""Holds everyday conversations with the agents as they ship, typed: ``benchmarks.voice.everyday``.
+
+Every conversation is a real session of its own, with the model, the tools and a store in memory;
+only speech is left out. FILE has one conversation a line, ``{"id", "agent", "kind", "turns"}``;
+what a turn expects, and how it is judged, is `benchmarks.voice.everyday_checks`. The table counts
+turns by kind of conversation.
+Results: with --name, benchmarks/results/NAME.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Program, share
+from benchmarks.voice.everyday_checks import Verdict, judge
+from voice.config import load_config
+from voice.demo.server import EMBEDDED
+from voice.events import ReplyEnded, ReplyToolCall, ReplyToolResult, SessionEnded, SessionEvent
+from voice.session.resources import Resources
+from voice.session.session import Session
+from voice.tools import Toolbox
+from voice.types import Message, Role, ToolCall
+
+TURN_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What became of one message.
+
+    Attributes:
+        calls: Name and arguments of every call, in order.
+        results: What the tools answered.
+    """
+
+    conversation: str
+    kind: str
+    agent: str
+    number: int
+    said: str
+    calls: tuple[tuple[str, dict[str, Any]], ...]
+    results: tuple[str, ...]
+    reply: str
+    verdict: Verdict
+    expected: Mapping[str, Any]
+
+
+class Listener:
+    """Collects what a session does in each turn."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToolCall] = []
+        self.results: list[str] = []
+        self.replies: list[str] = []
+        self.over = asyncio.Event()
+        self.ended = False
+
+    def take(self, event: SessionEvent) -> None:
+        """Note an event; never blocks."""
+        match event:
+            case ReplyToolCall(call=call):
+                self.calls.append(call)
+            case ReplyToolResult(result=result):
+                self.results.append(result.content)
+            case ReplyEnded(text=text):
+                self.replies.append(text.strip())
+                self.over.set()
+            case SessionEnded():
+                self.ended = True
+                self.over.set()
+
+    def begin(self) -> None:
+        """Forget the turn before."""
+        self.calls, self.results, self.replies = [], [], []
+        self.over.clear()
+
+
+async def converse(resources: Resources, conversation: Mapping[str, Any]) -> list[Turn]:
+    """Hold one conversation; what follows a goodbye is not said."""
+    toolbox = Toolbox(resources.config.tools, resources.config.turn)
+    own = replace(resources, toolbox=toolbox)
+    session = Session(own, replace(own.options(), speak=False))
+    listener, turns = Listener(), []
+    read_only = frozenset(name for name in toolbox.names if toolbox.is_read_only(name))
+    running = asyncio.create_task(session.run(listener.take))
+    try:
+        await asyncio.sleep(0)
+        for number, expected in enumerate(conversation["turns"]):
+            if listener.ended:
+                break
+            listener.begin()
+            said = Message(Role.USER, expected["say"])
+            session.add_item(f"item_typed_{number}", said, None)
+            session.create_response()
+            async with asyncio.timeout(TURN_LIMIT_S):
+                await listener.over.wait()
+                # What ends the conversation is fed behind the reply.
+                await asyncio.sleep(0)
+            reply = " ".join(listener.replies)
+            verdict = judge(expected, conversation["kind"], listener.calls, reply, read_only)
+            calls = tuple((call.name, dict(call.arguments)) for call in listener.calls)
+            place = conversation["id"], conversation["kind"], conversation["agent"], number
+            done = calls, tuple(listener.results), reply, verdict, expected
+            turns.append(Turn(*place, expected["say"], *done))
+    finally:
+        session.close()
+        await running
+        await toolbox.close()
+    return turns
+
+
+async def hold(conversations: Sequence[Mapping[str, Any]], settings: Sequence[str]) -> list[Turn]:
+    """Hold conversations one after the other."""
+    resources = Resources.load(load_config(None, [*EMBEDDED, *settings]))
+    agents = {"assistant": resources, "coffee": resources.for_agent("coffee")}
+    turns: list[Turn] = []
+    try:
+        for conversation in conversations:
+            turns += await converse(agents[conversation["agent"]], conversation)
+    finally:
+        await resources.close()
+    return turns
+
+
+def table(turns: Sequence[Turn]) -> str:
+    """Turns by kind of conversation and what became of them."""
+    kinds = sorted({turn.kind for turn in turns})
+    rows = [f"{'':16}{'turns':>8}" + "".join(f"{verdict:>20}" for verdict in Verdict)]
+    for kind in [*kinds, "all"]:
+        some = [turn for turn in turns if kind in (turn.kind, "all")]
+        counts = Counter(turn.verdict for turn in some)
+        cells = (f"{counts[v]:>12} {counts[v] / len(some):6.1%}" for v in Verdict)
+        rows.append(f"{kind:16}{len(some):>8}" + "".join(f"{cell:>20}" for cell in cells))
+    return "\n".join(rows)
+
+
+def figures(turns: Sequence[Turn]) -> dict[str, Any]:
+    """Shares of each verdict, by kind and over all."""
+    return {
+        kind: {str(v): share(sum(t.verdict is v for t in some), len(some)) for v in Verdict}
+        for kind in [*sorted({turn.kind for turn in turns}), "all"]
+        if (some := [turn for turn in turns if kind in (turn.kind, "all")])
+    }
+
+
+def main() -> None:
+    """Hold the conversations of a file and print the table."""
+    program = Program("benchmarks.voice.everyday", __doc__)
+    program.add_argument("file", type=Path, help="conversations, JSON lines")
+    program.add_argument("--failures", type=Path, help="write what was not right here, JSON lines")
+    program.add_argument("--kinds", nargs="*", help="only conversations of these kinds")
+    program.add_argument("--set", action="append", default=[], help="as of voice.serve")
+    program.add_argument("--name", help="write figures to benchmarks/results under this name")
+    options = program.parse_args()
+    lines = options.file.read_text(encoding="utf-8").splitlines()
+    conversations = [json.loads(line) for line in lines if line.strip()]
+    if options.kinds:
+        conversations = [one for one in conversations if one["kind"] in options.kinds]
+    turns = asyncio.run(hold(conversations, options.set))
+    print(table(turns))
+    if options.failures:
+        failed = (asdict(turn) for turn in turns if turn.verdict is not Verdict.RIGHT)
+        text = "".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in failed)
+        options.failures.write_text(text, encoding="utf-8")
+    if options.name:
+        program.write({"turns": len(turns), "by_kind": figures(turns)}, options.name)
+
+
+if __name__ == "__main__":
+    main()

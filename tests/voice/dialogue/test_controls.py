@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.script import Script
+from voice.dialogue.commands import Generate, Speak
+from voice.dialogue.controls import NOTHING_ASKED, NOTHING_SAID, controlled
+from voice.dialogue.history import History
+from voice.inputs import SessionOptions
+from voice.types import Message, Role
+
+
+def dialogue(*said: tuple[Role, str]) -> History:
+    history = History()
+    for number, (role, text) in enumerate(said):
+        history.add(f"i{number}", Message(role, text))
+    return history
+
+
+HAD = (
+    (Role.USER, "what time is it"),
+    (Role.AGENT, "It is 3:42 PM."),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Say that again, please.", "It is 3:42 PM."),
+        ("could you repeat that", "It is 3:42 PM."),
+        ("Sorry, what did you say?", "It is 3:42 PM."),
+        ("what?", "It is 3:42 PM."),
+        ("What did I ask you?", "You said: what time is it"),
+        ("can you speak a little slower please", "Okay, I speak slower now."),
+        ("you're talking too slowly", "Okay, I speak faster now."),
+        ("Speak up!", "Okay, I speak louder now."),
+        ("turn the volume down", "Okay, I speak quieter now."),
+    ],
+)
+def test_what_is_said_to_the_conversation_itself(text: str, answer: str) -> None:
+    found = controlled(dialogue(*HAD, (Role.USER, text)), SessionOptions())
+    assert found is not None
+    assert found[0] == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "repeat the order", "say hello", "what time is it", "turn the radio up", "what's louder",
+     "set a timer", "the same again", "slower cooker recipe", "again tomorrow at nine"],
+)  # fmt: skip
+def test_other_messages_are_the_models(text: str) -> None:
+    assert controlled(dialogue(*HAD, (Role.USER, text)), SessionOptions()) is None
+
+
+def test_there_may_be_nothing_to_repeat() -> None:
+    for text, answer in (("repeat that", NOTHING_SAID), ("what did I ask", NOTHING_ASKED)):
+        assert controlled(dialogue((Role.USER, text)), SessionOptions()) == (
+            answer, SessionOptions(),
+        )  # fmt: skip
+
+
+def test_speed_and_loudness_have_bounds() -> None:
+    options = SessionOptions()
+    heard = dialogue((Role.USER, "slower"))
+    for _ in range(9):
+        answer, options = controlled(heard, options) or ("", options)
+    assert (answer, options.speed) == ("I cannot speak any slower.", 0.5)
+    heard = dialogue((Role.USER, "louder"))
+    for _ in range(9):
+        answer, options = controlled(heard, options) or ("", options)
+    assert answer == "I cannot speak any louder."
+    assert options.loudness == 2.56
+    normally = controlled(dialogue((Role.USER, "speak normally please")), options)
+    assert normally == ("Okay, as before.", replace(options, speed=1.0, loudness=1.0))
+
+
+def test_replies_from_then_on_are_spoken_that_way_without_the_model() -> None:
+    script = Script()
+    script.user("slower please")
+    assert not script.of(Generate)
+    assert script.last(Speak).speed == pytest.approx(0.8)
+    assert script.spoken() == "Okay, I speak slower now."

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.script import Script
+from voice.dialogue.commands import RunTool
+from voice.dialogue.opposites import LEFT_ALONE, UNSURE, Opposed, opposed
+from voice.events import ReplyToolCall
+from voice.types import ToolCall
+
+
+def call(tool: str, **arguments: Any) -> ToolCall:
+    return ToolCall("c1", tool, arguments)
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("turn off the seven o'clock alarm", call("set_alarm", when="seven o'clock")),
+        ("Delete the six o'clock alarm.", call("set_alarm", when="six o'clock")),
+        ("cancel the reminder", call("set_reminder", text="the reminder")),
+        ("take milk off the list", call("add_to_list", item="milk")),
+        ("I don't need the alarm any more", call("set_alarm", when="any more")),
+        ("stop reminding me to drink water", call("set_reminder", text="drink water")),
+        ("set an alarm for seven", call("cancel_alarm", when="seven")),
+        ("add eggs", call("remove_from_list", item="eggs")),
+        ("how much water do roses need", call("set_device", device="water", state="need")),
+        ("close the tab and delete the file", call("createFile", path="file")),
+    ],
+)
+def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made]) == Opposed((made,), UNSURE)
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("remind me to cancel netflix", call("set_reminder", text="cancel netflix")),
+        ("cancel netflix tomorrow remind me", call("set_reminder", text="cancel netflix")),
+        ("turn off the light", call("set_device", device="light", state="off")),
+        ("don't let me forget to lock up", call("set_reminder", text="lock up")),
+        ("make sure my alarm is off", call("cancel_alarm")),
+        ("the alarm I set isn't needed", call("cancel_alarm")),
+        ("cancel the alarm and set one for eight", call("set_alarm", when="eight")),
+        ("how about a timer for ten minutes", call("set_timer", duration="ten minutes")),
+        ("how many eggs are on the list", call("read_list")),
+        ("delete it", call("move_item", item="it", to="it")),
+        ("start the list over", call("clear_list")),
+        ("what is my balance", call("fetch_balance")),
+        ("seven", call("set_alarm", when="seven")),
+        ("don't wake me any more", call("cancel_alarm")),
+        ("why don't you cancel the alarm", call("cancel_alarm")),
+        ("don't set an alarm, delete the one for six", call("cancel_alarm", when="six")),
+    ],
+)  # fmt: skip
+def test_a_call_that_does_not(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made]).calls == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("don't cancel the alarm", call("cancel_alarm")),
+        ("Please do not clear my list.", call("clear_list")),
+        ("never delete my reminders", call("cancel_reminder")),
+        ("I told you not to remove it", call("remove_from_list", item="it")),
+    ],
+)
+def test_what_is_not_to_be_ended_is_left_alone(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made]) == Opposed((made,), LEFT_ALONE)
+
+
+def test_a_message_that_asks_for_both_is_served_by_both() -> None:
+    calls = [call("remove_drink", drink="latte"), call("order_drink", drink="mocha")]
+    assert opposed("drop the latte and a mocha instead", calls).calls == ()
+
+
+def test_the_opposite_is_not_done_and_the_agent_says_so() -> None:
+    script = Script()
+    script.user("cancel the ten minute timer")
+    script.model("", call("set_timer", duration="ten minute"))
+    assert not script.of(RunTool)
+    assert not script.events(ReplyToolCall)
+    assert script.spoken() == UNSURE

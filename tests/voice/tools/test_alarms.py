@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from contextlib import aclosing, closing
+from pathlib import Path
+
+import pytest
+
+from tests.voice.tools.conftest import Call
+from tests.voice.tools.services import Clock
+from voice.config import ToolsConfig, TurnConfig
+from voice.tools import SessionScope, Toolbox
+from voice.tools.ringer import Ringer
+from voice.tools.store import AlertKind, Store
+from voice.types import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("when", "answer"),
+    [
+        ("seven a m", "Alarm set for 7:00 AM tomorrow."),
+        ("seven", "Alarm set for 7:00 PM today."),
+        ("tomorrow at five", "Alarm set for 5:00 AM tomorrow."),
+        ("friday at seven a m", "Alarm set for 7:00 AM on Friday, November 27."),
+        ("in ten minutes", "Alarm set for 3:52 PM today."),
+        ("every weekday at half past six", "Alarm set for 6:30 AM every weekday."),
+        ("six thirty on mondays", "Alarm set for 6:30 AM every Monday."),
+        ("tomorrow", "Error: At what time?"),
+        ("blue", "Error: I could not read the time blue."),
+    ],
+)
+async def test_alarms_are_set(call: Call, when: str, answer: str) -> None:
+    assert await call("set_alarm", when=when) == answer
+
+
+async def test_alarms_are_listed_and_cancelled_by_their_time(call: Call) -> None:
+    assert await call("list_alarms") == "No alarms are set."
+    assert await call("cancel_alarm") == "Error: No alarm is set."
+    await call("set_alarm", when="seven a m")
+    assert await call("list_alarms") == "1 alarm: 7:00 AM tomorrow."
+    await call("set_alarm", when="tomorrow at eight")
+    await call("set_alarm", when="every weekday at six")
+    assert await call("list_alarms") == (
+        "3 alarms: 7:00 AM tomorrow; 8:00 AM tomorrow; 6:00 AM every weekday."
+    )
+    assert await call("cancel_alarm") == (
+        "Error: Several alarms are set."
+        " Which one: 7:00 AM tomorrow, 8:00 AM tomorrow or 6:00 AM every weekday?"
+    )
+    assert await call("cancel_alarm", when="nine") == "Error: There is no alarm for nine."
+    assert await call("cancel_alarm", when="the seven o'clock alarm") == (
+        "Alarm for 7:00 AM tomorrow cancelled."
+    )
+    assert (
+        await call("cancel_alarm", when="weekday") == "Alarm for 6:00 AM every weekday cancelled."
+    )
+    assert await call("cancel_alarm", when="tomorrow morning") == (
+        "Alarm for 8:00 AM tomorrow cancelled."
+    )
+    assert await call("list_alarms") == "No alarms are set."
+
+
+async def test_all_alarms_are_cancelled_at_once(call: Call) -> None:
+    assert await call("cancel_alarm", when="all") == "Error: No alarm is set."
+    for when in ("seven a m", "eight a m"):
+        await call("set_alarm", when=when)
+    assert await call("cancel_alarm", when="all of my alarms") == "2 alarms cancelled."
+    await call("set_alarm", when="seven a m")
+    assert await call("cancel_alarm", when="all") == "Alarm for 7:00 AM tomorrow cancelled."
+
+
+@pytest.mark.parametrize(
+    ("when", "to", "answer"),
+    [
+        ("seven a m", "eight", "Alarm moved from 7:00 AM tomorrow to 8:00 AM tomorrow."),
+        ("seven a m", "an hour later", "Alarm moved from 7:00 AM tomorrow to 8:00 AM tomorrow."),
+        ("seven a m", "friday at six a m",
+         "Alarm moved from 7:00 AM tomorrow to 6:00 AM on Friday, November 27."),
+        ("every weekday at six", "seven",
+         "Alarm moved from 6:00 AM every weekday to 7:00 AM every weekday."),
+        ("every weekday at six", "every day at nine p m",
+         "Alarm moved from 6:00 AM every weekday to 9:00 PM every day."),
+        ("seven a m", "tomorrow", "Error: At what time?"),
+        ("seven a m", "green", "Error: I could not read the time green."),
+    ],
+)  # fmt: skip
+async def test_an_alarm_is_moved(call: Call, when: str, to: str, answer: str) -> None:
+    await call("set_alarm", when=when)
+    assert await call("change_alarm", to=to) == answer
+
+
+async def test_of_several_alarms_the_one_that_is_named_is_moved(call: Call) -> None:
+    assert await call("change_alarm", to="six") == "Error: No alarm is set."
+    await call("set_alarm", when="seven a m")
+    await call("set_alarm", when="nine a m")
+    assert (await call("change_alarm", to="six")).startswith("Error: Several alarms are set.")
+    assert await call("change_alarm", when="nine", to="ten") == (
+        "Alarm moved from 9:00 AM tomorrow to 10:00 AM tomorrow."
+    )
+    assert await call("list_alarms") == "2 alarms: 7:00 AM tomorrow; 10:00 AM tomorrow."
+
+
+async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
+    tmp_path: Path, clock: Clock
+) -> None:
+    config = ToolsConfig(database=str(tmp_path / "voice.sqlite3"))
+    scope = SessionScope("session", now=clock)
+    box = Toolbox(config, TurnConfig(), now=clock)
+    made = ToolCall("c1", "set_alarm", {"when": "every day at six p m"})
+    assert (await box.run(made, scope)).content == "Alarm set for 6:00 PM every day."
+    await box.close()
+    for days in range(2):
+        clock.advance(hours=3 if days == 0 else 24)
+        with closing(Store(config.database)) as store:
+            async with aclosing(Ringer(store, clock).announcements("later")) as heard:
+                assert (await anext(heard)).startswith("Your alarm was for 6:00 PM")
+            (alarm,) = store.alerts(AlertKind.ALARM)
+            assert alarm.due is not None
+            assert alarm.due > clock().timestamp()
+    box = Toolbox(config, TurnConfig(), now=clock)
+    made = ToolCall("c2", "cancel_alarm", {})
+    assert (await box.run(made, scope)).content == "Alarm for 6:00 PM every day cancelled."
+    assert box.store.alerts() == []
+    await box.close()
+
+
+async def test_moments_that_nobody_heard_are_told_as_one(clock: Clock) -> None:
+    with closing(Store(":memory:")) as store:
+        due = clock().timestamp() + 3600
+        rule = "FREQ=DAILY;INTERVAL=1;BYHOUR=16;BYMINUTE=42;BYSECOND=0"
+        store.add_alert(AlertKind.REMINDER, "stretch", due, "s", repeat=rule)
+        clock.advance(days=5)
+        async with aclosing(Ringer(store, clock).announcements("s")) as heard:
+            assert "stretch" in await anext(heard)
+        assert store.alerts(due_by=clock().timestamp()) == []

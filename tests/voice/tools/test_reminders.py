@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.voice.tools.conftest import Call
+
+
+async def test_reminders_are_set_and_listed(call: Call) -> None:
+    assert await call("list_reminders") == "You have no reminders."
+    assert await call("set_reminder", text="buy milk") == "Reminder noted: buy milk."
+    assert await call("list_reminders") == "1 reminder: buy milk."
+    assert await call("set_reminder", text="to call mom", when="five") == (
+        "Reminder set for 5:00 PM today: call mom."
+    )
+    assert await call("set_reminder", text="pay the rent", when="tomorrow at five") == (
+        "Reminder set for 5:00 PM tomorrow: pay the rent."
+    )
+    assert await call("set_reminder", text="stretch", when="tomorrow") == (
+        "Reminder set for 9:00 AM tomorrow: stretch."
+    )
+    assert await call("list_reminders") == (
+        "4 reminders: call mom, 5:00 PM today; stretch, 9:00 AM tomorrow;"
+        " pay the rent, 5:00 PM tomorrow; buy milk."
+    )
+
+
+@pytest.mark.parametrize(
+    ("when", "answer"),
+    [
+        ("every monday at nine", "Reminder set for 9:00 AM every Monday: do it."),
+        ("every two hours", "Reminder set for every 2 hours: do it."),
+        ("every day at five", "Reminder set for 5:00 PM every day: do it."),
+        ("every evening", "Reminder set for 7:00 PM every day: do it."),
+    ],
+)
+async def test_reminders_that_repeat(call: Call, when: str, answer: str) -> None:
+    assert await call("set_reminder", text="do it", when=when) == answer
+
+
+async def test_a_reminder_is_found_by_its_words_or_its_time(call: Call) -> None:
+    assert await call("cancel_reminder", text="mom") == "Error: You have no reminders."
+    await call("set_reminder", text="call mom", when="five")
+    await call("set_reminder", text="call the dentist", when="six")
+    await call("set_reminder", text="water the plants")
+    assert await call("cancel_reminder") == (
+        "Error: You have several reminders."
+        " Which one: call mom, call the dentist or water the plants?"
+    )
+    assert await call("cancel_reminder", text="call") == (
+        "Error: You have several reminders. Which one: call mom or call the dentist?"
+    )
+    assert await call("cancel_reminder", text="milk") == "Error: There is no such reminder: milk."
+    assert await call("cancel_reminder", text="the dentist reminder") == (
+        "Reminder cancelled: call the dentist."
+    )
+    assert await call("cancel_reminder", text="my five o'clock reminder") == (
+        "Reminder cancelled: call mom."
+    )
+    assert await call("cancel_reminder") == "Reminder cancelled: water the plants."
+    assert await call("list_reminders") == "You have no reminders."
+
+
+async def test_all_reminders_are_cancelled_at_once(call: Call) -> None:
+    for text in ("call mom", "buy milk"):
+        await call("set_reminder", text=text)
+    assert await call("cancel_reminder", text="all of them") == "2 reminders cancelled."
+
+
+async def test_a_reminder_is_moved(call: Call) -> None:
+    assert await call("change_reminder", text="mom", when="six") == "Error: You have no reminders."
+    await call("set_reminder", text="call mom", when="tomorrow at five")
+    assert await call("change_reminder", text="mom", when="six") == (
+        "Reminder moved to 6:00 PM tomorrow: call mom."
+    )
+    assert await call("change_reminder", text="call mom", when="every friday at noon") == (
+        "Reminder moved to 12:00 PM every Friday: call mom."
+    )
+    assert await call("list_reminders") == "1 reminder: call mom, 12:00 PM every Friday."
+    assert await call("change_reminder", text="dad", when="six") == (
+        "Error: There is no such reminder: dad."
+    )

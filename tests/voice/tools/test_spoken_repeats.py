@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.voice.tools.services import NOW
+from voice.tools import spoken_repeats
+from voice.tools.registry import ToolError, Unreadable
+
+
+@pytest.mark.parametrize(
+    ("text", "described", "first"),
+    [
+        ("every weekday at half past six", "6:30 AM every weekday", "2026-11-23 06:30"),
+        ("weekends at ten", "10:00 AM every weekend", "2026-11-22 10:00"),
+        ("every monday and thursday at noon", "12:00 PM every Monday and Thursday",
+         "2026-11-23 12:00"),
+        ("seven in the evening every day", "7:00 PM every day", "2026-11-21 19:00"),
+        ("every morning", "9:00 AM every day", "2026-11-22 09:00"),
+        ("every friday night", "9:00 PM every Friday", "2026-11-27 21:00"),
+        ("every other monday at nine", "9:00 AM every other Monday", "2026-11-23 09:00"),
+        ("every two weeks on friday at five pm", "5:00 PM every other Friday", "2026-11-27 17:00"),
+        ("every two hours", "every 2 hours", "2026-11-21 17:42"),
+        ("every half hour", "every 30 minutes", "2026-11-21 16:12"),
+        ("the first of every month at eight", "8:00 AM on day 1 of every month",
+         "2026-12-01 08:00"),
+        ("every year on may fifth at ten", "10:00 AM every May 5", "2027-05-05 10:00"),
+    ],
+)  # fmt: skip
+def test_what_repeats(text: str, described: str, first: str) -> None:
+    found = spoken_repeats.repeat(text, NOW)
+    assert found is not None
+    assert spoken_repeats.described(found.rule) == described
+    assert f"{found.first:%Y-%m-%d %H:%M}" == first
+
+
+@pytest.mark.parametrize("text", ["tomorrow at five", "in two hours", "monday at nine", "blue"])
+def test_what_does_not(text: str) -> None:
+    assert spoken_repeats.repeat(text, NOW) is None
+
+
+@pytest.mark.parametrize("text", ["every day at blorp", "every 5000 days", "every 2 hours at six"])
+def test_what_cannot_be_read(text: str) -> None:
+    with pytest.raises(Unreadable):
+        spoken_repeats.repeat(text, NOW)
+
+
+def test_a_day_that_never_comes_is_said() -> None:
+    with pytest.raises(ToolError):
+        spoken_repeats.repeat("every 45th of the month", NOW)
+
+
+def test_the_interval_counts_from_the_first_moment() -> None:
+    found = spoken_repeats.repeat("every other day at eight", NOW)
+    assert found is not None
+    second = spoken_repeats.after(found.rule, found.first, found.first)
+    assert (second - found.first).days == 2
+
+
+def test_summer_time_does_not_move_the_time_of_day() -> None:
+    zone = ZoneInfo("America/New_York")
+    before = datetime(2026, 3, 7, 7, tzinfo=zone)
+    found = spoken_repeats.repeat("every day at eight", before)
+    assert found is not None
+    later = spoken_repeats.after(found.rule, found.first, datetime(2026, 3, 9, tzinfo=zone))
+    assert f"{later:%H:%M %z}" == "08:00 -0400"
+    hourly = spoken_repeats.repeat("every six hours", datetime(2026, 3, 7, 22, tzinfo=zone))
+    assert hourly is not None
+    # At four, but the clock was put forward at two.
+    assert f"{hourly.first:%H:%M}" == "05:00"

@@ -1,0 +1,117 @@
+"""What the user says to the conversation itself: "say that again", "slower please", "speak up".
+
+Such a message is answered here, without the model: it is the same with every model and agent. Only
+a message that says nothing else is one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from voice.dialogue.history import History
+from voice.inputs import SessionOptions
+from voice.types import Role
+
+NOTHING_SAID = "I have not said anything yet."
+NOTHING_ASKED = "You have not asked me anything yet."
+
+_SPEED_STEP, _SLOWEST, _FASTEST = 1.25, 0.5, 1.5
+_LOUDNESS_STEP, _QUIETEST, _LOUDEST = 1.6, 0.2, 2.56
+
+_POLITE = re.compile(
+    r"\b(?:oh|ok|okay|no|wait|hey|please|sorry|thanks|thank you|now|then|quicksilver|for me|can you"
+    r"|could you|would you|will you|just|(?:a )?(?:little|bit|lot)(?: bit)?|much|you re|you are)\b"
+)
+_SPEAK = r"(?:(?:speak|talk|go|say (?:it|that)) )?"
+_TOO = r"(?:speaking |talking )?too "
+
+
+def _any(*phrases: str) -> re.Pattern[str]:
+    return re.compile("|".join(phrases))
+
+
+_REPEAT = _any(
+    r"(?:repeat|say)(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
+    r"(?:what|again|once more|pardon|pardon me|come again)",
+    r"what (?:was that|did you(?: just)? say)(?: again)?",
+    r"i (?:didn t|did not|couldn t) (?:hear|catch|get|understand) (?:it|that|you)",
+)
+_ASKED = _any(
+    r"what did i (?:ask|say|tell you)(?: you| to you)?(?: before| last)?",
+    r"what was my (?:last )?(?:question|request)",
+    r"what have i (?:asked|said)(?: you)?",
+)
+_SLOWER = _any(
+    rf"{_SPEAK}(?:more )?(?:slower|slowly)", r"slow down", rf"{_TOO}fast", r"not so fast"
+)
+_FASTER = _any(rf"{_SPEAK}(?:more )?(?:faster|quicker|quickly)", r"speed up", rf"{_TOO}slow(?:ly)?")
+_LOUDER = _any(
+    rf"{_SPEAK}louder",
+    r"speak up",
+    rf"{_TOO}(?:quiet|soft)(?:ly)?",
+    r"(?:turn (?:it|yourself|the volume|your voice) up|volume up)",
+    r"(?:turn up|raise|increase) (?:the|your) (?:volume|voice)",
+    r"i can t hear you",
+)
+_QUIETER = _any(
+    rf"{_SPEAK}(?:quieter|softer|lower|more (?:quietly|softly)|less loud|not so loud)",
+    rf"{_TOO}loud(?:ly)?",
+    r"(?:turn (?:it|yourself|the volume|your voice) down|volume down)",
+    r"(?:turn down|lower|reduce) (?:the|your) (?:volume|voice)",
+)
+_NORMALLY = _any(rf"{_SPEAK}(?:normally|at normal speed|like before|as before)")
+
+
+def controlled(dialogue: History, options: SessionOptions) -> tuple[str, SessionOptions] | None:
+    """The answer to the user's last message, and the options from then on.
+
+    None where the message is none of these.
+    """
+    said = dialogue.user_texts(1)
+    bare = _bare(said[0]) if said else ""
+    if not bare:
+        return None
+    if _REPEAT.fullmatch(bare):
+        return _last_reply(dialogue) or NOTHING_SAID, options
+    if _ASKED.fullmatch(bare):
+        before = [text for text in dialogue.user_texts(2)[1:] if text]
+        return f"You said: {before[0]}" if before else NOTHING_ASKED, options
+    if _SLOWER.fullmatch(bare):
+        return _spoken_at(options, options.speed / _SPEED_STEP)
+    if _FASTER.fullmatch(bare):
+        return _spoken_at(options, options.speed * _SPEED_STEP)
+    if _LOUDER.fullmatch(bare):
+        return _as_loud(options, options.loudness * _LOUDNESS_STEP)
+    if _QUIETER.fullmatch(bare):
+        return _as_loud(options, options.loudness / _LOUDNESS_STEP)
+    if _NORMALLY.fullmatch(bare):
+        return "Okay, as before.", replace(options, speed=1.0, loudness=1.0)
+    return None
+
+
+def _spoken_at(options: SessionOptions, speed: float) -> tuple[str, SessionOptions]:
+    slower = speed < options.speed
+    within = min(max(round(speed, 3), _SLOWEST), _FASTEST)
+    if within == options.speed:
+        return f"I cannot speak any {'slower' if slower else 'faster'}.", options
+    return f"Okay, I speak {'slower' if slower else 'faster'} now.", replace(options, speed=within)
+
+
+def _as_loud(options: SessionOptions, loudness: float) -> tuple[str, SessionOptions]:
+    quieter = loudness < options.loudness
+    within = min(max(round(loudness, 3), _QUIETEST), _LOUDEST)
+    if within == options.loudness:
+        return f"I cannot speak any {'quieter' if quieter else 'louder'}.", options
+    changed = replace(options, loudness=within)
+    return f"Okay, I speak {'quieter' if quieter else 'louder'} now.", changed
+
+
+def _last_reply(dialogue: History) -> str:
+    said = [entry.message for entry in dialogue if entry.message.role is Role.AGENT]
+    return next((message.content for message in reversed(said) if message.content.strip()), "")
+
+
+def _bare(text: str) -> str:
+    bare = " ".join(re.sub(r"\W+", " ", text.lower()).split())
+    return " ".join(_POLITE.sub(" ", bare).split())

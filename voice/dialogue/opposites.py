@@ -1,0 +1,115 @@
+"""Whether a call does the opposite of what was asked: the last guard before a tool runs.
+
+What a tool does is in the verb of its name (``cancel_alarm``), what is asked in the verbs of the
+message: both begin something, or both end something. Words that are arguments are no verbs of the
+request ("remind me to cancel the subscription"). A question for facts asks for neither, and so does
+"don't cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from voice.types import ToolCall
+
+UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
+LEFT_ALONE = "All right, I won't."
+
+_BEGINNING = frozenset(("set", "add", "create", "make", "start", "begin", "order", "book", "new"))
+_ENDING = frozenset((
+    "cancel", "delete", "remove", "clear", "erase", "stop", "end", "drop", "dismiss", "disable",
+    "empty", "undo",
+))  # fmt: skip
+_ENDS = re.compile(
+    r"\b(?:cancel|delete|remove|clear|erase|stop|kill|scrap|scratch|drop|dismiss|abort|disable|wipe"
+    r"|empty|undo|quit|get rid of|never ?mind (?:the|my|that|about))\b"
+    r"|\b(?:turn|switch|shut|take|cross|strike|tick|check|call)"
+    r"(?: (?!(?:and|then|on)\b)[\w']+){0,5} (?:off|out)\b"
+    r"|\b(?:don't|do not|won't|no longer|never|not)(?: [\w']+)? (?:need(?:ed)?|want)\b"
+    r"|(?<!n't )(?<!not )(?<!never )(?<!me )(?<!to )\bforget (?:the|my|that|about)\b"
+)
+_NOT_TO_END = re.compile(
+    r"(?<!why )(?:\b(?:do|must|should|could|would|can)(?:n't| not)|\bnever|\bnot to|\bwithout)"
+    r"(?: (?:you|please|ever|just|yet|have to|need to|want you to|dare|to)){0,3}"
+    r" (?:cancel|delete|remove|clear|erase|stop|kill|drop|disable|wipe|empty|turn(?: \w+){0,4} off"
+    r"|switch(?: \w+){0,4} off)\w*"
+)
+_BEGINS = re.compile(
+    r"\b(?:set|add|put|create|start|begin|schedule|order|book|note|remember|remind|wake|buy|have"
+    r"|get|bring|give|need|want|like|take|make)\b"
+)
+_SETS = re.compile(
+    r"\b(?:set|add|create|schedule|remind|wake"
+    r"|(?:start|begin)(?! .*\b(?:over|new|again|fresh)\b))\b"
+)
+"""Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
+_NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
+_FACTS = re.compile(
+    r"^(?:so|and|hey|ok|okay|well|um|uh|please|tell me|do you know|\W)*\s*"
+    r"(?:how (?:much|many|long|old|tall|far|big|often|deep|fast|heavy|hot|cold|do|does|did)"
+    r"|what(?:'s| is| are| was| were| does| do| did) |why (?:is|are|do|does|did) (?!n't|not|you)"
+    r"|when (?:is|are|was|were|do|does|did) |who )"
+)
+
+
+class _Aim(Enum):
+    """What a request or a tool is for."""
+
+    BEGIN = auto()
+    END = auto()
+    LEARN = auto()
+    REST = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """Calls that are not to be made, and what the agent says where no other is."""
+
+    calls: tuple[ToolCall, ...] = ()
+    answer: str = UNSURE
+
+
+def opposed(message: str, calls: Sequence[ToolCall]) -> Opposed:
+    """Those of an answer's calls that do the opposite of what a message of the user's asks.
+
+    None where another call of the answer does what is asked: then the message asks for both.
+    """
+    aims = [_aim_of_tool(call.name) for call in calls]
+    arguments = [str(value) for call in calls for value in call.arguments.values()]
+    asked = _aim_of_request(_plain(message), arguments)
+    if asked is None or asked in aims or (asked is _Aim.LEARN and None in aims):
+        return Opposed()
+    wrong = (call for call, aim in zip(calls, aims, strict=True) if aim not in (None, asked))
+    return Opposed(tuple(wrong), LEFT_ALONE if asked is _Aim.REST else UNSURE)
+
+
+def _aim_of_tool(name: str) -> _Aim | None:
+    verbs = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)}
+    if verbs & _ENDING:
+        return _Aim.END
+    return _Aim.BEGIN if verbs & _BEGINNING else None
+
+
+def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
+    """What is asked for; None where the verbs say nothing, or say both."""
+    rest = said
+    for argument in sorted(map(_plain, arguments), key=len, reverse=True):
+        rest = re.sub(rf"\b{re.escape(argument)}(?!\w)", " ", rest, count=1)
+    rest = " ".join(rest.split())
+    forbidden = _NOT_TO_END.sub(" ", rest)
+    if forbidden != rest:
+        plain = not _ENDS.search(forbidden) and not _SETS.search(forbidden)
+        return _Aim.REST if plain else None
+    left = _ENDS.sub(" ", rest)
+    if left != rest:
+        return None if _BEGINS.search(left) else _Aim.END
+    if _FACTS.match(said) and not _BEGINS.search(rest):
+        return _Aim.LEARN
+    return _Aim.BEGIN if _SETS.search(rest) and not _NOT.search(rest) else None
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("’", "'")

@@ -1,0 +1,91 @@
+"""Alarms: set once or again and again, listed, moved, cancelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from voice.tools import phrasing
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
+from voice.tools.registry import ToolError, tool
+from voice.tools.ringer import Ringer
+from voice.tools.scope import SessionScope
+from voice.tools.store import Alert, AlertKind, Store
+
+
+@tool()
+def set_alarm(when: str, *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
+    """Set an alarm clock."""
+    now = scope.now()
+    unset = Alert(0, AlertKind.ALARM, "", None, 0.0, scope.session_id)
+    alarm = _timed(unset, when, now)
+    store.add_alert(alarm.kind, "", alarm.due, alarm.session_id, repeat=alarm.repeat)
+    ringer.wake()
+    return f"Alarm set for {when_due(alarm, now)}."
+
+
+@tool(read_only=True)
+def list_alarms(*, scope: SessionScope, store: Store) -> str:
+    """Say which alarms are set."""
+    alarms = store.alerts(AlertKind.ALARM)
+    if not alarms:
+        return "No alarms are set."
+    described = "; ".join(when_due(alarm, scope.now()) for alarm in alarms)
+    return f"{phrasing.counted(len(alarms), 'alarm')}: {described}."
+
+
+@tool()
+def change_alarm(
+    to: str, when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+) -> str:
+    """Move an alarm to another time."""
+    now = scope.now()
+    alarm = _chosen(_bare(when), store.alerts(AlertKind.ALARM), now)
+    changed = _timed(alarm, to, now)
+    if not store.change_alert(changed):
+        raise ToolError("No alarm is set.")
+    ringer.wake()
+    return f"Alarm moved from {when_due(alarm, now)} to {when_due(changed, now)}."
+
+
+@tool()
+def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
+    """Delete an alarm."""
+    now = scope.now()
+    alarms = store.alerts(AlertKind.ALARM)
+    said = _bare(when)
+    chosen = alarms if alarms and EVERY_ONE.fullmatch(said) else [_chosen(said, alarms, now)]
+    cancelled = [alarm for alarm in chosen if store.remove_alert(alarm.id)]
+    ringer.wake()
+    if len(cancelled) > 1:
+        return f"{len(cancelled)} alarms cancelled."
+    return f"Alarm for {when_due(chosen[0], now)} cancelled."
+
+
+def _timed(alarm: Alert, said: str, now: datetime) -> Alert:
+    timed, time_said = moved(alarm, said, now)
+    if not time_said:
+        raise ToolError("At what time?")
+    return timed
+
+
+def _chosen(said: str, alarms: Sequence[Alert], now: datetime) -> Alert:
+    """The alarm that is called so, or the only one.
+
+    Raises:
+        ToolError: There is none; or there are several that it may be.
+    """
+    if not alarms:
+        raise ToolError("No alarm is set.")
+    named = said and EVERY_ONE.fullmatch(said) is None
+    found = due_at(said, alarms, now) if named else alarms
+    if not found:
+        raise ToolError(f"There is no alarm for {said}.")
+    return only(found, "Several alarms are set.", lambda alarm: when_due(alarm, now))
+
+
+def _bare(said: str) -> str:
+    """A time without the words around it: "the seven o'clock alarm" → "seven o'clock"."""
+    words = re.sub(r"\b(?:alarms?|one|please)\b$", "", said.lower().strip().rstrip(".")).strip()
+    return re.sub(r"^(?:(?:the|my|for|at|one|alarm|set|from)\b ?)+", "", words).strip()

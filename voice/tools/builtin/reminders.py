@@ -1,0 +1,110 @@
+"""Reminders: set for once or again and again, listed, moved, cancelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from voice.tools import phrasing
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
+from voice.tools.registry import ToolError, tool
+from voice.tools.ringer import Ringer
+from voice.tools.scope import SessionScope
+from voice.tools.store import Alert, AlertKind, Store
+
+_FIRST_HOUR = 7
+"""A reminder for "tomorrow at five" means the afternoon; an alarm for then means the morning."""
+_SMALL_WORDS = {"the", "a", "an", "my", "to", "of", "about", "for", "and"}
+
+
+@tool()
+def set_reminder(
+    text: str, when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+) -> str:
+    """Remember something for the user."""
+    what = re.sub(r"^(?:to|that|about) ", "", text.strip().rstrip("."))
+    if not when:
+        store.add_alert(AlertKind.REMINDER, what, None, scope.session_id)
+        return f"Reminder noted: {what}."
+    now = scope.now()
+    unset = Alert(0, AlertKind.REMINDER, what, None, 0.0, scope.session_id)
+    reminder, _ = moved(unset, when, now, _FIRST_HOUR)
+    store.add_alert(reminder.kind, what, reminder.due, reminder.session_id, repeat=reminder.repeat)
+    ringer.wake()
+    return f"Reminder set for {when_due(reminder, now)}: {what}."
+
+
+@tool(read_only=True)
+def list_reminders(*, scope: SessionScope, store: Store) -> str:
+    """Say what reminders there are."""
+    reminders = store.alerts(AlertKind.REMINDER)
+    if not reminders:
+        return "You have no reminders."
+    now = scope.now()
+    described = "; ".join(
+        reminder.label if reminder.due is None else f"{reminder.label}, {when_due(reminder, now)}"
+        for reminder in reminders
+    )
+    return f"{phrasing.counted(len(reminders), 'reminder')}: {described}."
+
+
+@tool()
+def change_reminder(
+    text: str, when: str, *, scope: SessionScope, store: Store, ringer: Ringer
+) -> str:
+    """Move a reminder to another time."""
+    now = scope.now()
+    reminder = _chosen(_bare(text), store.alerts(AlertKind.REMINDER), now)
+    changed, _ = moved(reminder, when, now, _FIRST_HOUR)
+    if not store.change_alert(changed):
+        raise ToolError("You have no reminders.")
+    ringer.wake()
+    return f"Reminder moved to {when_due(changed, now)}: {changed.label}."
+
+
+@tool()
+def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
+    """Delete a reminder."""
+    reminders = store.alerts(AlertKind.REMINDER)
+    said = _bare(text)
+    everything = reminders and EVERY_ONE.fullmatch(said)
+    chosen = reminders if everything else [_chosen(said, reminders, scope.now())]
+    cancelled = [reminder for reminder in chosen if store.remove_alert(reminder.id)]
+    ringer.wake()
+    if len(cancelled) > 1:
+        return f"{len(cancelled)} reminders cancelled."
+    return f"Reminder cancelled: {chosen[0].label}."
+
+
+def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:
+    """The reminder of these words or at this time, or the only one.
+
+    Raises:
+        ToolError: There is none; or there are several that it may be.
+    """
+    if not reminders:
+        raise ToolError("You have no reminders.")
+    named = said and EVERY_ONE.fullmatch(said) is None
+    found = _called(said, reminders) or due_at(said, reminders, now) if named else reminders
+    if not found:
+        raise ToolError(f"There is no such reminder: {said}.")
+    return only(found, "You have several reminders.", lambda reminder: reminder.label)
+
+
+def _called(said: str, reminders: Sequence[Alert]) -> list[Alert]:
+    """Reminders of just these words, or else those that have them all."""
+    words = _stems(said)
+    exact = [one for one in reminders if _stems(one.label) == words]
+    return exact[-1:] or [one for one in reminders if words and words <= _stems(one.label)]
+
+
+def _stems(text: str) -> set[str]:
+    found = re.findall(r"[\w']+", text.lower())
+    return {word.removesuffix("'s").removesuffix("s") for word in found} - _SMALL_WORDS
+
+
+def _bare(said: str) -> str:
+    """A text without the words around it: "the reminder to call mom" → "call mom"."""
+    words = re.sub(r"\b(?:reminders?|one|please)\b$", "", said.lower().strip().rstrip("."))
+    return re.sub(r"^(?:(?:the|my|reminders?|to|about|for|at|one) )+", "", words.strip()).strip()

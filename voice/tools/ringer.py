@@ -1,0 +1,150 @@
+"""Announces timers, alarms and reminders when they are due.
+
+A session iterates over `Ringer.announcements`. An entry that is due is taken from the store, so
+that one session of one process announces it, once; an entry that falls due while no session is open
+stays there for the next. What repeats is due again then, at its next moment: moments that nobody
+heard are told as one. The session that set an entry has precedence while it is open. A store
+that fails, for example because another process has locked it, is asked again until it answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from voice.tools import phrasing, spoken_repeats
+from voice.tools.store import Alert, AlertKind, Store
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT_S = 30.0
+"""The wall clock may be set and the machine may sleep, so no longer wait is relied on."""
+_RETRY_S = 5.0
+"""Pause after the store failed; each try may wait for its lock."""
+_LATE_S = 60.0
+"""An announcement that is later than this says when the entry was due."""
+
+
+class Ringer:
+    """Announces in open sessions what is due; who moves ``now``, the clock, calls `wake`."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._listening: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self._failing: set[str] = set()
+
+    def wake(self) -> None:
+        """Look again for due entries, after the store or the clock has changed; from any thread."""
+        for loop, changed in list(self._listening.values()):
+            loop.call_soon_threadsafe(changed.set)
+
+    async def announcements(self, session_id: str) -> AsyncGenerator[str, None]:
+        """Sentences to be spoken in a session, each when its entry is due; never ends by itself.
+
+        The session counts as open while this is iterated.
+
+        Raises:
+            ValueError: The session listens already.
+        """
+        if session_id in self._listening:
+            raise ValueError(f"session_id: got {session_id!r}, which listens already")
+        changed = asyncio.Event()
+        self._listening[session_id] = (asyncio.get_running_loop(), changed)
+        try:
+            while True:
+                changed.clear()
+                found = await self._next(session_id)
+                if isinstance(found, Alert):
+                    yield announcement(found, self._now())
+                else:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(found):
+                            await changed.wait()
+        finally:
+            del self._listening[session_id]
+            self._failing.discard(session_id)
+            # The entries of this session are for the others now.
+            self.wake()
+
+    async def _next(self, session_id: str) -> Alert | float:
+        """An entry taken to be announced now, or the seconds after which to look again."""
+        try:
+            for alert in await asyncio.to_thread(self._due, session_id):
+                if await self._take(alert):
+                    self._failing.discard(session_id)
+                    return alert
+            soonest = await asyncio.to_thread(self._store.next_due)
+        except sqlite3.Error as error:
+            if not self._failing:
+                logger.error("timers and reminders wait until the store answers: %s", error)
+            self._failing.add(session_id)
+            return _RETRY_S
+        self._failing.discard(session_id)
+        # A due entry of another open session is that session's to take.
+        ahead_s = 0.0 if soonest is None else soonest - self._now().timestamp()
+        return min(_LONGEST_WAIT_S, ahead_s) if ahead_s > 0 else _LONGEST_WAIT_S
+
+    async def _take(self, alert: Alert) -> bool:
+        again = self._due_again(alert)
+        taking = asyncio.ensure_future(asyncio.to_thread(self._store.take_alert, alert, again))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # Else the entry would be lost: taken for a session that is over.
+            await asyncio.wait({taking})
+            with suppress(sqlite3.Error):
+                if taking.result():
+                    await asyncio.to_thread(self._store.put_back_alert, alert)
+            raise
+
+    def _due_again(self, alert: Alert) -> float | None:
+        if not alert.repeat or alert.due is None:
+            return None
+        now = self._now()
+        moment = datetime.fromtimestamp(alert.due, now.tzinfo)
+        return spoken_repeats.after(alert.repeat, moment, now).timestamp()
+
+    def _due(self, session_id: str) -> list[Alert]:
+        return [
+            alert
+            for alert in self._store.alerts(due_by=self._now().timestamp())
+            if alert.session_id == session_id or alert.session_id not in self._listening
+        ]
+
+
+def announcement(alert: Alert, now: datetime) -> str:
+    """The sentence that announces an entry; a late one says when it was due.
+
+    Raises:
+        ValueError: The entry has no due time.
+    """
+    if alert.due is None:
+        raise ValueError("alert.due: got None; expected a time")
+    due = datetime.fromtimestamp(alert.due, now.tzinfo)
+    late = (now - due).total_seconds() > _LATE_S
+    when = _past_moment(due, now)
+    if alert.kind is AlertKind.TIMER:
+        name = timer_name(alert)
+        return f"Your {name} was done at {when}." if late else f"Your {name} is done."
+    if alert.kind is AlertKind.ALARM:
+        return f"Your alarm was for {when}." if late else f"It is {phrasing.time(due)}. Your alarm."
+    return f"Reminder for {when}: {alert.label}." if late else f"Reminder: {alert.label}."
+
+
+def timer_name(alert: Alert) -> str:
+    """A timer's name, "pasta timer", or its length, "10 minute timer"."""
+    if alert.label:
+        return f"{alert.label} timer"
+    length = phrasing.duration(timedelta(seconds=alert.length_s))
+    return " ".join(word.removesuffix("s") for word in length.split()) + " timer"
+
+
+def _past_moment(due: datetime, now: datetime) -> str:
+    if due.date() == now.date():
+        return phrasing.time(due)
+    return phrasing.moment(due, now)

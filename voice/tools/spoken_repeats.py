@@ -1,0 +1,221 @@
+"""Reads moments that come again and again: "every weekday at half past six", "every two hours".
+
+A repeat is a recurrence rule of RFC 5545 in local time; python-dateutil finds its moments. It knows
+nothing of what is repeated.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dateutil.rrule import rrulestr
+
+from voice.tools import phrasing, spoken_dates
+from voice.tools.registry import ToolError, Unreadable
+from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY, WEEKDAYS
+
+_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_WORKING, _WEEKEND = "MO,TU,WE,TH,FR", "SA,SU"
+_UNITS = {
+    "minute": "MINUTELY", "hour": "HOURLY", "day": "DAILY", "week": "WEEKLY", "month": "MONTHLY",
+    "year": "YEARLY",
+}  # fmt: skip
+_WITHIN_A_DAY = ("MINUTELY", "HOURLY")
+_NAMED = rf"{WEEKDAY}s?(?: (?:morning|afternoon|evening|night)s?)?"
+_ALWAYS = (
+    (rf"(?:every|each) other ({WEEKDAY})", "WEEKLY", "2"),
+    (rf"(?:every|each) ({_NAMED}(?:,? (?:and )?{_NAMED})*)", "WEEKLY", "1"),
+    (rf"(?:on )?({WEEKDAY}s(?:,? (?:and )?{WEEKDAY}s)*)", "WEEKLY", "1"),
+    (r"(?:(?:every|each|on) )?(week ?days?|work(?:ing)? ?days?)", "WEEKLY", "1"),
+    (r"(?:(?:every|each|on) )?(weekends?)", "WEEKLY", "1"),
+    (r"(?:every|each) half(?: an)? (hour)", "MINUTELY", "30"),
+    (r"(?:every|each) (?:quarter of an hour|quarter (?:of an )?hour)", "MINUTELY", "15"),
+    (r"(?:on )?the (\d{1,2})(?:st|nd|rd|th) of (?:every|each|the) month", "MONTHLY", "1"),
+    (r"(?:every|each) (\d{1,2})(?:st|nd|rd|th)(?: of the month)?", "MONTHLY", "1"),
+    (r"(?:every|each) (?:single )?(morning|afternoon|evening|night)", "DAILY", "1"),
+    (r"(daily|hourly|weekly|monthly|yearly)", "", "1"),
+    (r"(?:every|each) (?:single )?(?:(other|\d+) )?(minute|hour|day|week|month|year)s?", "", ""),
+)
+"""What is said; the frequency; the interval. The first that is found counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Moments that come again: ``rule`` as in RFC 5545, and the first of them."""
+
+    rule: str
+    first: datetime
+
+
+def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
+    """What a text says to repeat; None where it says nothing of the kind.
+
+    A time without a.m. or p.m. is the first one of the day not before ``first_hour``; without a
+    time it is in the morning, or in the part of the day that was named.
+
+    Raises:
+        Unreadable: It repeats, but when cannot be read.
+    """
+    said = spoken_dates.normal_form(text)
+    for pattern, frequency, interval in _ALWAYS:
+        if match := re.search(rf"\b(?:{pattern})\b", said):
+            rest = f"{said[: match.start()]} {said[match.end() :]}"
+            parts = _frequency(match, frequency, interval)
+            break
+    else:
+        return None
+    if parts["FREQ"] in _WITHIN_A_DAY:
+        if rest.strip():
+            raise Unreadable("time", text)
+        return Repeat(_joined(parts), _next(parts, now, now))
+    parts, rest = _on_days(parts, match[0], rest, now)
+    if (part := _part_of_day(match[0])) is not None:
+        rest = f"{rest} {part}"
+    try:
+        hour, minute = spoken_dates.time_of_day(rest, first_hour) or (PARTS_OF_DAY["morning"], 0)
+    except Unreadable as error:
+        raise Unreadable("time", text) from error
+    parts |= {"BYHOUR": str(hour), "BYMINUTE": str(minute), "BYSECOND": "0"}
+    # The interval counts from the first moment on.
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return Repeat(_joined(parts), _next(parts | {"INTERVAL": "1"}, midnight, now))
+
+
+def after(rule: str, moment: datetime, now: datetime) -> datetime:
+    """The next moment of a rule after ``now``, of which ``moment`` is one."""
+    return _next(_parts(rule), moment, now)
+
+
+def at_time(rule: str, when: datetime, now: datetime) -> Repeat:
+    """A rule with the time of day of a moment; one within a day begins at that moment."""
+    parts = _parts(rule)
+    if parts["FREQ"] in _WITHIN_A_DAY:
+        return Repeat(rule, when)
+    parts |= {"BYHOUR": str(when.hour), "BYMINUTE": str(when.minute)}
+    return Repeat(_joined(parts), _next(parts | {"INTERVAL": "1"}, now, now))
+
+
+def alike(rule: str, other: str, said: str) -> bool:
+    """Whether two rules have the same days, and the same time where words say one."""
+    if not other:
+        return False
+    one, two = _parts(rule), _parts(other)
+    if not re.search(r"\d|noon|mid(?:day|night)", spoken_dates.normal_form(said)):
+        for parts in (one, two):
+            parts.pop("BYHOUR", None)
+            parts.pop("BYMINUTE", None)
+    if "BYHOUR" in one and "BYHOUR" in two:
+        one["BYHOUR"], two["BYHOUR"] = (str(int(p["BYHOUR"]) % 12) for p in (one, two))
+    return one == two
+
+
+def described(rule: str) -> str:
+    """A rule as the tools write it: "6:30 AM every weekday", "every 2 hours"."""
+    parts = _parts(rule)
+    unit = next(unit for unit, frequency in _UNITS.items() if frequency == parts["FREQ"])
+    interval = int(parts.get("INTERVAL", "1"))
+    days = _days_described(parts, interval, unit)
+    if parts["FREQ"] in _WITHIN_A_DAY:
+        return days
+    at = datetime(2000, 1, 1, int(parts["BYHOUR"]), int(parts["BYMINUTE"]))
+    return f"{phrasing.time(at)} {days}"
+
+
+def _days_described(parts: dict[str, str], interval: int, unit: str) -> str:
+    days = parts.get("BYDAY", "")
+    if days in (_WORKING, _WEEKEND) and interval == 1:
+        return "every weekday" if days == _WORKING else "every weekend"
+    if "BYMONTH" in parts:
+        return f"every {calendar.month_name[int(parts['BYMONTH'])]} {parts['BYMONTHDAY']}"
+    if "BYMONTHDAY" in parts:
+        return f"on day {parts['BYMONTHDAY']} of every {_counted(interval, 'month')}"
+    if days:
+        names = [calendar.day_name[_DAYS.index(day)] for day in days.split(",")]
+        other = {1: "every", 2: "every other"}.get(interval, f"every {interval} weeks on")
+        return f"{other} {phrasing.joined(names)}"
+    return (
+        "every other day" if (unit, interval) == ("day", 2) else f"every {_counted(interval, unit)}"
+    )
+
+
+def _counted(interval: int, unit: str) -> str:
+    return unit if interval == 1 else f"{interval} {unit}s"
+
+
+def _frequency(match: re.Match[str], frequency: str, interval: str) -> dict[str, str]:
+    if frequency:
+        return {"FREQ": frequency, "INTERVAL": interval}
+    if interval:
+        return {"FREQ": match[0].upper(), "INTERVAL": interval}
+    count = {"other": "2", None: "1"}.get(match[1]) or match[1]
+    if not 1 <= int(count) <= 999:
+        raise Unreadable("time", match[0])
+    return {"FREQ": _UNITS[match[2]], "INTERVAL": count}
+
+
+def _on_days(
+    parts: dict[str, str], said: str, rest: str, now: datetime
+) -> tuple[dict[str, str], str]:
+    """The rule with the days that were named, and what else was said."""
+    named = [WEEKDAYS.index(name) for name in re.findall(WEEKDAY, said)]
+    if parts["FREQ"] == "WEEKLY" and not named:
+        if re.search(r"week ?day|work", said):
+            return parts | {"BYDAY": _WORKING}, rest
+        if "weekend" in said:
+            return parts | {"BYDAY": _WEEKEND}, rest
+        found = re.findall(rf"\b(?:on )?({WEEKDAY})s?\b", rest)
+        rest = re.sub(rf"\b(?:on |and )?{WEEKDAY}s?\b,?", " ", rest)
+        named = [WEEKDAYS.index(name) for name in found] or [now.weekday()]
+    if parts["FREQ"] == "WEEKLY":
+        return parts | {"BYDAY": ",".join(_DAYS[day] for day in sorted(set(named)))}, rest
+    if parts["FREQ"] in ("MONTHLY", "YEARLY"):
+        return _on_dates(parts, said, rest, now)
+    return parts, rest
+
+
+def _on_dates(
+    parts: dict[str, str], said: str, rest: str, now: datetime
+) -> tuple[dict[str, str], str]:
+    if match := re.search(r"\b(\d{1,2})(?:st|nd|rd|th)\b", said):
+        number = int(match[1])
+    elif parts["FREQ"] == "MONTHLY" and (
+        match := re.search(r"\b(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th)\b", rest)
+    ):
+        number, rest = int(match[1]), f"{rest[: match.start()]} {rest[match.end() :]}"
+    else:
+        day, rest = spoken_dates.take_day(rest, now)
+        when = day or now.date()
+        parts = parts | ({"BYMONTH": str(when.month)} if parts["FREQ"] == "YEARLY" else {})
+        number = when.day
+    if not 1 <= number <= 31:
+        raise Unreadable("day", said)
+    return parts | {"BYMONTHDAY": str(number)}, rest
+
+
+def _part_of_day(said: str) -> str | None:
+    match = re.search(r"\b(morning|afternoon|evening|night)s?\b", said)
+    return match[1] if match else None
+
+
+def _joined(parts: dict[str, str]) -> str:
+    return ";".join(f"{key}={value}" for key, value in parts.items())
+
+
+def _parts(rule: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in rule.split(";"))
+
+
+def _next(parts: dict[str, str], start: datetime, now: datetime) -> datetime:
+    """The first moment after ``now``, counted from ``start``, whose time zone is ``now``'s.
+
+    Times of day are local, so that summer time does not move them; lengths of time are not.
+    """
+    zone = UTC if parts["FREQ"] in _WITHIN_A_DAY else now.tzinfo
+    began, current = (moment.astimezone(zone).replace(tzinfo=None) for moment in (start, now))
+    found = rrulestr(_joined(parts), dtstart=began.replace(microsecond=0)).after(current)
+    if found is None:
+        raise ToolError("That day never comes.")
+    return datetime.combine(found, found.time(), zone).astimezone(now.tzinfo)
