@@ -44,13 +44,18 @@ class Stream:
         self._owner = owner
         self._turn_id = turn_id
         self._loud = 0
+        self._told = ""
         self.frames: list[AudioFrame] = []
 
-    def accept(self, frame: AudioFrame) -> Transcript | None:
-        before = self._text()
+    def accept(self, frame: AudioFrame) -> None:
         self.frames.append(frame)
         self._loud += bool(np.abs(frame.samples).max() > 1000)
-        return self._transcript(final=False) if self._text() != before else None
+
+    def interim(self, fell_silent: bool = False) -> Transcript | None:
+        if fell_silent:
+            self._owner.fell_silent.append(len(self.frames))
+        before, self._told = self._told, self._text()
+        return self._transcript(final=False) if self._told != before else None
 
     def finish(self) -> Transcript:
         if self._owner.fail:
@@ -73,6 +78,7 @@ class Recognizer:
     def __init__(self) -> None:
         self.streams: list[Stream] = []
         self.finished = 0
+        self.fell_silent: list[int] = []
         self.fail = False
         self.let_finish = threading.Event()
         self.let_finish.set()

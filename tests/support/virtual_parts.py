@@ -116,16 +116,20 @@ class Stream:
         self._turn_id = turn_id
         self._values: list[int] = []
         self._frames = 0
+        self._told = 0
         self._end = 0
 
-    def accept(self, frame: AudioFrame) -> Transcript | None:
+    def accept(self, frame: AudioFrame) -> None:
         self._end = frame.end_sample
         for value in dict.fromkeys(int(v) for v in frame.samples if v):
             if value not in self._values:
                 self._values.append(value)
         self._frames += 1
-        if self._frames % self._recognizer.interim_frames or not self._values:
+
+    def interim(self, fell_silent: bool = False) -> Transcript | None:
+        if self._frames // self._recognizer.interim_frames == self._told or not self._values:
             return None
+        self._told = self._frames // self._recognizer.interim_frames
         words = [self._recognizer.tape.words[value - 1] for value in self._values]
         heard = [*(word for _, word in words[:-1]), words[-1][0]]
         return Transcript(self._turn_id, " ".join(heard), False, 0.8, self._end)

@@ -99,11 +99,11 @@ class WhisperConfig(Section):
     """CTranslate2 type; auto means int8 on a CPU and float16 on CUDA."""
     language: str = "en"
     """Language code; empty detects it."""
-    interim_ms: int = Field(default=300, ge=100)
+    interim_ms: int = Field(default=240, ge=100)
     """How often the growing window is decoded again."""
-    window_s: float = Field(default=8.0, ge=0, le=30)
-    """Encoder context: pads to this, or to the audio when that is longer; 0 pads to the 30 s that
-    the stock weights were trained with."""
+    window_s: float = Field(default=0.0, ge=0, le=30)
+    """Encoder context, seconds: pads to this, or to the audio when that is longer. 0 takes what the
+    weights' config.json says, or else 8, which serves stock weights; they were trained with 30."""
     no_speech_threshold: float = Field(default=0.6, ge=0, le=1)
     """Text likelier than this to be no speech is dropped, unless its mean log probability is above
     half of `log_prob_threshold`."""

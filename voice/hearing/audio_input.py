@@ -1,10 +1,10 @@
 """The audio input of one session: audio in; endpointing events and transcripts out.
 
 Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
-thread, in the order of the audio. The final decode of a turn starts at its first silent frames, so
-that it overlaps the silence that decides whether the turn is over. At the same time the sound of a
-short turn is judged (`voice.hearing.backchannel`), and the language model is asked how likely the
-message ends here.
+thread, in the order of the audio. It is told of the first silent frame, and the final decode of a
+turn is asked for at the pause, so that both overlap the silence that decides whether the turn is
+over. At the pause the sound of a short turn is judged as well (`voice.hearing.backchannel`), and
+the language model is asked how likely the message ends here.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class _Turn:
 
     Attributes:
         queued: Frames that the recogniser has not been given.
-        held: Frames since the pause began; given to it only if speech goes on.
+        held: Frames since the second silent one; given to it only if speech goes on.
+        fell_silent: Whether the last of the queued frames is the first silent one.
         decodes: Final decodes asked for; only the newest one's result counts.
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: The newest one's result.
@@ -101,6 +102,7 @@ class _Turn:
     start_sample: int
     queued: deque[AudioFrame] = field(default_factory=deque)
     held: deque[AudioFrame] = field(default_factory=deque)
+    fell_silent: bool = False
     phase: _Phase = _Phase.SPEAKING
     decodes: int = 0
     decoded: int = 0
@@ -241,7 +243,7 @@ class AudioInput:
             while self._work:
                 turn = self._work.popleft()
                 try:
-                    transcripts = await loop.run_in_executor(self._executor, self._recognise, turn)
+                    transcript = await loop.run_in_executor(self._executor, self._recognise, turn)
                 except Exception as error:
                     # A recogniser that raises must cost this turn only.
                     _log.error("recognition failed: %s", type(error).__name__)
@@ -249,7 +251,7 @@ class AudioInput:
                         turn, str(error) if isinstance(error, ModelError) else "recognition failed"
                     )
                     continue
-                for transcript in transcripts:
+                if transcript is not None:
                     self._accept(turn, transcript)
                 if turn is self._turn and turn.final and self._end_of_message:
                     group.create_task(self._judge(self._end_of_message, turn, turn.final))
@@ -276,12 +278,22 @@ class AudioInput:
         events = self._endpointer.accept(frame, probability, self._cues)
         turn = self._turn
         if turn is not None and turn.failure is None:
-            speaking = turn.phase is _Phase.SPEAKING
-            (turn.queued if speaking else turn.held).append(frame)
-            if speaking:
-                self._request(turn)
+            self._listen(turn, frame)
         for event in events:
             self._follow(event)
+
+    def _listen(self, turn: _Turn, frame: AudioFrame) -> None:
+        """Give a turn's frame to the recogniser, or hold it."""
+        silence = self._endpointer.silence_samples
+        if turn.phase is not _Phase.SPEAKING or silence > FRAME_SAMPLES:
+            turn.held.append(frame)
+            return
+        if not silence:
+            turn.queued.extend(turn.held)
+            turn.held.clear()
+        turn.queued.append(frame)
+        turn.fell_silent = silence > 0
+        self._request(turn)
 
     def _follow(self, event: EndpointEvent) -> None:
         match event:
@@ -359,22 +371,19 @@ class AudioInput:
         else:
             self._emit(RecognitionFailed(turn.turn_id, message))
 
-    def _recognise(self, turn: _Turn) -> list[Transcript]:
+    def _recognise(self, turn: _Turn) -> Transcript | None:
         """In a thread: give the recogniser the queued frames. Only this thread uses the stream."""
         if turn.stream is None:
             turn.stream = self._recognizer.open(turn.turn_id)
-        transcripts = []
         while turn.queued:
-            interim = turn.stream.accept(turn.queued.popleft())
-            if interim is not None:
-                transcripts.append(interim)
-        if turn.decoded < turn.decodes:
-            turn.decoded = turn.decodes
-            if turn.sound is not None:
-                sound, turn.sound = turn.sound, None
-                turn.sound_odds = sound_log_odds(sound.samples, sound.speech, sound.silence)
-            transcripts.append(replace(turn.stream.finish(), sound_odds=turn.sound_odds))
-        return transcripts
+            turn.stream.accept(turn.queued.popleft())
+        if turn.decoded == turn.decodes:
+            return turn.stream.interim(turn.fell_silent)
+        turn.decoded = turn.decodes
+        if turn.sound is not None:
+            sound, turn.sound = turn.sound, None
+            turn.sound_odds = sound_log_odds(sound.samples, sound.speech, sound.silence)
+        return replace(turn.stream.finish(), sound_odds=turn.sound_odds)
 
     def _accept(self, turn: _Turn, transcript: Transcript) -> None:
         """Back on the loop: emit what was recognised, unless speech has gone on since."""

@@ -87,6 +87,11 @@ class Endpointer:
         """Whether a turn is open."""
         return self._state is not _State.IDLE
 
+    @property
+    def silence_samples(self) -> int:
+        """How much of the open turn has come since its last speech."""
+        return self._now - self._end_sample
+
     def reset(self) -> None:
         """Drop an open turn without an event; turn ids go on counting."""
         self._state = _State.IDLE

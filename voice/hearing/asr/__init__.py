@@ -26,8 +26,19 @@ SLOWEST_S = 1.5
 class RecognizerStream(Protocol):
     """Recognition of one turn."""
 
-    def accept(self, frame: AudioFrame) -> Transcript | None:
-        """Take the next frame; return an interim transcript when there is one with new words.
+    def accept(self, frame: AudioFrame) -> None:
+        """Take the next frame.
+
+        Raises:
+            ModelError: The recogniser failed.
+        """
+        ...
+
+    def interim(self, fell_silent: bool = False) -> Transcript | None:
+        """An interim transcript, if one is due and has new words.
+
+        Args:
+            fell_silent: The last frame is the first without speech, so that this may be the end.
 
         Raises:
             ModelError: The recogniser failed.
@@ -38,7 +49,7 @@ class RecognizerStream(Protocol):
         """Decode what has been accepted, and return the final transcript.
 
         More frames may be accepted afterwards and `finish` called again: it then answers for all of
-        the audio. Calling it again with nothing but silence in between costs nothing.
+        the audio.
 
         Raises:
             ModelError: The recogniser failed.

@@ -121,11 +121,12 @@ class SphinxStream:
         self._decoded = 0
         self._next_interim = samples_of_ms(config.interim_ms)
         self._next_recentring = samples_of_ms(_FIRST_RECENTRING_MS)
+        self._interim_due = False
         self._interim_text = ""
         self._final: Transcript | None = None
 
-    def accept(self, frame: AudioFrame) -> Transcript | None:
-        """Take the next frame; return an interim transcript when there is one with new words.
+    def accept(self, frame: AudioFrame) -> None:
+        """Take the next frame.
 
         Raises:
             ModelError: pocketsphinx failed.
@@ -133,7 +134,7 @@ class SphinxStream:
         frame = self._dithered(frame)
         self._audio.append(frame)
         if self._final is not None and not self._audio.speech_since_mark():
-            return None
+            return
         self._final = None
         if self._decoder is None:
             self._decode_anew(self._audio.around_speech())
@@ -141,14 +142,23 @@ class SphinxStream:
             self._decoder.process(frame.samples)
             self._decoded += len(frame.samples)
         if self._audio.length < self._next_interim:
-            return None
+            return
         self._next_interim = self._audio.length + samples_of_ms(self._config.interim_ms)
+        self._interim_due = True
         speech = self._audio.around_speech()
         if len(speech) >= self._next_recentring:
             self._next_recentring = 2 * len(speech)
             if self._recentre(speech, _RECENTRE_ABOVE):
                 self._decode_anew(speech)
-        return self._interim()
+
+    def interim(self, fell_silent: bool = False) -> Transcript | None:
+        """An interim transcript, if one is due and has new words; silence changes nothing.
+
+        Raises:
+            ModelError: pocketsphinx failed.
+        """
+        due, self._interim_due = self._interim_due, False
+        return self._new_words() if due and self._decoder is not None else None
 
     def finish(self) -> Transcript:
         """Decode what has been accepted, and return the final transcript.
@@ -184,7 +194,7 @@ class SphinxStream:
             self._means = means
         return moved
 
-    def _interim(self) -> Transcript | None:
+    def _new_words(self) -> Transcript | None:
         assert self._decoder is not None
         text = self._decoder.text()
         if not text or text == self._interim_text:

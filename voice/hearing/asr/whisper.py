@@ -3,7 +3,7 @@
 Whisper hears a whole window at once, so interim transcripts come from decoding the growing window
 again and again; words count as recognised once two decodes in a row agree on them. The decoding
 itself is done here and not by ``WhisperModel.transcribe``, which always pads to 30 s:
-`WhisperConfig.window_s` can make the encoder's context shorter. Each window is decoded once, at
+the encoder's context is as short as the weights allow (`Needs`). Each window is decoded once, at
 temperature 0, without the text before it.
 
 Sources: Radford et al. 2022 (thresholds); Macháček et al. 2023, "Turning Whisper into Real-Time
@@ -12,12 +12,13 @@ Transcription System" (agreement of successive hypotheses).
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,17 @@ from voice.hearing.spoken_form import spoken_form
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
+_WINDOW_STEP_S = 0.5
 _SHORTEST_REST_S = 0.1
 """What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
 """More than anybody says; cuts a decoder that repeats itself short."""
-_REPETITION_PENALTY = 1.1
-"""Keeps a decoder whose window is shorter than it was trained with from saying a word for ever."""
-_SHARE_OF_TIME = 0.5
+_SHARE_OF_TIME = 0.35
 """Interim decodes take at most this share of real time."""
+_DECODES_AT_ONCE = 2
+"""As many as there are threads that recognise: `voice.session.resources`."""
 _HEARD = 0.5
 """Confidence from which on the last words count as heard: lower than for a recogniser of few words,
 which puts those that it knows in place of others."""
@@ -54,6 +56,31 @@ class Decoded:
 
     text: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What weights need in order not to lose or repeat words.
+
+    Attributes:
+        shortest_s: The shortest encoder context, of which audio fills the beginning.
+        silence_s: How much silence has to follow the audio.
+        repetition_penalty: Keeps a decoder in a context shorter than it was trained with from
+            saying a word for ever.
+    """
+
+    shortest_s: float
+    silence_s: float
+    repetition_penalty: float
+
+    def window_s(self, seconds: float) -> float:
+        """The encoder context for so much audio."""
+        steps = math.ceil(round((seconds + self.silence_s) / _WINDOW_STEP_S, 6))
+        return max(seconds, min(_LONGEST_WINDOW_S, max(self.shortest_s, steps * _WINDOW_STEP_S)))
+
+
+STOCK = Needs(shortest_s=8.0, silence_s=1.0, repetition_penalty=1.1)
+"""Of weights that were trained with 30 s; measured with tiny.en (docs/LOG.md)."""
 
 
 class WhisperRecognizer:
@@ -70,7 +97,9 @@ class WhisperRecognizer:
 
     def __init__(self, config: WhisperConfig) -> None:
         self.config = config
-        self._model = _load(config)
+        files = read_packaged(config.model) if config.model in PACKAGED else None
+        self._model = _load(config, files)
+        self._needs = _needs(config, files)
         try:
             # Some of what is missing, as a file or CUDA's libraries, is missed here first.
             self.decode_s = min(self._timed() for _ in range(2))
@@ -116,7 +145,7 @@ class WhisperRecognizer:
             encoded,
             [prompt],
             beam_size=beam_size,
-            repetition_penalty=_REPETITION_PENALTY,
+            repetition_penalty=self._needs.repetition_penalty,
             max_length=min(len(prompt) + room, self._model.max_length),
             return_scores=True,
             return_no_speech_prob=True,
@@ -134,8 +163,8 @@ class WhisperRecognizer:
 
     def _features(self, audio: Samples) -> NDArray[np.float32]:
         """Log-mel features (mels, frames) of the audio, padded to the encoder's context."""
-        window_s = self.config.window_s or _LONGEST_WINDOW_S
-        wanted = max(len(audio), round(window_s * SAMPLE_RATE_HZ))
+        seconds = self._needs.window_s(len(audio) / SAMPLE_RATE_HZ)
+        wanted = round(seconds * SAMPLE_RATE_HZ)
         padded = np.pad(audio.astype(np.float32) / 32768, (0, wanted - len(audio)))
         features: NDArray[np.float32] = self._model.feature_extractor(padded)
         # Even, because the encoder halves the frame rate.
@@ -184,30 +213,31 @@ class WhisperStream:
         self._next_interim = samples_of_ms(recognizer.config.interim_ms)
         self._hypothesis: list[str] = []
         self._interim_text = ""
-        self._final: Transcript | None = None
+        self._final: Decoded | None = None
 
-    def accept(self, frame: AudioFrame) -> Transcript | None:
-        """Take the next frame; return an interim transcript when two decodes agree on more words.
+    def accept(self, frame: AudioFrame) -> None:
+        """Take the next frame."""
+        self._audio.append(frame)
+        self._final = None
+
+    def interim(self, fell_silent: bool = False) -> Transcript | None:
+        """Decode what has been accepted, if that is due; words that two decodes agree on, if new.
+
+        Where speech falls silent it is due at once, with the beams of a final decode: if nothing
+        more is said, that was the final decode, and the silence that ends the turn overlaps it.
 
         Raises:
             ModelError: CTranslate2 failed.
         """
-        self._audio.append(frame)
-        if self._final is not None and not self._audio.speech_since_mark():
+        if fell_silent and self._final is None:
+            self._final = self._decode(self._recognizer.config.beam_size)
+            return self._agree(self._final)
+        if self._final is not None or self._audio.length < self._next_interim:
             return None
-        self._final = None
-        if self._audio.length < self._next_interim:
-            return None
-        # The one clock: a decode slower than real time would put the stream ever further behind.
-        started = time.perf_counter()
-        decoded = self._recognizer.decode(self._audio.samples(), beam_size=1)
-        spent_ms = (time.perf_counter() - started) * 1000
-        wait_ms = max(self._recognizer.config.interim_ms, spent_ms / _SHARE_OF_TIME)
-        self._next_interim = self._audio.length + samples_of_ms(wait_ms)
-        return self._agree(decoded)
+        return self._agree(self._decode(beam_size=1))
 
     def finish(self) -> Transcript:
-        """Decode what has been accepted, and return the final transcript.
+        """Decode what has been accepted, unless that is done, and return the final transcript.
 
         More frames may be accepted afterwards and `finish` called again.
 
@@ -215,20 +245,26 @@ class WhisperStream:
             ModelError: CTranslate2 failed.
         """
         if self._final is None:
-            beam_size = self._recognizer.config.beam_size
-            decoded = self._recognizer.decode(self._audio.samples(), beam_size)
-            self._audio.mark()
-            sure = decoded.confidence
-            self._final = Transcript(
-                self._turn_id,
-                spoken_form(decoded.text),
-                True,
-                sure,
-                self._audio.end_sample,
-                ending_confidence=1.0 if sure >= _HEARD else sure,
-                written=decoded.text,
-            )
-        return self._final
+            self._final = self._decode(self._recognizer.config.beam_size)
+        sure = self._final.confidence
+        return Transcript(
+            self._turn_id,
+            spoken_form(self._final.text),
+            True,
+            sure,
+            self._audio.end_sample,
+            ending_confidence=1.0 if sure >= _HEARD else sure,
+            written=self._final.text,
+        )
+
+    def _decode(self, beam_size: int) -> Decoded:
+        # The one clock: a decode slower than real time would put the stream ever further behind.
+        started = time.perf_counter()
+        decoded = self._recognizer.decode(self._audio.samples(), beam_size)
+        spent_ms = (time.perf_counter() - started) * 1000
+        wait_ms = max(self._recognizer.config.interim_ms, spent_ms / _SHARE_OF_TIME)
+        self._next_interim = self._audio.length + samples_of_ms(wait_ms)
+        return decoded
 
     def _agree(self, decoded: Decoded) -> Transcript | None:
         words = decoded.text.split()
@@ -257,7 +293,22 @@ def _bare(word: str) -> str:
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
-def _load(config: WhisperConfig) -> Any:
+def _needs(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Needs:
+    """What the weights need, by the configuration or by the `window_s` of their config.json."""
+    file = Path(config.model).expanduser() / "config.json"
+    if files is not None:
+        said = json.loads(files["config.json"])
+    else:
+        said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if "window_s" not in said:
+        return replace(STOCK, shortest_s=config.window_s or STOCK.shortest_s)
+    shortest_s = said["window_s"]
+    if not isinstance(shortest_s, int | float) or not 0 < shortest_s <= _LONGEST_WINDOW_S:
+        raise ModelError(f"{file}: got window_s {shortest_s!r}; expected 0 < window_s <= 30")
+    return Needs(config.window_s or shortest_s, silence_s=0.0, repetition_penalty=1.0)
+
+
+def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
     import ctranslate2
     from faster_whisper import WhisperModel
 
@@ -267,18 +318,22 @@ def _load(config: WhisperConfig) -> Any:
     compute_type = config.compute_type
     if compute_type == "auto":
         compute_type = "float16" if device == "cuda" else "int8"
-    files = read_packaged(config.model) if config.model in PACKAGED else None
     # faster-whisper would ask the hub for what a folder lacks.
     folder = Path(config.model).expanduser()
     if files is None and folder.is_dir() and not (folder / "tokenizer.json").is_file():
         raise ModelError(f"whisper {config.model} cannot be loaded: it has no tokenizer.json")
-    # CTranslate2 would take four on two cores as well, where they wait for one another. The
-    # language model needs a core only once the words are there.
-    threads = min(4, os.cpu_count() or 1)
+    # The threads of a decode wait for one another at every product: with more of them than cores
+    # that are free, a decode of tens of milliseconds may take seconds.
+    threads = max(1, min(4, (os.cpu_count() or 1) // _DECODES_AT_ONCE))
     place = str(folder) if folder.is_dir() else config.model
     try:
         return WhisperModel(
-            place, device=device, compute_type=compute_type, cpu_threads=threads, files=files
+            place,
+            device=device,
+            compute_type=compute_type,
+            cpu_threads=threads,
+            num_workers=_DECODES_AT_ONCE,
+            files=files,
         )
     except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {error}") from error

@@ -65,8 +65,11 @@ def coffee(cache: Path) -> SphinxRecognizer:
 
 
 def feed(stream: SphinxStream, audio: Samples, start: int = 0) -> list[Transcript]:
-    heard = [stream.accept(frame) for frame in Framer(start).push(audio)]
-    return [transcript for transcript in heard if transcript is not None]
+    interims = []
+    for frame in Framer(start).push(audio):
+        stream.accept(frame)
+        interims.append(stream.interim())
+    return [interim for interim in interims if interim is not None]
 
 
 def recognised(recognizer: SphinxRecognizer, audio: Samples) -> Transcript:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -13,9 +14,9 @@ from tests.support.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.audio import Framer
 from voice.config import WhisperConfig
 from voice.errors import ModelError
-from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, agreed
+from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, WhisperStream, agreed
 from voice.hearing.end_of_turn import TRUSTED
-from voice.types import Samples
+from voice.types import SAMPLE_RATE_HZ, Samples, Transcript
 
 NOISE = np.random.default_rng(0).normal(0, 2000, 32000).astype(np.int16)
 
@@ -30,6 +31,14 @@ def recognizer(model: Path, **changes: object) -> WhisperRecognizer:
     return WhisperRecognizer(config)
 
 
+def feed(stream: WhisperStream, audio: Samples, start: int = 0) -> list[Transcript]:
+    interims = []
+    for frame in Framer(start).push(audio):
+        stream.accept(frame)
+        interims.append(stream.interim())
+    return [interim for interim in interims if interim is not None]
+
+
 class Script(WhisperRecognizer):
     """Says what it is told, a text for each decode."""
 
@@ -38,34 +47,60 @@ class Script(WhisperRecognizer):
         self.texts = list(texts)
         self.sure = 0.8
         self.decoded: list[int] = []
+        self.beams: list[int] = []
 
     def decode(self, audio: Samples, beam_size: int) -> Decoded:
         self.decoded.append(len(audio))
+        self.beams.append(beam_size)
         text = self.texts.pop(0)
         return Decoded(text, self.sure if text else 0.0)
 
 
 def test_interim_and_final(model: Path) -> None:
     stream = recognizer(model).open(4)
-    interims = [t for frame in Framer(3200).push(NOISE) if (t := stream.accept(frame))]
+    interims = feed(stream, NOISE, 3200)
     assert [interim.text for interim in interims] == [SENTENCE]
-    assert interims[0].end_sample >= 3200 + 2 * 4800
+    assert interims[0].end_sample >= 3200 + 2 * 3840
     final = stream.finish()
     assert (final.turn_id, final.text, final.final) == (4, SENTENCE, True)
     assert final.end_sample == 3200 + 32000
     assert final.confidence > 0.9
 
 
-@pytest.mark.parametrize("window_s", [0, 2.5, 30])
-def test_the_encoders_context_can_be_short(model: Path, window_s: float) -> None:
+@pytest.mark.parametrize(
+    ("window_s", "seconds", "frames"),
+    [(0, 2, 800), (0, 7.2, 850), (0, 29.6, 3000), (2.5, 2, 300), (30, 2, 3000)],
+)
+def test_the_encoders_context_is_short_and_ends_in_silence(
+    model: Path, window_s: float, seconds: float, frames: int
+) -> None:
     whisper = recognizer(model, window_s=window_s)
-    frames = whisper._features(NOISE).shape[-1]
-    assert frames == (window_s or 30) * 100
-    assert whisper.decode(NOISE, beam_size=1).text == SENTENCE
+    audio = np.resize(NOISE, round(seconds * SAMPLE_RATE_HZ))
+    assert whisper._features(audio).shape[-1] == frames
+    assert whisper.decode(audio, beam_size=1).text == SENTENCE
 
 
-def test_audio_beyond_the_short_context_is_kept(model: Path) -> None:
-    assert recognizer(model, window_s=1)._features(NOISE).shape[-1] == 200
+@pytest.mark.parametrize(("seconds", "frames"), [(0.3, 100), (1.5, 150), (1.6, 200)])
+def test_weights_may_be_trained_for_a_context_as_long_as_the_audio(
+    model: Path, tmp_path: Path, seconds: float, frames: int
+) -> None:
+    trained = recognizer(stating(model, tmp_path, 1.0))
+    audio = np.resize(NOISE, round(seconds * SAMPLE_RATE_HZ))
+    assert trained._features(audio).shape[-1] == frames
+    assert trained.decode(audio, beam_size=1).text == SENTENCE
+
+
+@pytest.mark.parametrize("window_s", [0, 31, "8"])
+def test_a_context_that_cannot_be_is_told(model: Path, tmp_path: Path, window_s: object) -> None:
+    with pytest.raises(ModelError, match="expected 0 < window_s <= 30"):
+        recognizer(stating(model, tmp_path, window_s))
+
+
+def stating(model: Path, tmp_path: Path, window_s: object) -> Path:
+    copy = shutil.copytree(model, tmp_path / "stating")
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "window_s": window_s}))
+    return copy
 
 
 def test_more_than_30_s_is_decoded_in_windows(model: Path) -> None:
@@ -106,7 +141,7 @@ def test_the_guards(
 def test_words_count_once_two_decodes_agree() -> None:
     script = Script("what", "what time", "What time is", "water time", "what time is it.", "final")
     stream = script.open(1)
-    texts = [t.text for frame in Framer().push(NOISE[:24320]) if (t := stream.accept(frame))]
+    texts = [interim.text for interim in feed(stream, NOISE[:20000])]
     assert texts == ["what", "what time"]
     assert script.decoded == sorted(script.decoded)
     assert stream.finish().text == "final"
@@ -115,7 +150,7 @@ def test_words_count_once_two_decodes_agree() -> None:
 def test_people_are_shown_what_is_written_and_the_model_is_told_the_words() -> None:
     script = Script("A 12-ounce", "A 12-ounce Latte", "A 12-ounce latte, $5.")
     stream = script.open(1)
-    interims = [t for frame in Framer().push(NOISE[:10000]) if (t := stream.accept(frame))]
+    interims = feed(stream, NOISE[:10000])
     assert [(t.text, t.shown) for t in interims] == [("a twelve ounce", "A 12-ounce")]
     final = stream.finish()
     assert (final.text, final.shown) == (
@@ -124,21 +159,35 @@ def test_people_are_shown_what_is_written_and_the_model_is_told_the_words() -> N
     )
 
 
-def test_finish_is_repeated_only_when_speech_went_on() -> None:
+def test_where_speech_falls_silent_the_final_decode_is_made_ahead() -> None:
     script = Script("one", "one two")
     stream = script.open(1)
-    framer = Framer()
-    for frame in framer.push(NOISE[:4160]):
-        stream.accept(frame)
+    assert feed(stream, NOISE[:3200]) == []
+    stream.interim(fell_silent=True)
+    stream.interim(fell_silent=True)
     assert stream.finish().text == "one"
-    for frame in framer.push(np.zeros(3200, np.int16)):
-        assert stream.accept(frame) is None
     assert stream.finish().text == "one"
-    script.config = WhisperConfig(interim_ms=30000)
-    stream._next_interim = 10**9
-    for frame in framer.push(NOISE[:3200]):
-        stream.accept(frame)
+    assert (script.decoded, script.beams) == ([3200], [5])
+
+
+def test_what_was_decoded_ahead_does_not_hide_what_is_said_after_it() -> None:
+    script = Script("one", "one two")
+    stream = script.open(1)
+    feed(stream, NOISE[:3200])
+    stream.interim(fell_silent=True)
+    # However soft.
+    assert feed(stream, NOISE[:640] // 100) == []
     assert stream.finish().text == "one two"
+    assert script.decoded == [3200, 3840]
+
+
+def test_words_that_a_decode_made_ahead_confirms_count() -> None:
+    script = Script("what time", "what time is it.")
+    stream = script.open(1)
+    assert feed(stream, NOISE[:4800]) == []
+    told = stream.interim(fell_silent=True)
+    assert told is not None
+    assert told.text == "what time"
 
 
 @pytest.mark.parametrize(("sure", "trusted"), [(0.9, True), (0.55, True), (0.4, False)])
