@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.report import shipped_checkpoint
 from benchmarks.voice.corpus import PAUSES_MS, Utterance, everything, with_pauses
 from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
+from voice.config import AsrConfig
 from voice.hearing.end_of_turn import PROFILES, Cues, Limits, Profile
 
 KEPT = Path.home() / ".cache" / "quicksilver"
@@ -63,12 +64,12 @@ def kept(name: str, find: Callable[[], T], fresh: bool) -> T:
 
 
 def traces(fresh: bool) -> list[Traced]:
-    """What detection and recognition meet in all recordings."""
-    return kept("endpointing", _hear_all, fresh)
+    """What detection and the default recogniser meet in all recordings."""
+    return kept("endpointing-whisper", _hear_all, fresh)
 
 
 def _hear_all() -> list[Traced]:
-    tracer = Tracer(model_opinion())
+    tracer = Tracer(model_opinion(), AsrConfig(engine="whisper"))
     said = everything()
     heard = [tracer.trace(utterance) for utterance in said]
     clear = [u for u in said if u.kind in ("demo", "command")]

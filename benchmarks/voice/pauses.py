@@ -14,13 +14,14 @@ import numpy as np
 
 from benchmarks.voice.corpus import Utterance
 from voice.audio import Framer
-from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent, load_config
+from voice.config import AsrConfig, EndpointingConfig, VadConfig, load_agent, load_config
 from voice.demo.virtual_audio import room_tone
-from voice.hearing.asr.sphinx import SphinxRecognizer
+from voice.hearing.asr import Recognizers
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import make_vad
 from voice.types import (
+    FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
     AudioFrame,
     Pause,
@@ -81,14 +82,19 @@ def model_opinion() -> Opinion:
 
 
 class Tracer:
-    """Hears recordings without ever ending a turn."""
+    """Hears recordings without ever ending a turn.
 
-    def __init__(self, opinion: Opinion, vad: str = "silero") -> None:
+    Args:
+        opinion: The model's.
+        asr: Names the recogniser.
+    """
+
+    def __init__(self, opinion: Opinion, asr: AsrConfig) -> None:
         self._opinion = opinion
-        self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
+        self._vad = make_vad(VadConfig(engine="silero"))
+        loaded = Recognizers()
         self._recognizers = {
-            agent: SphinxRecognizer(SphinxConfig(), load_agent(agent))
-            for agent in ("assistant", "coffee")
+            agent: loaded.of(asr, load_agent(agent))[0] for agent in ("assistant", "coffee")
         }
 
     def trace(self, said: Utterance) -> Traced:
@@ -130,11 +136,14 @@ class Tracer:
         resumed: dict[int, int] = {}
         for frame in Framer().push(audio):
             before.append(frame)
-            if paused:
+            events = endpointer.accept(frame, self._vad.probability(frame), Cues())
+            if stream is not None:
                 held.append(frame)
-            elif stream is not None:
-                stream.accept(frame)
-            for event in endpointer.accept(frame, self._vad.probability(frame), Cues()):
+                if not paused and endpointer.silence_samples <= FRAME_SAMPLES:
+                    for earlier in held:
+                        stream.accept(earlier)
+                    held.clear()
+            for event in events:
                 match event:
                     case SpeechStarted(turn_id, start):
                         stream = self._recognizers[agent].open(turn_id)

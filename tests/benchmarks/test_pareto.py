@@ -14,6 +14,7 @@ from benchmarks.voice.pareto import (
 )
 from benchmarks.voice.pauses import Met, Traced, Tracer, dead_air_ms
 from tests.benchmarks.test_figures import said
+from voice.config import AsrConfig
 from voice.hearing.end_of_turn import Cues, Profile
 
 
@@ -72,7 +73,7 @@ def test_figures_are_of_groups_and_profiles() -> None:
 
 def test_a_recording_is_met_with_all_cues() -> None:
     said = demo_lines("assistant")[5]
-    found = Tracer(lambda agent, text: 0.5).trace(said)
+    found = Tracer(lambda agent, text: 0.5, AsrConfig(engine="sphinx")).trace(said)
     last = found.pauses[-1]
     assert last.gap_ms is None
     assert abs(last.lag_ms) < 300
