@@ -233,11 +233,11 @@ async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
         return opinion
 
     async with hearing(end_of_message=judge) as rig:
-        rig.hear(loud(1.2), silent(0.1))
+        rig.hear(loud(2.2), silent(0.1))
         await rig.settle()
         rig.hear(silent(0.3))
         await rig.settle()
-        assert asked == ["word word"]
+        assert asked == ["word word word word"]
         assert (TurnEnded in rig.kinds()) is ends
 
 

@@ -95,7 +95,7 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
     ("transcript", "silence_ms"),
     [
         ("thank you", 160),
-        ("what time is it", 440),
+        ("what time is it", 500),
         ("a large latte", 500),
         ("add milk and", 1200),
         ("five five five", 1200),
@@ -123,7 +123,7 @@ def test_a_fixed_silence_ignores_the_words() -> None:
 
 
 def test_a_transcript_that_comes_late_still_decides() -> None:
-    player = Player().speech(1000).silence(440, "").silence(20, "what time is it")
+    player = Player().speech(1000).silence(500, "").silence(20, "what time is it")
     assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
 
 
