@@ -311,7 +311,11 @@ def _needs(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Needs:
 def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
     import ctranslate2
     from faster_whisper import WhisperModel
+    from threadpoolctl import threadpool_limits
 
+    # The features are numpy's; its other threads wait for the next product on a core that is needed
+    # and make the features cost five times as much.
+    threadpool_limits(1, "blas")
     device = config.device
     if device == "auto":
         device = "cuda" if ctranslate2.get_cuda_device_count() else "cpu"

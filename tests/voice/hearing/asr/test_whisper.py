@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.support.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.audio import Framer
@@ -101,6 +102,12 @@ def stating(model: Path, tmp_path: Path, window_s: object) -> Path:
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "window_s": window_s}))
     return copy
+
+
+def test_numpy_keeps_no_thread_waiting_on_a_core_that_decodes_need(model: Path) -> None:
+    threadpool_limits(2, "blas")
+    recognizer(model)
+    assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
 
 
 def test_more_than_30_s_is_decoded_in_windows(model: Path) -> None:
