@@ -20,7 +20,7 @@ import soxr
 from benchmarks.report import machine, percentiles, share, write
 from benchmarks.voice.telephone import LINE_HZ, carried
 from benchmarks.voice.words import errors
-from voice.config import AgentConfig, TtsConfig, WhisperConfig
+from voice.config import TtsConfig, WhisperConfig
 from voice.hearing.asr.whisper import WhisperRecognizer
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
@@ -105,7 +105,7 @@ def main() -> None:
     options = parser.parse_args()
     began = machine()
     config = WhisperConfig(model=options.whisper, window_s=WINDOW_S, device="cpu")
-    recognizer = WhisperRecognizer(config, AgentConfig(name="voices", instructions="none"))
+    recognizer = WhisperRecognizer(config)
     voices = installed_voices(TtsConfig())
     figures: dict[str, Any] = {"window_s": WINDOW_S}
     for name in VOICES:
