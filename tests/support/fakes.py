@@ -12,6 +12,7 @@ from typing import Any
 from starlette.applications import Starlette
 
 from tests.support.patience import PATIENCE_S
+from voice.callers import Caller
 from voice.config import AgentConfig, Config
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
@@ -176,8 +177,11 @@ class FakeParts:
     def for_agent(self, name: str) -> FakeParts:
         return self.agents[name]
 
-    def session(self, options: SessionOptions, line: Line | None = None) -> FakeSession:
-        session = FakeSession(options, scope=SessionScope("sess_fake", line=line))
+    def session(
+        self, options: SessionOptions, line: Line | None = None, caller: Caller | None = None
+    ) -> FakeSession:
+        scope = SessionScope("sess_fake", self.agent.name, caller, line=line)
+        session = FakeSession(options, scope=scope)
         if self.prepare is not None:
             self.prepare(session)
         self.sessions.append(session)

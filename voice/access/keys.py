@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from voice.access.origins import AccessDenied, AllowedOrigins, is_loopback
+from voice.access.origins import AccessDenied, AllowedOrigins, is_loopback, names_loopback
+from voice.callers import LOCAL, OPERATOR, Caller, CallerKind
 from voice.config.server import ServerConfig
 from voice.errors import ConfigError
 
@@ -32,11 +33,13 @@ class Grant:
         main_key: Whether the server's own key was presented, or none is needed.
         account: Names the key that was presented, without revealing it.
         session: Session fields that the conversation begins with, from an ephemeral key.
+        caller: Whose the request is; None for a stranger.
     """
 
     main_key: bool
     session: Mapping[str, Any] | None = None
     account: str = ""
+    caller: Caller | None = None
 
     def check_main(self) -> None:
         """Refuse an ephemeral key, which opens conversations and nothing else.
@@ -65,25 +68,32 @@ class EphemeralKeys:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._keys: dict[bytes, tuple[float, Mapping[str, Any]]] = {}
+        self._keys: dict[bytes, tuple[float, Grant]] = {}
 
-    def mint(self, lifetime_s: int, session: Mapping[str, Any]) -> EphemeralKey:
+    def mint(self, lifetime_s: int, session: Mapping[str, Any], user: str = "") -> EphemeralKey:
         """Make a key; when there are too many, those that expire first are dropped.
 
         Args:
             lifetime_s: How long it is valid.
             session: Session fields that a conversation opened with it begins with.
+            user: Who converses with it; empty for a stranger.
+
+        Raises:
+            ValueError: The user's name is too long.
         """
+        caller = Caller(CallerKind.USER, user) if user else None
         self._drop_expired()
         while len(self._keys) >= MAX_EPHEMERAL_KEYS:
             del self._keys[min(self._keys, key=lambda digest: self._keys[digest][0])]
         value = EPHEMERAL_PREFIX + secrets.token_urlsafe(32)
         expires_at = int(self._clock()) + lifetime_s
-        self._keys[_digest(value)] = (expires_at, session)
+        digest = _digest(value)
+        grant = Grant(main_key=False, session=session, account=digest.hex(), caller=caller)
+        self._keys[digest] = (expires_at, grant)
         return EphemeralKey(value, expires_at)
 
-    def session_of(self, key: str) -> Mapping[str, Any] | None:
-        """The session fields of a key; None when it is unknown or has expired."""
+    def grant_of(self, key: str) -> Grant | None:
+        """What a key grants; None when it is unknown or has expired."""
         self._drop_expired()
         # A lookup by digest does not reveal how much of a key was right.
         entry = self._keys.get(_digest(key))
@@ -117,12 +127,15 @@ class AccessPolicy:
         self.ephemeral = EphemeralKeys(clock)
         self._key_digest = _digest(api_key) if api_key is not None else None
 
-    def check(self, headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> Grant:
+    def check(
+        self, headers: Mapping[str, str], subprotocols: Sequence[str] = (), peer: str = ""
+    ) -> Grant:
         """Accept a request of the API.
 
         Args:
             headers: Lower-case names.
             subprotocols: Those that a WebSocket offers.
+            peer: The address that the request comes from; empty where it is not known.
 
         Raises:
             AccessDenied: Host, origin or key is wrong, or a key is missing.
@@ -131,17 +144,18 @@ class AccessPolicy:
         self.origins.check_origin(headers)
         key = presented_key(headers, subprotocols)
         if key is not None and key.startswith(EPHEMERAL_PREFIX):
-            session = self.ephemeral.session_of(key)
-            if session is None:
+            grant = self.ephemeral.grant_of(key)
+            if grant is None:
                 raise _wrong_key()
-            return Grant(main_key=False, session=session, account=_digest(key).hex())
+            return grant
         if self._key_digest is None:
-            return Grant(main_key=True)
+            local = is_loopback(peer) and names_loopback(headers)
+            return Grant(main_key=True, caller=LOCAL if local else None)
         if key is None:
             raise AccessDenied("a key is needed", 401, "missing_api_key")
         if not hmac.compare_digest(_digest(key), self._key_digest):
             raise _wrong_key()
-        return Grant(main_key=True)
+        return Grant(main_key=True, caller=OPERATOR)
 
 
 def check_exposure(config: ServerConfig, api_key: str | None) -> None:

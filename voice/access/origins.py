@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 from voice.config.server import ServerConfig
 from voice.errors import VoiceError
 
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+"""Headers that reverse proxies add."""
+
 
 class AccessDenied(VoiceError):
     """A request was refused.
@@ -67,6 +70,20 @@ class AllowedOrigins:
             raise AccessDenied(
                 "origin not allowed; name it in server.allowed_origins", 403, "origin_not_allowed"
             )
+
+
+def names_loopback(headers: Mapping[str, str]) -> bool:
+    """Whether all that a request tells of its way is this machine: no proxy has forwarded it.
+
+    Args:
+        headers: Lower-case names.
+    """
+    if any(name in headers for name in _FORWARDED):
+        return False
+    named = [headers.get("host", "")]
+    if "origin" in headers:
+        named.append(headers["origin"].partition("://")[2])
+    return all(is_loopback(_host_name(each) or "") for each in named)
 
 
 def is_loopback(host: str) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from rich.console import Console
 
 from voice import events
+from voice.callers import LOCAL
 from voice.config import Config, load_config
 from voice.errors import DeviceError, VoiceError
 from voice.local.echo_canceller import SETTLING_S, EchoCanceller, can_cancel
@@ -160,7 +161,7 @@ async def converse(config: Config, console: Console) -> None:
         for sentence in resources.describe():
             console.print(sentence, style="dim")
         canceller = canceller_of(config.local.echo, card)
-        session = Session(resources)
+        session = Session(resources, caller=LOCAL)
         # Whoever leaves the room does not want the program to end.
         session.update(output_rate_hz=card.queue.rate_hz, holds=True, idle_timeout_s=0.0)
         loop = asyncio.get_running_loop()

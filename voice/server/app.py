@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -73,6 +73,7 @@ class _ExpiresAfter(WireModel):
 class _SecretRequest(WireModel):
     expires_after: _ExpiresAfter = _ExpiresAfter()
     session: dict[str, Any] = Field(default={})
+    user: str = ""
 
 
 def build_app(
@@ -163,7 +164,8 @@ class Routes:
 
         async def guard(request: Request) -> Response:
             try:
-                return await endpoint(request, self.policy.check(request.headers))
+                grant = self.policy.check(request.headers, peer=_peer(request))
+                return await endpoint(request, grant)
             except AccessDenied as denied:
                 self.metrics.refused(denied.code)
                 return _refusal(denied)
@@ -175,7 +177,7 @@ class Routes:
     async def realtime(self, socket: WebSocket) -> None:
         """``/v1/realtime``: a conversation, or a refusal before the upgrade."""
         try:
-            grant = self.policy.check(socket.headers, socket.scope["subprotocols"])
+            grant = self.policy.check(socket.headers, socket.scope["subprotocols"], _peer(socket))
             wanted = socket.query_params.get("extensions", "")
             extensions = checked_names(name for name in wanted.split(",") if name)
             if "call_id" in socket.query_params:
@@ -202,7 +204,9 @@ class Routes:
         own = self._resources.options()
         if grant.session:
             own = granted(own, grant.session)
-        session = self._open_session(self._resources, replace(own, idle_timeout_s=0.0), None)
+        session = self._open_session(
+            self._resources, replace(own, idle_timeout_s=0.0), None, grant.caller
+        )
         reply_limit = self._reply_limits.of(grant.account)
         protocol = RealtimeProtocol(
             session, self._names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
@@ -264,7 +268,11 @@ class Routes:
         shown = preview(
             self._resources.options(), wanted.session, self._names, self._resources.model
         )
-        key = self.policy.ephemeral.mint(wanted.expires_after.seconds, wanted.session)
+        lifetime_s = wanted.expires_after.seconds
+        try:
+            key = self.policy.ephemeral.mint(lifetime_s, wanted.session, wanted.user)
+        except ValueError as error:
+            raise ProtocolError(str(error), "invalid_value", "user") from error
         return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
 
     async def models(self, request: Request, grant: Grant) -> Response:
@@ -312,6 +320,10 @@ class _HostCheck:
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             _log.debug("a client left before its request was complete")
+
+
+def _peer(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""
 
 
 def _refusal(denied: AccessDenied) -> Response:

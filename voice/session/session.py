@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from voice.callers import Caller
 from voice.dialogue.conversation import Context, Conversation
 from voice.dialogue.reply_loop import Limits
 from voice.errors import ProtocolError
@@ -54,14 +55,19 @@ class Session:
         resources: What all conversations share.
         options: How it begins; None is by the configuration and the agent.
         line: The telephone line, for tools; None where there is none.
+        caller: Whose data tools may use; None for a stranger, who has what the conversation brings.
     """
 
     def __init__(
-        self, resources: Resources, options: SessionOptions | None = None, line: Line | None = None
+        self,
+        resources: Resources,
+        options: SessionOptions | None = None,
+        line: Line | None = None,
+        caller: Caller | None = None,
     ) -> None:
         self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
         self._resources = resources
-        self._scope = SessionScope(self.session_id, line=line)
+        self._scope = SessionScope(self.session_id, resources.agent.name, caller, line=line)
         self._latency = TurnLatency()
         self._take: Callable[[SessionEvent], None] | None = None
         self._refused: Exception | None = None

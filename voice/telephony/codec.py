@@ -44,10 +44,12 @@ class CallStarted:
     Attributes:
         call_id: The protocol's own name for it; never logged.
         parameters: Values that the caller's side sent, by name.
+        number: Of the far side, as the protocol tells it; empty where it does not.
     """
 
     call_id: str
     parameters: Mapping[str, str] = field(default_factory=dict)
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -95,7 +95,10 @@ class AudioFork(_L16Stream):
         self._channels = 2 if data.get("mixType") == "stereo" else 1
         call_id = as_text(data.get("callSid", data.get("uuid", "")), "callSid")
         nested = parameters(data.get("metadata"))
-        return CallStarted(call_id, self._query | parameters(data) | nested)
+        # Of a call that was placed from here, "from" is our own number.
+        far = "to" if data.get("direction") == "outbound" else "from"
+        number = as_text(data.get(far) or "", far)
+        return CallStarted(call_id, self._query | parameters(data) | nested, number)
 
 
 class Vonage(_L16Stream):

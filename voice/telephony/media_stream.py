@@ -64,6 +64,7 @@ class Dialect:
             in every command where ``echo_stream_id`` says so.
         media_format: Field of ``start`` with encoding and rate, and ``sample_rate`` its rate.
         parameters: Field with custom values, in ``start`` or at the top.
+        number: Field of ``start`` with the caller's number; empty where there is none.
         linear: Byte order of 16-bit samples.
         fallback: Encoding where ``start`` names none.
         media, mark, clear: Commands. ``played`` is the event that answers a mark.
@@ -82,6 +83,7 @@ class Dialect:
     media_format: str = "mediaFormat"
     sample_rate: str = "sampleRate"
     parameters: str = "customParameters"
+    number: str = ""
     linear: Encoding = Encoding.L16_LITTLE
     fallback: Encoding = Encoding.MULAW
     echo_stream_id: bool = True
@@ -106,6 +108,7 @@ TELNYX = replace(
     _SNAKE,
     call_id="call_control_id",
     stream_id="stream_id",
+    number="from",
     linear=Encoding.L16_BIG,
     echo_stream_id=False,
     gaps="chunk",
@@ -127,6 +130,7 @@ EXOTEL = replace(
     _SNAKE,
     call_id="call_sid",
     stream_id="stream_sid",
+    number="from",
     fallback=Encoding.L16_LITTLE,
     gaps="chunk",
     # 320 bytes, and 100 ms at the least.
@@ -205,9 +209,9 @@ class MediaStream(CallCodec):
         call_id = as_text(start.get(dialect.call_id), dialect.call_id)
         self._format = self._format_of(start.get(dialect.media_format) or {})
         custom = start.get(dialect.parameters, data.get(dialect.parameters))
-        return CallStarted(
-            call_id, parameters(_pairs(custom) if isinstance(custom, str) else custom)
-        )
+        given = parameters(_pairs(custom) if isinstance(custom, str) else custom)
+        number = start.get(dialect.number) if dialect.number else None
+        return CallStarted(call_id, given, as_text(number or "", dialect.number))
 
     def _format_of(self, given: object) -> AudioFormat:
         fields = as_object(given, self._dialect.media_format)

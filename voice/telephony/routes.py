@@ -101,7 +101,8 @@ class TelephoneRoutes:
         try:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
-            chosen = {TICKET: self._calls.ticket(call_id)}
+            far = "From" if fields.get("Direction", "inbound") == "inbound" else "To"
+            chosen = {TICKET: self._calls.ticket(call_id, fields.get(far, ""))}
         except AccessDenied as denied:
             return self._refuse(denied)
         agent = self._config.numbers.get(fields.get("To", ""))

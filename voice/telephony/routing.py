@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from voice.callers import Caller, caller_of_number
 from voice.config import Config
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
@@ -21,13 +22,13 @@ from voice.tools.scope import Line
 if TYPE_CHECKING:
     from voice.session.resources import Resources
 
-AGENT, TICKET = "agent", "ticket"
+AGENT, CALLER, TICKET = "agent", "caller", "ticket"
 """Parameters of a call."""
 TRANSFERRED = "transferred"
 """Reason of a session that ended to hand its call over."""
 
-OpenSession = Callable[["Resources", SessionOptions, Line | None], Session]
-"""Makes a session; the line is that of a telephone call."""
+OpenSession = Callable[["Resources", SessionOptions, Line | None, Caller | None], Session]
+"""Makes a session; the line is that of a telephone call, and the caller None for a stranger."""
 
 _ARTICLES = ("a ", "an ", "the ", "my ", "your ", "some ")
 
@@ -112,12 +113,11 @@ class CallRouter:
 
         def connect(started: CallStarted, codec: CallCodec, send: Send) -> Opened:
             resources = self._agent_of(started)
-            if twilio is not None and self._telephony.require_ticket:
-                twilio.begin(started.call_id, started.parameters.get(TICKET, ""))
+            number = self._number_of(started, twilio)
             options = replace(resources.options(), output_rate_hz=codec.rate_hz, holds=True)
             numbers = self._telephony.transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
-            session = self._open_session(resources, options, line)
+            session = self._open_session(resources, options, line, caller_of_number(number))
             measured = stack.enter_context(self._metrics.session(session.session_id))
 
             def observe(event: SessionEvent) -> None:
@@ -131,6 +131,14 @@ class CallRouter:
             return Opened(session, observe, hung_up)
 
         return connect
+
+    def _number_of(self, started: CallStarted, twilio: TwilioCalls | None) -> str:
+        if twilio is None:
+            return started.parameters.get(CALLER, started.number)
+        # Twilio signs what it tells the webhook, and not what it tells the stream.
+        if not self._telephony.require_ticket:
+            return ""
+        return twilio.begin(started.call_id, started.parameters.get(TICKET, ""))
 
     def _agent_of(self, started: CallStarted) -> Resources:
         name = started.parameters.get(AGENT)

@@ -106,11 +106,14 @@ class TwilioCalls:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._tickets: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._tickets: OrderedDict[str, tuple[str, float, str]] = OrderedDict()
         self._begun: OrderedDict[str, str] = OrderedDict()
 
-    def ticket(self, call_id: str) -> str:
+    def ticket(self, call_id: str, number: str = "") -> str:
         """A ticket for a call's stream; it replaces an earlier one.
+
+        Args:
+            number: Of the far side, which `begin` returns.
 
         Raises:
             AccessDenied: The call has had its stream: the request is a replay.
@@ -118,21 +121,25 @@ class TwilioCalls:
         if call_id in self._begun:
             raise AccessDenied("the call has had its stream", 403, "replayed")
         value = secrets.token_urlsafe(24)
-        self._tickets[call_id] = (_digest(value), self._clock() + TICKET_S)
+        self._tickets[call_id] = (_digest(value), self._clock() + TICKET_S, number)
         _forget(self._tickets)
         return value
 
-    def begin(self, call_id: str, ticket: str) -> None:
+    def begin(self, call_id: str, ticket: str) -> str:
         """Take the ticket of a stream that begins.
+
+        Returns:
+            The number that `ticket` was given.
 
         Raises:
             ProtocolError: It is not this call's, has been used, or has expired.
         """
-        digest, until_s = self._tickets.pop(call_id, ("", 0.0))
+        digest, until_s, number = self._tickets.pop(call_id, ("", 0.0, ""))
         if self._clock() > until_s or not hmac.compare_digest(digest, _digest(ticket)):
             raise ProtocolError("the ticket of the stream is wrong", "invalid_ticket")
         self._begun[call_id] = ""
         _forget(self._begun)
+        return number
 
     def hand_over(self, call_id: str, number: str) -> None:
         """Remember the number that a call is transferred to."""
@@ -174,6 +181,6 @@ def _digest(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()
 
 
-def _forget(calls: OrderedDict[str, tuple[str, float]] | OrderedDict[str, str]) -> None:
+def _forget(calls: OrderedDict[str, tuple[str, float, str]] | OrderedDict[str, str]) -> None:
     while len(calls) > MAX_CALLS:
         calls.popitem(last=False)

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from tzlocal import get_localzone
 
+from voice.callers import Caller, CallerKind, Owner
+
 
 def local_now() -> datetime:
     """The wall clock in the machine's own time zone, which keeps its rules of summer time."""
@@ -55,6 +57,8 @@ class SessionScope:
     """One conversation, as far as tools are concerned.
 
     Attributes:
+        agent: The agent's name.
+        caller: Whom it converses with; None for a stranger.
         order: Drinks ordered so far → how many of each, oldest first.
         end_requested: Whether the user has asked to end the conversation; read by the session.
         transfer_to: Whom the call is to be handed over to; None without such a request.
@@ -62,11 +66,19 @@ class SessionScope:
     """
 
     session_id: str
+    agent: str = ""
+    caller: Caller | None = None
     now: Callable[[], datetime] = local_now
     order: dict[Drink, int] = field(default_factory=dict)
     end_requested: bool = False
     transfer_to: str | None = None
     line: Line | None = None
+
+    @property
+    def owner(self) -> Owner:
+        """Whose is what tools keep here; a stranger has no more than this conversation."""
+        stranger = Caller(CallerKind.CONVERSATION, self.session_id)
+        return Owner(self.agent, self.caller or stranger)
 
     def request_end(self) -> None:
         """Ask for the conversation to end once the reply has been spoken; may be called again."""

@@ -16,6 +16,7 @@ from voice.access.rate_limits import (
     SessionSlots,
     TokenBucket,
 )
+from voice.callers import LOCAL, OPERATOR, Caller, CallerKind
 from voice.config import ServerConfig
 from voice.errors import ConfigError
 
@@ -136,14 +137,50 @@ def test_an_ephemeral_key_is_good_until_it_expires() -> None:
     assert code_of(policy, headers(authorization=bearer(made.value))) == "invalid_api_key"
 
 
+@pytest.mark.parametrize(
+    ("peer", "sent", "caller"),
+    [
+        ("127.0.0.1", {}, LOCAL),
+        ("::ffff:127.0.0.1", {"host": "localhost:7860", "origin": "http://localhost:7860"}, LOCAL),
+        ("192.168.1.9", {}, None),
+        ("", {}, None),
+        ("127.0.0.1", {"host": "voice.lan"}, None),
+        ("127.0.0.1", {"x-forwarded-for": "192.168.1.9"}, None),
+        ("127.0.0.1", {"forwarded": "for=192.168.1.9"}, None),
+        ("127.0.0.1", {"origin": "https://voice.lan"}, None),
+    ],
+)
+def test_without_a_key_only_what_comes_from_this_machine_is_its_users(
+    peer: str, sent: dict[str, str], caller: Caller | None
+) -> None:
+    config = ServerConfig(allowed_hosts=("voice.lan",), allowed_origins=("https://voice.lan",))
+    grant = AccessPolicy(config, None).check({**headers(), **sent}, peer=peer)
+    assert (grant.main_key, grant.caller) == (True, caller)
+
+
+def test_a_key_tells_whose_it_is() -> None:
+    policy = AccessPolicy(ServerConfig(), KEY)
+    by_key = {KEY: OPERATOR}
+    for user in ("ada", "bob"):
+        by_key[policy.ephemeral.mint(60, {}, user).value] = Caller(CallerKind.USER, user)
+    for key, caller in by_key.items():
+        sent = headers(authorization=bearer(key))
+        assert policy.check(sent, peer="127.0.0.1").caller == caller
+    nobodys = policy.ephemeral.mint(60, {}).value
+    assert policy.check(headers(authorization=bearer(nobodys)), peer="127.0.0.1").caller is None
+    for name in ("x" * 257, "a\nb", "\ud800"):
+        with pytest.raises(ValueError, match="name of a caller"):
+            policy.ephemeral.mint(60, {}, name)
+
+
 def test_ephemeral_keys_are_bounded() -> None:
     keys = EphemeralKeys(clock=lambda: 0.0)
     soon = keys.mint(10, {})
     later = keys.mint(100, {})
     for _ in range(MAX_EPHEMERAL_KEYS - 1):
         keys.mint(50, {})
-    assert keys.session_of(soon.value) is None
-    assert keys.session_of(later.value) == {}
+    assert keys.grant_of(soon.value) is None
+    assert keys.grant_of(later.value) is not None
 
 
 def test_slots_are_given_back() -> None:

@@ -216,6 +216,7 @@ async def test_an_ephemeral_key_gets_no_more_of_the_agents_tools(
         ({"expires_after": {"seconds": 5}}, "expires_after.seconds"),
         ({"expires_after": {"anchor": "now"}}, "expires_after.anchor"),
         ({"session": {"max_output_tokens": -1}}, "session.max_output_tokens"),
+        ({"user": "a\nb"}, "user"),
         ([], None),
     ],
 )

@@ -6,13 +6,22 @@ from typing import Any
 import pytest
 
 from tests.support.fakes import FakeParts
-from tests.voice.telephony.test_media_stream import PLIVO_START, TWILIO_START
+from tests.voice.telephony.test_asterisk import JSON_START
+from tests.voice.telephony.test_l16_stream import JAMBONZ_START, VONAGE_START
+from tests.voice.telephony.test_media_stream import (
+    EXOTEL_START,
+    PLIVO_START,
+    TELNYX_START,
+    TWILIO_START,
+)
+from voice.callers import Caller, CallerKind
 from voice.config import Config, MetricsConfig, ServerConfig, TelephonyConfig
 from voice.errors import ProtocolError
 from voice.events import SessionEnded
 from voice.metrics import Metrics
 from voice.telephony.codec import CallStarted, LineMessage
 from voice.telephony.media_stream import PLIVO, TWILIO, Dialect, MediaStream
+from voice.telephony.registry import PROTOCOLS
 from voice.telephony.routing import CallRouter, TelephoneLine
 from voice.telephony.twilio import TwilioCalls
 
@@ -121,6 +130,66 @@ def test_keys_are_pressed_where_the_protocol_can() -> None:
     line = TelephoneLine(codec(PLIVO, PLIVO_START), sent.extend, {})
     assert line.send_digits("12#")
     assert sent == ['{"event":"sendDTMF","dtmf":"12#"}']
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "number"),
+    [
+        ("telnyx", TELNYX_START, "+13122010094"),
+        ("exotel", EXOTEL_START, "+919876543210"),
+        ("jambonz", JAMBONZ_START, "+1555"),
+        ("jambonz", JAMBONZ_START.replace("inbound", "outbound"), "+1556"),
+        ("jambonz", JAMBONZ_START.replace('"+1555"', "null"), None),
+        ("jambonz", JAMBONZ_START.replace("+1555", "anonymous"), None),
+        (
+            "jambonz",
+            JAMBONZ_START.replace('"metadata":{', '"metadata":{"caller":"+1 (777)",'),
+            "+1777",
+        ),
+        ("jambonz", JAMBONZ_START.replace('"metadata":{', '"metadata":{"caller":"",'), None),
+        ("plivo", PLIVO_START.replace("sessionId", "caller=0157 1;sessionId"), "01571"),
+        ("plivo", PLIVO_START, None),
+        ("vonage", VONAGE_START.replace('"agent"', '"caller":"491571","agent"'), "491571"),
+        ("vonage", VONAGE_START, None),
+        ("asterisk", JSON_START, None),
+    ],
+)
+def test_a_call_is_its_numbers(name: str, start: str, number: str | None) -> None:
+    parts, made = FakeParts(), PROTOCOLS[name].codec({})
+    (started,) = made.receive(start)
+    assert isinstance(started, CallStarted)
+    with ExitStack() as stack:
+        router(parts).connector(stack)(started, made, [].extend)
+    caller = Caller(CallerKind.PHONE, number) if number else None
+    assert parts.sessions[0].scope.caller == caller
+
+
+def test_a_dial_string_tells_asterisks_caller() -> None:
+    parts, made = FakeParts(), PROTOCOLS["asterisk"].codec({"caller": "+4930123"})
+    (started,) = made.receive(JSON_START)
+    assert isinstance(started, CallStarted)
+    with ExitStack() as stack:
+        router(parts).connector(stack)(started, made, [].extend)
+    assert str(parts.sessions[0].scope.caller) == "phone:+4930123"
+
+
+@pytest.mark.parametrize(
+    ("required", "number", "caller"),
+    [
+        (True, "+15550123", Caller(CallerKind.PHONE, "+15550123")),
+        (True, "+266696687", None),
+        (False, "+15550123", None),
+    ],
+)
+def test_the_number_of_a_twilio_call_is_what_its_signed_webhook_told(
+    required: bool, number: str, caller: Caller | None
+) -> None:
+    parts, calls = FakeParts(), TwilioCalls()
+    sent = {"ticket": calls.ticket("CA5", number), "caller": "+15550999"}
+    with ExitStack() as stack:
+        connect = router(parts, require_ticket=required).connector(stack, calls)
+        connect(CallStarted("CA5", sent, "+15550999"), codec(), [].extend)
+    assert parts.sessions[0].scope.caller == caller
 
 
 def test_limits_come_from_the_configuration() -> None:

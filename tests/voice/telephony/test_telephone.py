@@ -137,7 +137,8 @@ async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
     parts.agents["assistant"] = FakeParts(prepare=says_goodbye)
     telephony = {**TWILIO, "agents": ("assistant",), "numbers": {"+1800": "assistant"}}
     async with running(parts, **telephony) as server:
-        answer = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        form = {"CallSid": "CA5", "To": "+1800", "From": "+15550123"}
+        answer = await server.post("/twilio/voice", form)
         assert answer.headers["content-type"] == "application/xml"
         stream = next(ElementTree.fromstring(answer.text).iter("Stream"))
         assert stream.get("url") == f"wss://{PUBLIC}/twilio/stream"
@@ -150,7 +151,8 @@ async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
                 mark = json.loads(await socket.recv())
             await socket.send(json.dumps({**mark, "sequenceNumber": "9"}))
             assert await until_closed(socket) == ([], 1000)
-        assert len(parts.agents["assistant"].sessions) == 1
+        (session,) = parts.agents["assistant"].sessions
+        assert str(session.scope.caller) == "phone:+15550123"
         after = await server.post("/twilio/after", {"CallSid": "CA5"})
         assert "<Hangup/>" in after.text
         # The same webhook once more is a replay.
