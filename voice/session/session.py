@@ -327,7 +327,7 @@ class Session:
         return self._group.create_task(work)
 
     async def _announce(self) -> None:
-        async for text in self._resources.toolbox.ringer.announcements(self.session_id):
+        async for text in self._resources.toolbox.ringer.announcements(self._scope):
             self._runner.feed(Announce(text, again=True))
 
     async def _watch_idle(self) -> None:

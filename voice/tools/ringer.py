@@ -1,10 +1,10 @@
 """Announces timers, alarms and reminders when they are due.
 
-A session iterates over `Ringer.announcements`. An entry that is due is taken from the store, so
-that one session of one process announces it, once; an entry that falls due while no session is open
-stays there for the next. What repeats is due again then, at its next moment: moments that nobody
-heard are told as one. The session that set an entry has precedence while it is open. A store
-that fails, for example because another process has locked it, is asked again until it answers.
+A session iterates over `Ringer.announcements`, and hears of its owner's entries alone. An entry that
+is due is taken from the store, so that one session of one process announces it, once; an entry that
+falls due while its owner has no session open stays there for the next. What repeats is due again
+then, at its next moment: moments that nobody heard are told as one. The session that set an entry
+has precedence while it is open. A store that fails, for example because another process has locked it, is asked again until it answers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from voice.tools import phrasing, spoken_repeats
+from voice.tools.database import Database
+from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
 
 logger = logging.getLogger(__name__)
@@ -32,8 +34,8 @@ _LATE_S = 60.0
 class Ringer:
     """Announces in open sessions what is due; who moves ``now``, the clock, calls `wake`."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
-        self._store = store
+    def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
+        self._database = database
         self._now = now
         self._listening: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
         self._failing: set[str] = set()
@@ -43,7 +45,7 @@ class Ringer:
         for loop, changed in list(self._listening.values()):
             loop.call_soon_threadsafe(changed.set)
 
-    async def announcements(self, session_id: str) -> AsyncGenerator[str, None]:
+    async def announcements(self, session: SessionScope) -> AsyncGenerator[str, None]:
         """Sentences to be spoken in a session, each when its entry is due; never ends by itself.
 
         The session counts as open while this is iterated.
@@ -51,6 +53,7 @@ class Ringer:
         Raises:
             ValueError: The session listens already.
         """
+        session_id, store = session.session_id, Store(self._database, session.owner)
         if session_id in self._listening:
             raise ValueError(f"session_id: got {session_id!r}, which listens already")
         changed = asyncio.Event()
@@ -58,7 +61,7 @@ class Ringer:
         try:
             while True:
                 changed.clear()
-                found = await self._next(session_id)
+                found = await self._next(session_id, store)
                 if isinstance(found, Alert):
                     yield announcement(found, self._now())
                 else:
@@ -71,14 +74,14 @@ class Ringer:
             # The entries of this session are for the others now.
             self.wake()
 
-    async def _next(self, session_id: str) -> Alert | float:
+    async def _next(self, session_id: str, store: Store) -> Alert | float:
         """An entry taken to be announced now, or the seconds after which to look again."""
         try:
-            for alert in await asyncio.to_thread(self._due, session_id):
-                if await self._take(alert):
+            for alert in await asyncio.to_thread(self._due, session_id, store):
+                if await self._take(alert, store):
                     self._failing.discard(session_id)
                     return alert
-            soonest = await asyncio.to_thread(self._store.next_due)
+            soonest = await asyncio.to_thread(store.next_due)
         except sqlite3.Error as error:
             if not self._failing:
                 logger.error("timers and reminders wait until the store answers: %s", error)
@@ -89,9 +92,9 @@ class Ringer:
         ahead_s = 0.0 if soonest is None else soonest - self._now().timestamp()
         return min(_LONGEST_WAIT_S, ahead_s) if ahead_s > 0 else _LONGEST_WAIT_S
 
-    async def _take(self, alert: Alert) -> bool:
+    async def _take(self, alert: Alert, store: Store) -> bool:
         again = self._due_again(alert)
-        taking = asyncio.ensure_future(asyncio.to_thread(self._store.take_alert, alert, again))
+        taking = asyncio.ensure_future(asyncio.to_thread(store.take_alert, alert, again))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -99,7 +102,7 @@ class Ringer:
             await asyncio.wait({taking})
             with suppress(sqlite3.Error):
                 if taking.result():
-                    await asyncio.to_thread(self._store.put_back_alert, alert)
+                    await asyncio.to_thread(store.put_back_alert, alert)
             raise
 
     def _due_again(self, alert: Alert) -> float | None:
@@ -109,10 +112,10 @@ class Ringer:
         moment = datetime.fromtimestamp(alert.due, now.tzinfo)
         return spoken_repeats.after(alert.repeat, moment, now).timestamp()
 
-    def _due(self, session_id: str) -> list[Alert]:
+    def _due(self, session_id: str, store: Store) -> list[Alert]:
         return [
             alert
-            for alert in self._store.alerts(due_by=self._now().timestamp())
+            for alert in store.alerts(due_by=self._now().timestamp())
             if alert.session_id == session_id or alert.session_id not in self._listening
         ]
 

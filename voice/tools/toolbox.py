@@ -40,6 +40,7 @@ from voice.tools.builtin import (
 from voice.tools.builtin.documents import Documents
 from voice.tools.builtin.home_assistant import HomeAssistant
 from voice.tools.builtin.house import House, MemoryHouse
+from voice.tools.database import Database
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import Tool, ToolError, checked, tools_in
 from voice.tools.ringer import Ringer
@@ -81,14 +82,14 @@ class Toolbox:
         self._config = config
         self._finish_s = turn.tool_finish_s
         self._tools = _gathered(_extra_modules(config.modules))
-        self.store = Store(config.database)
-        self.ringer = Ringer(self.store, now)
+        self.database = Database(config.database)
+        self.ringer = Ringer(self.database, now)
         self._web = Web(config.http_timeout_s)
         self.house: House = house or _house(config, self._web)
         self._documents = Documents(_folder(config.documents_dir))
         self._provided: dict[type, object] = {
-            ToolsConfig: config, Store: self.store, Ringer: self.ringer, Web: self._web,
-            House: self.house, Documents: self._documents,
+            ToolsConfig: config, Ringer: self.ringer, Web: self._web, House: self.house,
+            Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
         self._threads = Threads(_THREADS)
@@ -141,7 +142,12 @@ class Toolbox:
         run = self._runs.read_only if read_only else self._runs.once
         # `Runs.read_only` has a time limit of its own.
         limit_s = None if read_only else self._finish_s
-        provided = {**self._provided, SessionScope: session, Progress: progress or Progress()}
+        provided = {
+            **self._provided,
+            SessionScope: session,
+            Store: Store(self.database, session.owner),
+            Progress: progress or Progress(),
+        }
         try:
             result = await run(full, lambda: self._answer(tool, call, provided, limit_s))
         except Cancelled:
@@ -177,7 +183,7 @@ class Toolbox:
         await self.house.close()
         await self._threads.close()
         self._documents.close()
-        self.store.close()
+        self.database.close()
 
     async def _answer(
         self, tool: Tool, call: ToolCall, provided: Mapping[type, object], limit_s: float | None
@@ -217,7 +223,7 @@ class Toolbox:
     def _check_provided(self) -> None:
         for tool in self._tools.values():
             for parameter, kind in tool.provided.items():
-                known = (SessionScope, Progress, *self._provided)
+                known = (SessionScope, Store, Progress, *self._provided)
                 if kind not in known:
                     raise ConfigError(
                         f"tool {tool.spec.name}: {parameter}: got the type {kind}; expected one of"

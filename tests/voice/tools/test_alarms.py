@@ -7,8 +7,10 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import Clock
+from tests.voice.tools.test_store import ASSISTANTS, conversation
 from voice.config import ToolsConfig, TurnConfig
-from voice.tools import SessionScope, Toolbox
+from voice.tools import Toolbox
+from voice.tools.database import Database
 from voice.tools.ringer import Ringer
 from voice.tools.store import AlertKind, Store
 from voice.types import ToolCall
@@ -103,15 +105,19 @@ async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
     tmp_path: Path, clock: Clock
 ) -> None:
     config = ToolsConfig(database=str(tmp_path / "voice.sqlite3"))
-    scope = SessionScope("session", now=clock)
+    scope = conversation("session")
+    scope.now = clock
     box = Toolbox(config, TurnConfig(), now=clock)
     made = ToolCall("c1", "set_alarm", {"when": "every day at six p m"})
     assert (await box.run(made, scope)).content == "Alarm set for 6:00 PM every day."
     await box.close()
     for days in range(2):
         clock.advance(hours=3 if days == 0 else 24)
-        with closing(Store(config.database)) as store:
-            async with aclosing(Ringer(store, clock).announcements("later")) as heard:
+        with closing(Database(config.database)) as database:
+            store = Store(database, ASSISTANTS)
+            async with aclosing(
+                Ringer(database, clock).announcements(conversation("later"))
+            ) as heard:
                 assert (await anext(heard)).startswith("Your alarm was for 6:00 PM")
             (alarm,) = store.alerts(AlertKind.ALARM)
             assert alarm.due is not None
@@ -119,16 +125,17 @@ async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
     box = Toolbox(config, TurnConfig(), now=clock)
     made = ToolCall("c2", "cancel_alarm", {})
     assert (await box.run(made, scope)).content == "Alarm for 6:00 PM every day cancelled."
-    assert box.store.alerts() == []
+    assert Store(box.database, scope.owner).alerts() == []
     await box.close()
 
 
 async def test_moments_that_nobody_heard_are_told_as_one(clock: Clock) -> None:
-    with closing(Store(":memory:")) as store:
+    with closing(Database(":memory:")) as database:
+        store = Store(database, ASSISTANTS)
         due = clock().timestamp() + 3600
         rule = "FREQ=DAILY;INTERVAL=1;BYHOUR=16;BYMINUTE=42;BYSECOND=0"
         store.add_alert(AlertKind.REMINDER, "stretch", due, "s", repeat=rule)
         clock.advance(days=5)
-        async with aclosing(Ringer(store, clock).announcements("s")) as heard:
+        async with aclosing(Ringer(database, clock).announcements(conversation("s"))) as heard:
             assert "stretch" in await anext(heard)
         assert store.alerts(due_by=clock().timestamp()) == []

@@ -4,6 +4,7 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from voice.tools import SessionScope, Toolbox
+from voice.tools.store import Store
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,9 @@ async def test_an_order_is_built_read_back_and_placed(
     )
     assert scope.order == {}
     placed = scope.now().timestamp()
-    assert toolbox.store.orders() == [(placed, "Anna Maria", "2 small mochas")]
+    assert Store(toolbox.database, scope.owner).orders() == [
+        (placed, "Anna Maria", "2 small mochas")
+    ]
 
 
 async def test_an_order_without_a_name(call: Call) -> None:

@@ -2,24 +2,41 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from voice.callers import LOCAL, Owner
 from voice.errors import ConfigError
+from voice.tools.database import Database
+from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
+
+ASSISTANTS = Owner("assistant", LOCAL)
+
+
+def conversation(session_id: str) -> SessionScope:
+    """A conversation of theirs."""
+    return SessionScope(session_id, ASSISTANTS.agent, ASSISTANTS.caller)
+
+
+@contextmanager
+def opened(file: str, owner: Owner = ASSISTANTS) -> Generator[Store, None, None]:
+    with closing(Database(file)) as database:
+        yield Store(database, owner)
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
     file = str(tmp_path / "deeper" / "voice.sqlite3")
-    with closing(Store(file)) as store:
+    with opened(file) as store:
         timer = store.add_alert(AlertKind.TIMER, "pasta", 100.0, "first", length_s=60.0)
         store.add_alert(AlertKind.REMINDER, "buy milk", None, "first")
         store.add_item("shopping", "milk")
         store.place_order("Anna", "1 latte", placed=50.0)
-    with closing(Store(file)) as store:
+    with opened(file) as store:
         assert store.alerts(AlertKind.TIMER) == [timer]
         assert [alert.label for alert in store.alerts()] == ["pasta", "buy milk"]
         assert store.items("shopping") == ["milk"]
@@ -27,7 +44,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
-    with closing(Store(":memory:")) as store:
+    with opened(":memory:") as store:
         for label, due in (("later", 30.0), ("some day", None), ("soon", 10.0)):
             store.add_alert(AlertKind.REMINDER, label, due, "s")
         assert [alert.label for alert in store.alerts()] == ["soon", "later", "some day"]
@@ -36,7 +53,7 @@ def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
 
 
 def test_an_alert_is_taken_once() -> None:
-    with closing(Store(":memory:")) as store:
+    with opened(":memory:") as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.take_alert(alert)
         assert not store.take_alert(alert)
@@ -50,7 +67,7 @@ def test_an_alert_is_taken_once() -> None:
 
 
 def test_a_repeating_alert_is_taken_once_each_time() -> None:
-    with closing(Store(":memory:")) as store:
+    with opened(":memory:") as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s", repeat="FREQ=DAILY")
         assert store.take_alert(alert, next_due=20.0)
         assert not store.take_alert(alert, next_due=20.0)
@@ -61,7 +78,7 @@ def test_a_repeating_alert_is_taken_once_each_time() -> None:
 
 
 def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
-    with closing(Store(":memory:")) as store:
+    with opened(":memory:") as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.change_alert(replace(alert, due=20.0, repeat="FREQ=DAILY"))
         assert store.alerts() == [replace(alert, due=20.0, repeat="FREQ=DAILY")]
@@ -70,24 +87,60 @@ def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
         assert not store.change_alert(alert)
 
 
-def test_a_file_of_before_there_were_repeats_is_read(tmp_path: Path) -> None:
-    file = str(tmp_path / "voice.sqlite3")
-    with closing(sqlite3.connect(file)) as old, old:
-        old.execute(
-            "CREATE TABLE alerts (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,"
-            " label TEXT NOT NULL, due REAL, length_s REAL NOT NULL, session_id TEXT NOT NULL,"
-            " told INTEGER NOT NULL DEFAULT 0)"
-        )
-        old.execute(
-            "INSERT INTO alerts (kind, label, due, length_s, session_id)"
-            " VALUES ('alarm', '', 10.0, 0.0, 's')"
-        )
-    with closing(Store(file)) as store:
-        assert store.alerts() == [Alert(1, AlertKind.ALARM, "", 10.0, 0.0, "s")]
+_OLD = """
+PRAGMA secure_delete = OFF;
+CREATE TABLE alerts (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+    label TEXT NOT NULL, due REAL, length_s REAL NOT NULL, session_id TEXT NOT NULL,
+    told INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX alerts_due ON alerts (told, due);
+CREATE TABLE list_items (id INTEGER PRIMARY KEY AUTOINCREMENT, list TEXT NOT NULL,
+    item TEXT NOT NULL);
+CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, placed REAL NOT NULL,
+    customer TEXT NOT NULL, content TEXT NOT NULL);
+CREATE TABLE anothers (secret TEXT);
+INSERT INTO alerts (id, kind, label, due, length_s, session_id)
+    VALUES (7, 'alarm', '', 10.0, 0.0, 's');
+INSERT INTO list_items (list, item) VALUES ('shopping', 'pickled herring'), ('shopping', 'milk');
+INSERT INTO orders (placed, customer, content) VALUES (5.0, 'Anna', '1 latte');
+INSERT INTO anothers VALUES ('kept');
+DELETE FROM list_items WHERE item = 'pickled herring';
+"""
+"""A file of before entries had owners, in which something was deleted."""
+
+
+def test_an_older_file_becomes_this_machines_users(tmp_path: Path) -> None:
+    file = tmp_path / "voice.sqlite3"
+    with closing(sqlite3.connect(file)) as old:
+        old.executescript(_OLD)
+    file.chmod(0o644)
+    assert b"pickled herring" in file.read_bytes()
+    for _ in range(2):
+        with opened(str(file)) as store:
+            assert store.alerts() == [Alert(7, AlertKind.ALARM, "", 10.0, 0.0, "s")]
+            assert store.items("shopping") == ["milk"]
+            assert store.orders() == [(5.0, "Anna", "1 latte")]
+        with opened(str(file), Owner("coffee", LOCAL)) as other:
+            assert other.alerts() == other.items("shopping") == other.orders() == []
+    assert b"pickled herring" not in file.read_bytes()
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("SELECT secret FROM anothers").fetchall() == [("kept",)]
+
+
+@pytest.mark.parametrize("made_before", [True, False])
+def test_the_file_is_its_users_alone(tmp_path: Path, made_before: bool) -> None:
+    file = tmp_path / "voice.sqlite3"
+    if made_before:
+        file.touch(0o644)
+    with opened(str(file)) as store:
+        store.add_item("shopping", "milk")
+        rights = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert rights == dict.fromkeys(
+        ("voice.sqlite3", "voice.sqlite3-wal", "voice.sqlite3-shm"), 0o600
+    )
 
 
 def test_items_keep_their_order_and_lists_are_apart() -> None:
-    with closing(Store(":memory:")) as store:
+    with opened(":memory:") as store:
         for item in ("milk", "eggs", "milk"):
             store.add_item("shopping", item)
         store.add_item("work", "report")
@@ -105,7 +158,7 @@ def test_items_keep_their_order_and_lists_are_apart() -> None:
 
 
 def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
-    with closing(Store(str(tmp_path / "voice.sqlite3"))) as store:
+    with opened(str(tmp_path / "voice.sqlite3")) as store:
         alerts = [store.add_alert(AlertKind.TIMER, "", float(n), "s") for n in range(20)]
         taken: list[int] = []
 
@@ -126,7 +179,7 @@ def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
 
 def test_the_data_directory_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    Store().close()
+    Database().close()
     assert (tmp_path / "quicksilver" / "voice.sqlite3").is_file()
 
 
@@ -134,6 +187,6 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database, but long enough to be looked at as one\n" * 40)
     with pytest.raises(ConfigError, match=r"tools\.database.*notes\.txt"):
-        Store(str(file))
+        Database(str(file))
     with pytest.raises(ConfigError, match=r"tools\.database"):
-        Store(str(tmp_path))
+        Database(str(tmp_path))

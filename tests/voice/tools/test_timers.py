@@ -14,8 +14,11 @@ import pytest
 from tests.support.patience import PATIENCE_S
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import NOW, Clock
+from tests.voice.tools.test_store import ASSISTANTS, conversation
+from voice.callers import Owner
+from voice.tools import database as database_module
 from voice.tools import ringer as ringer_module
-from voice.tools import store as store_module
+from voice.tools.database import Database
 from voice.tools.ringer import Ringer, announcement
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
@@ -100,18 +103,23 @@ NOW_S = NOW.timestamp()
 
 
 @pytest.fixture
-def store() -> Generator[Store, None, None]:
-    with closing(Store(":memory:")) as store:
-        yield store
+def database() -> Generator[Database, None, None]:
+    with closing(Database(":memory:")) as database:
+        yield database
 
 
 @pytest.fixture
-def ringer(store: Store, clock: Clock) -> Ringer:
-    return Ringer(store, clock)
+def store(database: Database) -> Store:
+    return Store(database, ASSISTANTS)
+
+
+@pytest.fixture
+def ringer(database: Database, clock: Clock) -> Ringer:
+    return Ringer(database, clock)
 
 
 async def test_it_rings_when_it_is_due_and_once(store: Store, ringer: Ringer, clock: Clock) -> None:
-    async with aclosing(ringer.announcements("s")) as heard:
+    async with aclosing(ringer.announcements(conversation("s"))) as heard:
         waiting = asyncio.ensure_future(anext(heard))
         store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 600, "s", length_s=600)
         ringer.wake()
@@ -125,10 +133,10 @@ async def test_it_rings_when_it_is_due_and_once(store: Store, ringer: Ringer, cl
     assert store.alerts() == []
 
 
-async def test_it_wakes_by_itself(store: Store) -> None:
+async def test_it_wakes_by_itself(store: Store, database: Database) -> None:
     due = (local_now() + timedelta(milliseconds=60)).timestamp()
     store.add_alert(AlertKind.REMINDER, "call mom", due, "s")
-    heard = Ringer(store, local_now).announcements("s")
+    heard = Ringer(database, local_now).announcements(conversation("s"))
     async with asyncio.timeout(PATIENCE_S), aclosing(heard):
         assert await anext(heard) == "Reminder: call mom."
     assert local_now().timestamp() >= due
@@ -138,13 +146,14 @@ async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
     tmp_path: Path, clock: Clock
 ) -> None:
     file = str(tmp_path / "voice.sqlite3")
-    with closing(Store(file)) as store:
+    with closing(Database(file)) as database:
+        store = Store(database, ASSISTANTS)
         store.add_alert(AlertKind.TIMER, "pasta", NOW_S + 60, "gone", length_s=60)
         store.add_alert(AlertKind.ALARM, "", NOW_S + 120, "gone")
     clock.advance(minutes=30)
-    with closing(Store(file)) as store:
-        ringer = Ringer(store, clock)
-        async with aclosing(ringer.announcements("next")) as heard:
+    with closing(Database(file)) as database:
+        store, ringer = Store(database, ASSISTANTS), Ringer(database, clock)
+        async with aclosing(ringer.announcements(conversation("next"))) as heard:
             assert await anext(heard) == "Your pasta timer was done at 3:43 PM."
             assert await anext(heard) == "Your alarm was for 3:44 PM."
         assert store.alerts() == []
@@ -155,8 +164,8 @@ async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
 ) -> None:
     store.add_alert(AlertKind.TIMER, "mine", NOW_S + 60, "one", length_s=60)
     store.add_alert(AlertKind.TIMER, "orphan", NOW_S + 120, "closed", length_s=60)
-    async with aclosing(ringer.announcements("two")) as second:
-        first = ringer.announcements("one")
+    async with aclosing(ringer.announcements(conversation("two"))) as second:
+        first = ringer.announcements(conversation("one"))
         others = asyncio.ensure_future(anext(second))
         ours = asyncio.ensure_future(anext(first))
         await asyncio.sleep(0)
@@ -174,28 +183,37 @@ async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
 
 async def test_a_conversation_listens_once(ringer: Ringer, store: Store) -> None:
     store.add_alert(AlertKind.TIMER, "", NOW_S, "s", length_s=60)
-    async with aclosing(ringer.announcements("s")) as heard:
+    async with aclosing(ringer.announcements(conversation("s"))) as heard:
         await anext(heard)
         with pytest.raises(ValueError, match="'s', which listens already"):
-            await anext(ringer.announcements("s"))
+            await anext(ringer.announcements(conversation("s")))
 
 
-class WatchedStore(Store):
+class Watch:
     """Notes where and with what success entries are taken."""
 
-    def __init__(self, database: str) -> None:
-        super().__init__(database)
+    def __init__(self) -> None:
         self.begun = threading.Event()
         self.threads: set[int] = set()
         self.tries = 0
         self.taken: list[bool] = []
 
+    def __call__(self, database: Database, owner: Owner) -> Store:
+        return WatchedStore(database, owner, self)
+
+
+class WatchedStore(Store):
+    def __init__(self, database: Database, owner: Owner, watch: Watch) -> None:
+        super().__init__(database, owner)
+        self._watch = watch
+
     def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
-        self.tries += 1
-        self.threads.add(threading.get_ident())
-        self.begun.set()
-        self.taken.append(super().take_alert(alert, next_due))
-        return self.taken[-1]
+        watch = self._watch
+        watch.tries += 1
+        watch.threads.add(threading.get_ident())
+        watch.begun.set()
+        watch.taken.append(super().take_alert(alert, next_due))
+        return watch.taken[-1]
 
 
 async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
@@ -204,22 +222,24 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_S", 0.01)
     monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
-    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
-        ringer = Ringer(store, clock)
+    watch = Watch()
+    monkeypatch.setattr(ringer_module, "Store", watch)
+    with closing(Database(file)) as database, closing(sqlite3.connect(file)) as other:
+        store, ringer = Store(database, ASSISTANTS), Ringer(database, clock)
         for name in ("one", "two"):
             store.add_alert(AlertKind.TIMER, name, NOW_S, name, length_s=60)
         other.execute("BEGIN EXCLUSIVE")
         async with (
             asyncio.timeout(PATIENCE_S),
-            aclosing(ringer.announcements("one")) as first,
-            aclosing(ringer.announcements("two")) as second,
+            aclosing(ringer.announcements(conversation("one"))) as first,
+            aclosing(ringer.announcements(conversation("two"))) as second,
         ):
             heard = [asyncio.ensure_future(anext(each)) for each in (first, second)]
             with caplog.at_level(logging.ERROR):
-                while store.tries < 8:
+                while watch.tries < 8:
                     await asyncio.sleep(0.01)
             assert not any(each.done() for each in heard)
             other.rollback()
@@ -228,26 +248,31 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
         assert [record.message for record in caplog.records] == [
             "timers and reminders wait until the store answers: database is locked"
         ]
-        assert threading.get_ident() not in store.threads
+        assert threading.get_ident() not in watch.threads
 
 
 async def test_an_entry_taken_for_a_conversation_that_ends_meanwhile_is_put_back(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = str(tmp_path / "voice.sqlite3")
-    with closing(WatchedStore(file)) as store, closing(sqlite3.connect(file)) as other:
-        ringer = Ringer(store, clock)
+    watch = Watch()
+    monkeypatch.setattr(ringer_module, "Store", watch)
+    with closing(Database(file)) as database, closing(sqlite3.connect(file)) as other:
+        store, ringer = Store(database, ASSISTANTS), Ringer(database, clock)
         alert = store.add_alert(AlertKind.TIMER, "pasta", NOW_S, "s", length_s=60)
         other.execute("BEGIN EXCLUSIVE")
-        async with asyncio.timeout(PATIENCE_S), aclosing(ringer.announcements("s")) as heard:
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            aclosing(ringer.announcements(conversation("s"))) as heard,
+        ):
             waiting = asyncio.ensure_future(anext(heard))
-            await asyncio.to_thread(store.begun.wait)
+            await asyncio.to_thread(watch.begun.wait)
             waiting.cancel()
             await asyncio.sleep(0)
             other.rollback()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        assert store.taken == [True]
+        assert watch.taken == [True]
         assert store.alerts() == [alert]
 
 
