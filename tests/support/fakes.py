@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from socket import socket as Socket
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from voice.inputs import SessionOptions
 from voice.server.app import build_app
 from voice.speech.tts import Voices
 from voice.tools import SessionScope
+from voice.tools.database import Database
 from voice.tools.scope import Line
 from voice.types import Message, Role, Samples, ToolSpec
 
@@ -157,6 +159,17 @@ class FakeModel:
         pass
 
 
+class FakeToolbox:
+    """No tools, and a database that nobody writes to."""
+
+    def __init__(self) -> None:
+        self.database = Database(":memory:")
+
+    @asynccontextmanager
+    async def sweeping(self) -> AsyncGenerator[None, None]:
+        yield
+
+
 @dataclass
 class FakeParts:
     """Gives out fake sessions and remembers them."""
@@ -171,6 +184,7 @@ class FakeParts:
     synthesizer: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="espeak"))
     voices: Voices = field(default_factory=Voices)
     model: FakeModel = field(default_factory=lambda: FakeModel())
+    toolbox: FakeToolbox = field(default_factory=FakeToolbox)
     closed: bool = False
     agents: dict[str, FakeParts] = field(default_factory=dict)
 
@@ -194,6 +208,7 @@ class FakeParts:
         return OPTIONS
 
     async def close(self) -> None:
+        self.toolbox.database.close()
         self.closed = True
 
 

@@ -50,6 +50,15 @@ class Grant:
         if not self.main_key:
             raise AccessDenied("an ephemeral key opens conversations only", 403, "insufficient_key")
 
+    def check_operator(self) -> None:
+        """Refuse whoever has not shown the server's own key, where none is needed too.
+
+        Raises:
+            AccessDenied: It was not shown.
+        """
+        if self.caller != OPERATOR:
+            raise AccessDenied("the server's own key is needed", 403, "insufficient_key")
+
 
 @dataclass(frozen=True, slots=True)
 class EphemeralKey:

@@ -276,6 +276,14 @@ class ToolsConfig(Section):
     database: str = ""
     """SQLite file of timers, alarms, reminders and lists; empty means the user's data directory,
     ":memory:" keeps nothing."""
+    keep_alerts_days: float = Field(default=30.0, gt=0, le=36_500)
+    """How long a timer, alarm or reminder waits, once it is due, for a conversation of its owner's;
+    what was announced is deleted within an hour."""
+    keep_lists_days: float = Field(default=365.0, gt=0, le=36_500)
+    """How long an item of a list is kept, and a reminder without a time or one that repeats. What a
+    stranger has is deleted with the conversation."""
+    keep_orders_days: float = Field(default=7.0, gt=0, le=36_500)
+    """How long a placed order is kept, a stranger's too."""
     documents_dir: str = ""
     """Folder of text files that search_documents reads."""
     weather_url: str = "https://api.open-meteo.com/v1/forecast"

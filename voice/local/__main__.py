@@ -176,7 +176,8 @@ async def converse(config: Config, console: Console) -> None:
 
             cleaned = cleaning(hear, card, canceller, config.local.echo == "headset")
             with card.running(cleaned, canceller.played if canceller else None, lost):
-                await conversation.run()
+                async with resources.toolbox.sweeping():
+                    await conversation.run()
     finally:
         await resources.close()
 

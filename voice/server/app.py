@@ -36,6 +36,7 @@ from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.wire import WireModel, parse_json, validated
+from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
 from voice.server.speech_api import SpeechApi
 from voice.server.transcription_api import TranscriptionApi
@@ -102,6 +103,7 @@ def build_app(
         async with AsyncExitStack() as stack:
             stack.push_async_callback(resources.close)
             stack.callback(routes.metrics.close)
+            await stack.enter_async_context(resources.toolbox.sweeping())
             await stack.enter_async_context(routes.telephone.listening(audiosocket))
             yield
 
@@ -109,6 +111,7 @@ def build_app(
         routes=[
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
+            *caller_routes(resources.toolbox.database, routes.guarded),
             Route("/v1/models", routes.guarded(routes.models)),
             Route("/v1/audio/voices", routes.guarded(speech.voices)),
             Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),

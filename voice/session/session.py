@@ -142,6 +142,7 @@ class Session:
             self._group = None
             self._drafts.drop()
             self.close("failed")
+            self._resources.toolbox.end(self._scope)
             self._give(SessionEnded(self._reason))
 
     def close(self, reason: str = "closed") -> None:

@@ -3,20 +3,24 @@
 One connection behind a lock serves every thread and session of the process; write-ahead logging and
 a busy timeout let several processes share the file. Moments are seconds since the epoch, UTC. Every
 table has an owner's columns, ``agent`` and ``caller``; what else an entry means is not known here:
-`voice.tools.store` reads and writes those of one owner.
+`voice.tools.store` reads and writes those of one owner. What is deleted is overwritten, in the file
+and, at the next checkpoint, in the log.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from voice.callers import LOCAL
+from voice.callers import LOCAL, Caller
+from voice.config import ToolsConfig
 from voice.errors import ConfigError
 
 _VERSION = 1
@@ -55,7 +59,22 @@ CREATE TABLE IF NOT EXISTS orders (
 _TABLES = tuple(re.findall(r"TABLE IF NOT EXISTS (\w+)", _SCHEMA))
 _BEFORE_OWNERS = {"agent": "assistant", "caller": str(LOCAL)}
 """Whose the entries of a file are that tells none: there was one user, and mostly one agent."""
+_STRANGERS = "caller GLOB 'conversation:*'"
+_SWEEPS = (
+    "DELETE FROM alerts WHERE told OR (repeat = '' AND due < :alerts)"
+    " OR ((due IS NULL OR repeat <> '') AND max(created, ifnull(due, 0)) < :lists)"
+    f" OR ({_STRANGERS} AND created < :strangers)",
+    f"DELETE FROM list_items WHERE created < :lists OR ({_STRANGERS} AND created < :strangers)",
+    "DELETE FROM orders WHERE placed < :orders",
+)
+_OUTLIVES_STRANGERS = ("orders",)
+"""A placed order is to be made, whoever placed it."""
+_DAY_S = 86_400.0
+_LONGEST_STRANGER_S = _DAY_S
+"""Entries of strangers that are older are left from a process that crashed."""
 _BUSY_TIMEOUT_S = 2.0
+
+_log = logging.getLogger(__name__)
 
 
 class Database:
@@ -99,6 +118,70 @@ class Database:
         """Execute a statement that changes something, in a transaction of its own."""
         with self._lock, self._connection as database:
             return database.execute(statement, values)
+
+    def callers(self) -> list[dict[str, Any]]:
+        """Every owner of entries, as ``agent`` and ``caller``, with how many each table has."""
+        counts: dict[tuple[str, str], dict[str, int]] = {}
+        for table in _TABLES:
+            rows = self.read(f"SELECT agent, caller, count(*) FROM {table} GROUP BY agent, caller")
+            for agent, caller, count in rows:
+                counts.setdefault((agent, caller), dict.fromkeys(_TABLES, 0))[table] = count
+        return [
+            {"agent": agent, "caller": caller, "entries": entries}
+            for (agent, caller), entries in sorted(counts.items())
+        ]
+
+    def export(self, caller: Caller) -> dict[str, list[dict[str, Any]]]:
+        """All entries of a caller at any agent: table → its rows, oldest first."""
+        with self._lock:
+            return {
+                table: _rows(
+                    self._connection.execute(
+                        f"SELECT * FROM {table} WHERE caller = ? ORDER BY id", (str(caller),)
+                    )
+                )
+                for table in _TABLES
+            }
+
+    def delete(self, caller: Caller, agent: str | None = None) -> dict[str, int]:
+        """Delete all entries of a caller, at one agent or at any: table → how many there were."""
+        return self._delete(_TABLES, caller, agent)
+
+    def delete_stranger(self, caller: Caller) -> None:
+        """Delete what a conversation leaves that nobody can come back to."""
+        tables = [table for table in _TABLES if table not in _OUTLIVES_STRANGERS]
+        self._delete(tables, caller, None)
+
+    def sweep(self, kept: ToolsConfig, now_s: float) -> None:
+        """Delete what has been kept long enough, and overwrite all that was deleted so far."""
+        before = {
+            "alerts": now_s - kept.keep_alerts_days * _DAY_S,
+            "lists": now_s - kept.keep_lists_days * _DAY_S,
+            "orders": now_s - kept.keep_orders_days * _DAY_S,
+            "strangers": now_s - _LONGEST_STRANGER_S,
+        }
+        with self._lock, self._connection as database:
+            for statement in _SWEEPS:
+                database.execute(statement, before)
+        self._erase()
+
+    def _delete(self, tables: Sequence[str], caller: Caller, agent: str | None) -> dict[str, int]:
+        with self._lock, self._connection as database:
+            deleted = {
+                table: database.execute(
+                    f"DELETE FROM {table} WHERE caller = ?1 AND (?2 IS NULL OR agent = ?2)",
+                    (str(caller), agent),
+                ).rowcount
+                for table in tables
+            }
+        self._erase()
+        return deleted
+
+    def _erase(self) -> None:
+        """Write the log back into the file and empty it: it has pages of before a deletion."""
+        ((busy, *_),) = self.read("PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            _log.warning("another program reads the database; the log is emptied later")
 
     def _prepare(self) -> None:
         database = self._connection
@@ -145,6 +228,11 @@ def _tables(database: sqlite3.Connection) -> list[str]:
     """Those of our tables that there are."""
     rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return [table for table in _TABLES if (table,) in rows]
+
+
+def _rows(cursor: sqlite3.Cursor) -> list[dict[str, Any]]:
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:

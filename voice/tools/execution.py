@@ -95,9 +95,13 @@ class Runs:
         if key in self._runs:
             self._runs[key].cancel()
 
-    async def drain(self) -> None:
-        """Wait until every run of `once` is finished."""
-        running = [run for run in self._runs.values() if not run.done()]
+    async def drain(self, session_id: str | None = None) -> None:
+        """Wait until every run of `once` is finished, in one session or in all."""
+        running = [
+            run
+            for (session, _), run in self._runs.items()
+            if session_id in (None, session) and not run.done()
+        ]
         if running:
             await asyncio.wait(running)
 

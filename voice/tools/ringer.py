@@ -1,10 +1,11 @@
 """Announces timers, alarms and reminders when they are due.
 
-A session iterates over `Ringer.announcements`, and hears of its owner's entries alone. An entry that
-is due is taken from the store, so that one session of one process announces it, once; an entry that
-falls due while its owner has no session open stays there for the next. What repeats is due again
-then, at its next moment: moments that nobody heard are told as one. The session that set an entry
-has precedence while it is open. A store that fails, for example because another process has locked it, is asked again until it answers.
+A session iterates over `Ringer.announcements`, and is told of its owner's entries alone. An entry
+that is due is taken from the store, so that one session of one process announces it, once; an entry
+that falls due while its owner has no session open stays there for the next. What repeats is due
+again then, at its next moment: moments that nobody heard are told as one. The session that set an
+entry has precedence while it is open. A store that fails, for example because another process has
+locked it, is asked again until it answers.
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ class SessionScope:
         caller: Whom it converses with; None for a stranger.
         order: Drinks ordered so far → how many of each, oldest first.
         end_requested: Whether the user has asked to end the conversation; read by the session.
+        asked_to_forget: When the user was asked whether to delete all that is kept; None before.
         transfer_to: Whom the call is to be handed over to; None without such a request.
         line: The telephone line; None where there is none, or where the client controls it.
     """
@@ -71,6 +72,7 @@ class SessionScope:
     now: Callable[[], datetime] = local_now
     order: dict[Drink, int] = field(default_factory=dict)
     end_requested: bool = False
+    asked_to_forget: datetime | None = None
     transfer_to: str | None = None
     line: Line | None = None
 

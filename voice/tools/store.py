@@ -52,6 +52,7 @@ class Store:
 
     def __init__(self, database: Database, owner: Owner) -> None:
         self._database = database
+        self._caller = owner.caller
         self._owner = owner.agent, str(owner.caller)
 
     def add_alert(
@@ -180,6 +181,10 @@ class Store:
         """Moment, customer and content of every order placed, oldest first."""
         query = f"SELECT placed, customer, content FROM orders WHERE {_MINE} ORDER BY id"
         return self._read(query)
+
+    def forget(self) -> None:
+        """Delete all that is the owner's."""
+        self._database.delete(self._caller, self._owner[0])
 
     def _read(self, query: str, *values: object) -> list[Any]:
         return self._database.read(query, *self._owner, *values)

@@ -11,8 +11,10 @@ import asyncio
 import importlib
 import inspect
 import logging
+import sqlite3
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -31,6 +33,7 @@ from voice.tools.builtin import (
     documents,
     house,
     lists,
+    memory,
     money,
     reminders,
     timers,
@@ -53,8 +56,9 @@ logger = logging.getLogger(__name__)
 
 _MODULES = (
     clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
-    conversation, coffee,
+    conversation, memory, coffee,
 )  # fmt: skip
+_SWEEP_S = 3600.0
 _THREADS = 4
 """A blocking tool that hangs keeps its thread; with none free, others wait until they time out."""
 
@@ -92,6 +96,8 @@ class Toolbox:
             Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
+        self._now = now
+        self._ends: set[asyncio.Task[None]] = set()
         self._threads = Threads(_THREADS)
         self._runs = Runs(turn.tool_timeout_s)
 
@@ -172,9 +178,27 @@ class Toolbox:
         """Stop a run; its `run` then returns an error. No effect on a finished run."""
         self._runs.cancel((session.session_id, key))
 
+    def end(self, session: SessionScope) -> None:
+        """A conversation is over: what a stranger has is deleted, behind calls that still run."""
+        if session.caller is None:
+            end = asyncio.create_task(self._delete_stranger(session))
+            self._ends.add(end)
+            end.add_done_callback(self._ends.discard)
+
+    @asynccontextmanager
+    async def sweeping(self) -> AsyncGenerator[None, None]:
+        """While the context lasts, delete what has been kept long enough, every hour."""
+        sweeper = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+
     async def drain(self) -> None:
         """Wait until every call with side effects that has begun is finished."""
         await self._runs.drain()
+        if self._ends:
+            await asyncio.wait(self._ends)
 
     async def close(self) -> None:
         """Finish begun calls, then release files and connections; may be called again."""
@@ -184,6 +208,22 @@ class Toolbox:
         await self._threads.close()
         self._documents.close()
         self.database.close()
+
+    async def _delete_stranger(self, session: SessionScope) -> None:
+        await self._runs.drain(session.session_id)
+        try:
+            await asyncio.to_thread(self.database.delete_stranger, session.owner.caller)
+        except sqlite3.Error as error:
+            logger.error("a stranger's entries are deleted later: %s", error)
+
+    async def _sweep(self) -> None:
+        while True:
+            now_s = self._now().timestamp()
+            try:
+                await asyncio.to_thread(self.database.sweep, self._config, now_s)
+            except sqlite3.Error as error:
+                logger.error("old entries are deleted later: %s", error)
+            await asyncio.sleep(_SWEEP_S)
 
     async def _answer(
         self, tool: Tool, call: ToolCall, provided: Mapping[type, object], limit_s: float | None

@@ -1,0 +1,178 @@
+"""What is kept, for how long, and what is left of it on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.patience import PATIENCE_S
+from tests.voice.tools.services import Clock
+from voice.callers import LOCAL, Caller, CallerKind, Owner
+from voice.config import ToolsConfig, TurnConfig
+from voice.tools import SessionScope, Toolbox
+from voice.tools.database import Database
+from voice.tools.store import AlertKind, Store
+from voice.types import ToolCall
+
+ADA, BOB = (Caller(CallerKind.USER, name) for name in ("ada", "bob"))
+STRANGER = Caller(CallerKind.CONVERSATION, "sess_1")
+SECRET = "take my medicine"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Generator[Database, None, None]:
+    with closing(Database(str(tmp_path / "voice.sqlite3"))) as database:
+        yield database
+
+
+@pytest.fixture
+async def toolbox(tmp_path: Path, clock: Clock) -> AsyncGenerator[Toolbox, None]:
+    file = str(tmp_path / "voice.sqlite3")
+    box = Toolbox(ToolsConfig(database=file), TurnConfig(), now=clock)
+    yield box
+    await box.close()
+
+
+def fill(database: Database, owner: Owner, text: str) -> None:
+    store = Store(database, owner)
+    store.add_alert(AlertKind.REMINDER, text, 100.0, "s")
+    store.add_item("shopping", text)
+    store.place_order(text, "1 latte", placed=100.0)
+
+
+def on_disk(folder: Path) -> bytes:
+    """All bytes of the database's files, the log's included."""
+    files = sorted(folder.glob("voice.sqlite3*"))
+    assert len(files) == 3
+    return b"".join(file.read_bytes() for file in files)
+
+
+def test_what_is_deleted_is_nowhere_in_the_files(tmp_path: Path, database: Database) -> None:
+    for agent in ("assistant", "coffee"):
+        fill(database, Owner(agent, ADA), f"{SECRET} {agent}")
+        fill(database, Owner(agent, BOB), "water the flowers")
+    assert SECRET.encode() in on_disk(tmp_path)
+    assert database.delete(ADA, "coffee") == {"alerts": 1, "list_items": 1, "orders": 1}
+    assert f"{SECRET} coffee".encode() not in on_disk(tmp_path)
+    assert f"{SECRET} assistant".encode() in on_disk(tmp_path)
+    assert database.delete(ADA) == {"alerts": 1, "list_items": 1, "orders": 1}
+    assert SECRET.encode() not in on_disk(tmp_path)
+    assert b"user:ada" not in on_disk(tmp_path)
+    assert [found["caller"] for found in database.callers()] == ["user:bob", "user:bob"]
+
+
+def test_what_another_program_reads_is_overwritten_by_the_next_sweep(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(database, Owner("assistant", ADA), SECRET)
+    database.read("PRAGMA busy_timeout = 10")
+    with closing(sqlite3.connect(tmp_path / "voice.sqlite3")) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM alerts").fetchall()
+        database.delete(ADA)
+        assert SECRET.encode() in on_disk(tmp_path)
+    database.sweep(ToolsConfig(), now_s=200.0)
+    assert SECRET.encode() not in on_disk(tmp_path)
+
+
+def test_each_kind_is_kept_for_its_time(tmp_path: Path, database: Database) -> None:
+    store, stranger = (Store(database, Owner("a", each)) for each in (LOCAL, STRANGER))
+    for each in (store, stranger):
+        for label, due, repeat in (
+            ("pills", 0.0, ""), ("someday", None, ""), ("daily", 0.0, "FREQ=DAILY")
+        ):  # fmt: skip
+            each.add_alert(AlertKind.REMINDER, label, due, "s", repeat=repeat)
+        each.add_item("shopping", "milk")
+        each.place_order("Anna", "1 latte", placed=0.0)
+    told = store.add_alert(AlertKind.TIMER, "pasta", 50.0, "s")
+    store.take_alert(told)
+    for table in ("alerts", "list_items"):
+        database.write(f"UPDATE {table} SET created = 0")
+    day_s = 86_400.0
+    kept = ToolsConfig(keep_alerts_days=3, keep_lists_days=5, keep_orders_days=7)
+    left = {}
+    for days in (0.9, 2.9, 3.1, 4.9, 5.1, 6.9, 7.1):
+        database.sweep(kept, now_s=days * day_s)
+        left[days] = [
+            (sorted(alert.label for alert in each.alerts()), each.items("shopping"), each.orders())
+            for each in (store, stranger)
+        ]
+    order = [(0.0, "Anna", "1 latte")]
+    everything = (["daily", "pills", "someday"], ["milk"], order)
+    assert left == {
+        0.9: [everything, everything],
+        2.9: [everything, ([], [], order)],
+        3.1: [(["daily", "someday"], ["milk"], order), ([], [], order)],
+        4.9: [(["daily", "someday"], ["milk"], order), ([], [], order)],
+        5.1: [([], [], order), ([], [], order)],
+        6.9: [([], [], order), ([], [], order)],
+        7.1: [([], [], []), ([], [], [])],
+    }
+    assert b"pasta" not in on_disk(tmp_path)
+
+
+async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:
+    store = Store(toolbox.database, Owner("assistant", LOCAL))
+    store.place_order("Anna", "1 latte", placed=clock().timestamp())
+    clock.advance(days=8)
+    async with asyncio.timeout(PATIENCE_S), toolbox.sweeping():
+        while store.orders():
+            await asyncio.sleep(0.01)
+
+
+async def test_the_user_is_asked_before_everything_is_forgotten(
+    tmp_path: Path, toolbox: Toolbox, clock: Clock
+) -> None:
+    scope = SessionScope("s", "assistant", ADA, now=clock)
+    fill(toolbox.database, scope.owner, SECRET)
+    fill(toolbox.database, Owner("assistant", BOB), "water the flowers")
+    question = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
+
+    async def ask(name: str) -> str:
+        return (await toolbox.run(ToolCall(name, "forget_me", {}), scope)).content
+
+    assert await ask("a") == question
+    # Nobody can have answered yet.
+    assert await ask("b") == question
+    clock.advance(minutes=2)
+    assert await ask("c") == question
+    assert SECRET.encode() in on_disk(tmp_path)
+    clock.advance(seconds=5)
+    assert await ask("d") == "All that I kept for you is deleted."
+    assert SECRET.encode() not in on_disk(tmp_path)
+    assert b"water the flowers" in on_disk(tmp_path)
+    clock.advance(seconds=5)
+    assert await ask("e") == question
+
+
+async def test_a_strangers_data_ends_with_the_conversation_but_for_the_order(
+    tmp_path: Path, toolbox: Toolbox, clock: Clock
+) -> None:
+    stranger, known = SessionScope("s1", "coffee"), SessionScope("s2", "coffee", ADA)
+    for scope in (stranger, known):
+        fill(toolbox.database, scope.owner, f"{SECRET} {scope.session_id}")
+        toolbox.end(scope)
+    await toolbox.drain()
+    mine, hers = (Store(toolbox.database, scope.owner) for scope in (stranger, known))
+    assert mine.alerts() == mine.items("shopping") == []
+    assert [order[1] for order in mine.orders()] == [f"{SECRET} s1"]
+    assert len(hers.alerts()) == len(hers.items("shopping")) == len(hers.orders()) == 1
+
+
+async def test_what_a_tool_keeps_behind_a_strangers_conversation_is_deleted_too(
+    tmp_path: Path, clock: Clock
+) -> None:
+    config = ToolsConfig(database=":memory:", modules=("tests.voice.tools.late_tool",))
+    box, scope = Toolbox(config, TurnConfig(), now=clock), SessionScope("s1", "coffee")
+    running = asyncio.create_task(box.run(ToolCall("c", "note_late", {"what": SECRET}), scope))
+    await asyncio.sleep(0)
+    box.end(scope)
+    assert (await running).content == "Noted."
+    await box.drain()
+    assert Store(box.database, scope.owner).items("late") == []
+    await box.close()

@@ -1,0 +1,69 @@
+"""``python -m voice.data``: what is kept for callers, as JSON: listed, exported, deleted.
+
+    python -m voice.data list
+    python -m voice.data export --caller phone:+4915112345678
+    python -m voice.data delete --caller user:ada
+
+The server may run meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from voice.callers import Caller
+from voice.config import load_config
+from voice.errors import VoiceError
+from voice.tools.database import Database
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        config = load_config(options.config, options.set)
+        with closing(Database(config.tools.database)) as database:
+            answer = _answer(database, options)
+    except (VoiceError, ValueError, sqlite3.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _answer(database: Database, options: argparse.Namespace) -> dict[str, Any]:
+    if options.command == "list":
+        return {"callers": database.callers()}
+    caller = Caller.parse(options.caller)
+    if options.command == "export":
+        return {"caller": str(caller), "entries": database.export(caller)}
+    return {"caller": str(caller), "deleted": database.delete(caller)}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m voice.data",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", help="a TOML file, or the name of one in configs/")
+    common.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="as tools.database=FILE"
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", parents=[common], help="who has entries, and how many")
+    for name, does in (("export", "all entries of a caller"), ("delete", "delete them")):
+        command = commands.add_parser(name, parents=[common], help=does)
+        command.add_argument("--caller", required=True, help="as the list names it")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
