@@ -57,6 +57,7 @@ WEIGHTS: dict[str, int] = {
     "read_list": 4, "remove_from_list": 4, "cancel_timer": 5, "list_timers": 4, "list_reminders": 4,
     "list_alarms": 5, "change_alarm": 7, "cancel_alarm": 8, "change_reminder": 6,
     "cancel_reminder": 7, "change_timer": 7, "move_item": 5, "clear_list": 5, "days_until": 5,
+    "forget_me": 4,
 }  # fmt: skip
 """How often each of the assistant's tools is asked for."""
 

@@ -549,6 +549,14 @@ def _search_documents(world: World, a: Arguments) -> Result:
     return Result(f"From {source}: {text}", "done", {"source": source, "passage": text})
 
 
+def _forget_me(world: World, _: Arguments) -> Result:
+    asked, world.asked_to_forget = world.asked_to_forget, not world.asked_to_forget
+    if asked:
+        return Result("All that I kept for you is deleted.")
+    question = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
+    return Result(question, "asked")
+
+
 def _end_conversation(world: World, _: Arguments) -> Result:
     return Result("Goodbye.")
 
@@ -681,8 +689,8 @@ _ALL: tuple[SimulatedTool, ...] = (
     _set_alarm, _list_alarms, _change_alarm, _cancel_alarm, _set_reminder, _list_reminders,
     _change_reminder, _cancel_reminder, _add_to_list, _remove_from_list, _move_item, _read_list,
     _clear_list, _calculate, _convert_units, _convert_currency, _get_weather, _get_stock_price,
-    _set_device, _get_device, _search_documents, _end_conversation, _order_drink, _change_drink,
-    _remove_drink, _read_order, _confirm_order, _transfer_call,
+    _set_device, _get_device, _search_documents, _forget_me, _end_conversation, _order_drink,
+    _change_drink, _remove_drink, _read_order, _confirm_order, _transfer_call,
 )  # fmt: skip
 SIMULATED = {tool.__name__.removeprefix("_"): tool for tool in _ALL}
 """By the tool's own name."""

@@ -155,7 +155,7 @@ def _corrected(script: Script, tool: str, before: Arguments, given: Arguments) -
     if tool in ("set_alarm", "change_alarm"):
         key = "when" if tool == "set_alarm" else "to"
         several = {"when": before[key]} if len(script.world.alarms) > 1 else {}
-        return [("change_alarm", several | {"to": after[key]})]
+        return [("change_alarm", {"to": after[key]} | several)]
     if tool == "set_reminder" and "when" in given:
         return [("change_reminder", {"text": before["text"], "when": given["when"]})]
     if tool == "set_reminder":

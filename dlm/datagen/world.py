@@ -78,6 +78,7 @@ class World:
         days, minutes = rng.randrange(365 * 6), rng.randrange(24 * 60)
         self.now = now or datetime(2024, 1, 1) + timedelta(days=days, minutes=minutes)
         self.timers: list[tuple[str, int]] = []
+        self.asked_to_forget = False
         # As said, and as the tools write it.
         self.alarms: list[tuple[str, str]] = []
         self.reminders: list[tuple[str, str]] = []

@@ -144,6 +144,13 @@ def test_results(tool: str, arguments: dict[str, str], text: str) -> None:
     assert told(tool, **arguments) == text
 
 
+def test_forgetting_is_confirmed() -> None:
+    here = world()
+    for _ in range(2):
+        assert here.call("forget_me", {}).text.endswith("Shall I delete them?")
+        assert here.call("forget_me", {}).text == "All that I kept for you is deleted."
+
+
 def test_a_device_keeps_the_state_it_was_given() -> None:
     here = world()
     here.call("set_device", {"device": "lamp", "room": "den", "state": "green"})

@@ -9,7 +9,7 @@ import pytest
 from voice.config import AgentConfig, load_agent
 from voice.tools import Toolbox
 
-UNUSED = {"send_digits", "forget_me"}
+UNUSED = {"send_digits"}
 """Tools for agents of other people: these two are called, and press no keys."""
 
 
