@@ -155,7 +155,9 @@ class Engine:
             queue.Full: `max_requests` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        job = RequestJob(request, emit, self.dialect, self._setup.reasoning_marks(request))
+        request, call = self._setup.with_json_call(request)
+        marks = self._setup.reasoning_marks(request)
+        job = RequestJob(request, emit, self.dialect, marks, call)
         self._enter(job, lambda: self._setup.start(job, self._scheduler.decoders))
         return job.cancelled.set
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from dlm.decoding.decoder import Decoder
 from dlm.effort import REASONING, Effort
+from dlm.engine.json_call import JsonCall
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.formats import AnswerFormat
 from dlm.grammar.reasoning_matcher import split_reasoning
@@ -155,6 +156,7 @@ class RequestJob:
         reasoning: Marks of the reasoning before the answer; None for none.
         rules: What the answer may be.
         cancelled: Set when the caller wants no more events.
+        json_call: The tool whose call is the JSON that was asked for; None for none.
         prefix_ids: Ids of the request's prefix; they belong to the prompt.
     """
 
@@ -164,16 +166,19 @@ class RequestJob:
         emit: Callable[[Event], None],
         dialect: Dialect,
         reasoning: ReasoningMarks | None = None,
+        json_call: JsonCall | None = None,
     ) -> None:
         self.request = request
         self.reasoning = reasoning
+        self.json_call = json_call
+        said = tuple(turn.content for turn in request.turns if turn.role == "user")
         self.rules = AnswerRules(
             request.tools,
             request.tool_choice,
             request.copy_sources,
             request.parallel,
             request.format,
-            user_texts=tuple(turn.content for turn in request.turns if turn.role == "user"),
+            user_texts=said if json_call is None else json_call.texts,
         )
         self.cancelled = threading.Event()
         self.prefix_ids = dialect.text(request.prefix)
@@ -322,6 +327,9 @@ class RequestJob:
             raise AnswerError("got no calls, expected at least 1")
         if len(answer.calls) > 1 and not self.rules.parallel:
             raise AnswerError(f"got {len(answer.calls)} calls, expected at most 1")
+        made = self.json_call
+        if made is not None and answer.calls and answer.calls[0].name == made.tool.name:
+            return Answer(made.content(answer.calls[0]), ())
         return answer
 
 

@@ -20,14 +20,19 @@ from dlm.decoding.sampling import Sampling
 from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.decoding.tool_likelihood import ToolLikelihoods
 from dlm.effort import REASONING, REFINEMENT
+from dlm.engine.json_call import JsonCall, json_call, said_texts
 from dlm.engine.request import Request, RequestJob
+from dlm.grammar.ending_matcher import Closers, EndingMatcher
+from dlm.grammar.formats import JsonSchema
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.reasoning_matcher import ReasoningMatcher
+from dlm.grammar.said import Said, with_said
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.language.chat_format import Dialect, MarkedCalls, ReasoningMarks
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer
+from dlm.language.references import with_definitions
 from dlm.network.config import ModelConfig
 
 DRAFT_CHARACTERS = 16
@@ -65,13 +70,36 @@ class RequestSetup:
         self._applies_grammar = runner.applies_grammar
         self._vocabulary = Vocabulary.of(dialect, config.vocab_size)
         self._grammars = GrammarFactory(dialect, config.vocab_size)
+        calls = dialect.calls
+        marks = (calls.key, calls.value) if isinstance(calls, MarkedCalls) else ()
+        self._closers = Closers(config.vocab_size, self._grammars.spell, marks)
         self._likelihoods = ToolLikelihoods(dialect, runner.cache)
         self._first_tokens = FirstTokenCache(dialect)
         unit = config.block_size if config.commit == "block" else 1
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
+    def with_json_call(self, request: Request) -> tuple[Request, JsonCall | None]:
+        """A request for JSON as one for a call, where the checkpoint was taught calls.
+
+        Else the request, and None.
+        """
+        marked = isinstance(self._dialect.calls, MarkedCalls) and request.verified
+        free = request.tool_choice in ("auto", "none")
+        if not (marked and free and isinstance(request.format, JsonSchema)):
+            return request, None
+        schema, texts = with_definitions(request.format.schema), said_texts(request.turns)
+        names = [tool.name for tool in request.tools]
+        call = json_call(schema, texts, names, self._grammars.accepts)
+        if call is None:
+            said = with_said(schema, Said.of(texts), self._grammars.accepts)
+            return replace(request, format=JsonSchema(said)), None
+        choice = "required" if names and request.tool_choice == "auto" else call.tool.name
+        tools = (*request.tools, call.tool)
+        return replace(request, tools=tools, tool_choice=choice, format=None, parallel=False), call
+
     def room(self, request: Request) -> int:
         """See `Engine.room`."""
+        request, _ = self.with_json_call(request)
         prompt = self._dialect.prompt(request.turns, request.tools)
         known = len(prompt) + len(self._dialect.text(request.prefix))
         known += self.reasoning_marks(request) is not None
@@ -104,7 +132,7 @@ class RequestSetup:
             request.verified,
             request.max_tokens,
             _sampling(request),
-            self._earlier(request),
+            self._earlier(job),
         )
         # First, because its errors must not cost the cached keys and values.
         matcher = self._matcher(job)
@@ -156,6 +184,8 @@ class RequestSetup:
             return None
         matcher = self._grammars.matcher(job.rules, self._tool_choice(job))
         matcher.follow(job.prefix_ids)
+        if request.format is not None or job.json_call is not None:
+            matcher = EndingMatcher(matcher, self._closers, request.max_tokens)
         budget = REASONING[request.effort]
         if job.reasoning is None or budget is None:
             return matcher
@@ -205,13 +235,14 @@ class RequestSetup:
         if job.reasoning is None and not job.prefix_ids:
             self._first_tokens.learn(job.request.turns, decoder.progress.tokens)
 
-    def _earlier(self, request: Request) -> tuple[int, ...]:
-        draft = request.draft
+    def _earlier(self, job: RequestJob) -> tuple[int, ...]:
+        request, draft = job.request, job.request.draft
         if draft is None:
             return ()
         if isinstance(draft, str):
             # Text beyond the longest answer is never proposed, and would take long to encode.
-            draft = Answer(draft[: DRAFT_CHARACTERS * request.max_tokens], ())
+            text = draft[: DRAFT_CHARACTERS * request.max_tokens]
+            draft = job.json_call.answer(text) if job.json_call else Answer(text, ())
         return tuple(self._dialect.spell(draft, request.tools))
 
 

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dlm.grammar.distinct_spans import PIECES
-from dlm.grammar.formats import AnswerFormat, closed, format_rules, strict_json
+from dlm.grammar.formats import AnswerFormat, format_rules, strict_json
+from dlm.grammar.said import runs
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
 from dlm.language.messages import Tool
 from dlm.language.references import reachable
 from dlm.language.schema import AS_SAID, is_words, options, written
 from dlm.language.template import Template
-
-SPAN_PIECES = 24
-"""Longest span of a text in a JSON call, in words and what stands between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +153,8 @@ def _json_calls(
     names = " | ".join(f"t{number}" for number in range(len(tools)))
     lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']
     for number, (tool, values) in enumerate(zip(tools, spans, strict=True)):
-        lines.append(f"t{number}: %json {strict_json(closed(_call_schema(tool, values)))}")
+        lines.append(f"t{number}: %json {strict_json(_call_schema(tool, values))}")
     return lines
-
-
-def _runs(pieces: Sequence[str]) -> Iterator[str]:
-    """Runs of pieces of a text, a word in the first and the last of them."""
-    for start, first in enumerate(pieces):
-        if not any(letter.isalnum() for letter in first):
-            continue
-        for end in range(start, min(start + SPAN_PIECES, len(pieces))):
-            if any(letter.isalnum() for letter in pieces[end]):
-                yield "".join(pieces[start : end + 1])
 
 
 def _call_schema(tool: Tool, values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -203,7 +191,7 @@ def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
     for name, schema in tool.properties.items():
         texts = sources.of_parameter(schema)
         if texts is not None:
-            every = (span for text in texts for span in _runs(PIECES.findall(text)))
+            every = (span for text in texts for span in runs(PIECES.findall(text)))
             found[name] = list(dict.fromkeys(every))
     return found
 
@@ -232,7 +220,7 @@ def _value(schema: Mapping[str, Any], texts: Sequence[str] | None) -> str:
     if options(schema):
         return " | ".join(_literal(written(option)) for option in options(schema))
     if not is_words(schema):
-        return f'" " %json {strict_json(closed(schema))}'
+        return f'" " %json {strict_json(schema)}'
     if texts is None:
         return "WORDS"
     return f'" " ({" | ".join(f"SPAN{i}" for i in range(len(texts)))})'

@@ -10,21 +10,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from dlm.grammar.schemas import bounded, closed
 from dlm.language.references import MAX_LEVELS, count_levels
 
 # JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
-
-_JOINING = (
-    *("allOf", "not", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
-    *("dependentSchemas", "minProperties", "propertyNames"),
-)
-_VALUES = ("enum", "const", "default", "examples", "required")
-# Their keys are names that the schema's author chose, which may look like keywords.
-_NAMED = ("properties", "$defs", "definitions")
 
 _LARK_PIECES = re.compile(
     r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*" | /(?:\\.|[^/\\])+/""", re.VERBOSE
@@ -80,7 +73,7 @@ def format_rules(
         return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []
     begin = f'"{lead}" ' if lead else ""
     if isinstance(wanted, JsonSchema):
-        return [f"text: {begin}%json {strict_json(closed(wanted.schema))}"], []
+        return [f"text: {begin}%json {strict_json(wanted.schema)}"], []
     inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
     if not isinstance(wanted, Regex):
         _check_lark(inner)
@@ -97,65 +90,13 @@ def _check_lark(grammar: str) -> None:
 
 
 def strict_json(schema: Mapping[str, Any]) -> str:
-    """A schema as llguidance takes it, unsupported keywords refused, with one layout for values.
+    """A schema as llguidance takes it, closed and bounded, with one layout for values.
 
     A schema too deep to be read is a FormatError.
     """
     if (deep := count_levels(schema)) > MAX_LEVELS:
         raise FormatError(f"format: got {deep} levels of schemas, expected at most {MAX_LEVELS}")
-    return json.dumps({**schema, "x-guidance": _LAYOUT})
-
-
-def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema that allows only the properties that it names, so that values cannot grow at will.
-
-    Schemas combined from others (`_JOINING`) stay as they are: closing one part would forbid
-    properties that another part names.
-    """
-    return schema if _joins(schema) else cast(Mapping[str, Any], _closed(schema))
-
-
-def _joins(node: Any) -> bool:
-    if isinstance(node, list):
-        return any(map(_joins, node))
-    if not isinstance(node, Mapping):
-        return False
-    beside = "properties" in node and any(word in node for word in ("$ref", "anyOf", "oneOf"))
-    joins = any(word in node for word in _JOINING)
-    parts = [_inner(key, value) for key, value in node.items() if key not in _VALUES]
-    return beside or joins or any(map(_joins, parts))
-
-
-def _inner(key: str, value: Any) -> Any:
-    """Schemas below a keyword: the value, or a list of those that it names."""
-    return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
-
-
-def _closed(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_closed(part) for part in node]
-    if not isinstance(node, Mapping):
-        return node
-    made = {key: _closed_below(key, value) for key, value in node.items()}
-    named = node.get("properties")
-    if isinstance(named, Mapping) and _are_named(node.get("required", []), named):
-        made.setdefault("additionalProperties", False)
-    return made
-
-
-def _are_named(required: Any, named: Mapping[str, Any]) -> bool:
-    # llguidance reports a ``required`` that is no list of names.
-    return isinstance(required, list) and all(
-        isinstance(name, str) and name in named for name in required
-    )
-
-
-def _closed_below(key: str, value: Any) -> Any:
-    if key in _VALUES:
-        return value
-    if key in _NAMED and isinstance(value, Mapping):
-        return {name: _closed(part) for name, part in value.items()}
-    return _closed(value)
+    return json.dumps({**closed(bounded(schema)), "x-guidance": _LAYOUT})
 
 
 def reason(error: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dlm.grammar.answer_rules import AnswerRules, Sources, lark, spelled
-from dlm.grammar.distinct_spans import DistinctSpans, spans_of
+from dlm.grammar.distinct_spans import DistinctSpans, Numerals, labelled, numerals_of, spans_of
 from dlm.grammar.formats import FormatError, format_rules, reason
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls
-from dlm.language.identifiers import worded
+from dlm.language.identifiers import worded, words
 from dlm.language.messages import Tool
 from dlm.language.references import DEFINITIONS, references
+from dlm.language.schema import is_number
 from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
@@ -76,13 +77,64 @@ class GrammarFactory:
             inner.deep_copy(), self._dialect.end, self._distinct_spans(rules), names, alone
         )
 
+    def accepts(self, schema: Mapping[str, Any]) -> Callable[[Any], bool]:
+        """Whether something is a value of a schema; of one that cannot be expressed, nothing is."""
+        inner = self._built(json.dumps({"grammars": [{"json_schema": schema}]}))
+
+        def fits(value: Any) -> bool:
+            ids = self._tokenizer.tokenize_str(json.dumps(value, ensure_ascii=False))
+            here = inner.deep_copy()
+            # Asked first, because a refused token would be quoted on standard error.
+            whole = here.validate_tokens(ids) == len(ids) and here.consume_tokens(ids)
+            return bool(whole and here.is_accepting())
+
+        return fits
+
+    def spell(self, token: int) -> bytes:
+        """Bytes of a token."""
+        return self._spelled(token)
+
     def _distinct_spans(self, rules: AnswerRules) -> DistinctSpans | None:
-        calls, bound = self._dialect.calls, _bound_keys(rules)
+        calls, bound = self._dialect.calls, self._bound_keys(rules)
         if not (isinstance(calls, MarkedCalls) and bound):
             return None
         texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
         spans = functools.partial(spans_of, texts)
         return DistinctSpans(calls, self._dialect.end, self._spelled, bound, spans)
+
+    def _bound_keys(self, rules: AnswerRules) -> dict[bytes, dict[bytes, Numerals | None]]:
+        """The bound parameters of tools with several of them, as `DistinctSpans` takes them."""
+        sources = Sources.of(rules)
+        names = worded(tool.name for tool in rules.tools)
+        found = {}
+        for tool in rules.callable():
+            properties = tool.properties
+            keys = worded(properties)
+            bound: dict[str, Numerals | None] = {
+                name: None for name in properties if sources.of_parameter(properties[name])
+            }
+            bound |= self._numerals(tool, rules)
+            if len(bound) > 1:
+                found[spelled(names[tool.name]).encode()] = {
+                    spelled(keys[name]).encode(): one for name, one in bound.items()
+                }
+        return found
+
+    def _numerals(self, tool: Tool, rules: AnswerRules) -> dict[str, Numerals | None]:
+        """By parameter that is a number, the numerals of the user's last message that fit."""
+        text = rules.user_texts[-1] if rules.user_texts else ""
+        numerals = numerals_of(text)
+        found: dict[str, Numerals | None] = {}
+        for name, schema in tool.properties.items():
+            if not (numerals and is_number(schema)):
+                continue
+            fits = self.accepts(schema)
+            fitting = [one for one in numerals if fits(json.loads(one))]
+            own = labelled(fitting, text, words(name) or name)
+            if fitting:
+                texts = frozenset(one.encode() for one in ([own] if own else fitting))
+                found[name] = Numerals(texts, own is not None)
+        return found
 
 
 def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:
@@ -209,9 +261,16 @@ class Matcher:
 
     def copy(self) -> Matcher:
         """An independent copy in the same state."""
+        return Matcher(*self._parts())
+
+    def spend(self, tokens: int) -> None:
+        """Tell that so many tokens of the answer's room are spent outside of this grammar."""
+
+    def _parts(self) -> tuple[Any, int, DistinctSpans | None, ToolChoice | None, bool]:
+        """Independent copies of what it is made of."""
         words = None if self._words is None else self._words.copy()
         names = None if self._names is None else self._names.copy()
-        return Matcher(self._inner.deep_copy(), self.end, words, names, self._formatted)
+        return self._inner.deep_copy(), self.end, words, names, self._formatted
 
     def follow(self, ids: Sequence[int]) -> None:
         """Go on with decided tokens, none of them the end mark.
@@ -273,22 +332,6 @@ class Matcher:
             # The parser's whole state follows the first lines.
             message = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
             raise FormatError(message) if self._formatted else ValueError(message)
-
-
-def _bound_keys(rules: AnswerRules) -> dict[bytes, frozenset[bytes]]:
-    """The parameters that are bound to texts, of tools with several of them; as spelled."""
-    sources = Sources.of(rules)
-    names = worded(tool.name for tool in rules.tools)
-    found = {}
-    for tool in rules.callable():
-        properties = tool.properties
-        keys = worded(properties)
-        bound = [keys[key] for key in properties if sources.of_parameter(properties[key])]
-        if len(bound) > 1:
-            found[spelled(names[tool.name]).encode()] = frozenset(
-                spelled(key).encode() for key in bound
-            )
-    return found
 
 
 def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:

@@ -114,13 +114,17 @@ class ReasoningMatcher(Matcher):
             raise ValueError(f"got token {token}, which reasoning does not hold here")
         self._over = token == self._marks.closing
         if self._over:
+            self._answer.spend(len(self._reasoning) + 1)
             return []
         self._reasoning.append(token)
         count = len(self._reasoning)
         self._over = count >= self._budget.most
         if token in self._marks.stops:
             self._over |= count >= self._budget.enough or self._repeats_sentence()
-        return [self._marks.closing] if self._over else []
+        if not self._over:
+            return []
+        self._answer.spend(count + 1)
+        return [self._marks.closing]
 
     def _banned(self) -> tuple[int, ...]:
         early = len(self._reasoning) < max(1, self._budget.least)

@@ -30,6 +30,43 @@ def references(node: Any) -> Iterator[str]:
             yield from references(part)
 
 
+def with_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema all of whose references to a part of it lead to its ``$defs``.
+
+    Others (``#/definitions/…``, ``#/properties/…``) are moved; what leads nowhere stays as it is.
+    """
+    moved: dict[str, str] = {}
+    definitions = dict(schema.get("$defs", {}))
+    todo: list[Any] = [schema]
+    while todo:
+        for reference in references(todo.pop()):
+            if reference.startswith(DEFINITIONS) or reference in moved:
+                continue
+            try:
+                part = resolve(reference, schema)
+            except LookupError:
+                continue
+            name = f"moved{len(moved)}"
+            moved[reference], definitions[name] = DEFINITIONS + name, part
+            todo.append(part)
+    if not moved:
+        return dict(schema)
+    body = {key: part for key, part in schema.items() if key != "definitions"}
+    made: dict[str, Any] = _redirected({**body, "$defs": definitions}, moved)
+    return made
+
+
+def _redirected(node: Any, moved: Mapping[str, str]) -> Any:
+    if isinstance(node, list):
+        return [_redirected(part, moved) for part in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _redirected(part, moved) for key, part in node.items()}
+    if isinstance(made.get("$ref"), str):
+        made["$ref"] = moved.get(made["$ref"], made["$ref"])
+    return made
+
+
 def reachable(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     """The definitions that a schema refers to, by way of others as well."""
     found: dict[str, Any] = {}

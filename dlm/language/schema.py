@@ -13,10 +13,18 @@ from dlm.language.references import DEFINITIONS, reachable, resolve
 
 AS_SAID = "x-as-said"
 
+FORMATS = frozenset(
+    {
+        *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6"),
+        *("uri", "uuid"),
+    }
+)
+"""Values of ``format`` that restrict a string; any other is a remark."""
+
 # With any of these, quotes have to mark where a string begins and ends. Any other keyword beside it
 # is a remark, and leaves it free.
 _RESTRICTING = {
-    *("minLength", "maxLength", "pattern", "format", "$ref", "$dynamicRef", "$recursiveRef"),
+    *("minLength", "maxLength", "pattern", "$ref", "$dynamicRef", "$recursiveRef"),
     *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
 }
 # Without a type these tell that a value may be something else than a string.
@@ -102,9 +110,14 @@ def _is_null(schema: Any) -> bool:
 
 def is_words(schema: Mapping[str, Any]) -> bool:
     """Whether a value stands as it is said, not as JSON."""
-    if "type" not in schema:
-        return _RESTRICTING.isdisjoint(schema) and _OF_OTHERS.isdisjoint(schema)
-    return schema["type"] == "string" and _RESTRICTING.isdisjoint(schema)
+    if schema.get("format") in FORMATS or not _RESTRICTING.isdisjoint(schema):
+        return False
+    return schema["type"] == "string" if "type" in schema else _OF_OTHERS.isdisjoint(schema)
+
+
+def is_number(schema: Mapping[str, Any]) -> bool:
+    """Whether a value is a number, of any that are not listed."""
+    return schema.get("type") in ("integer", "number") and not options(schema)
 
 
 def options(schema: Mapping[str, Any]) -> Sequence[Any]:

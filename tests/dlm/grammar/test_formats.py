@@ -14,15 +14,9 @@ from jsonschema import Draft202012Validator, FormatChecker
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.grammar.answer_rules import AnswerRules
-from dlm.grammar.formats import (
-    AnswerFormat,
-    FormatError,
-    JsonSchema,
-    Lark,
-    Regex,
-    closed,
-)
+from dlm.grammar.formats import AnswerFormat, FormatError, JsonSchema, Lark, Regex
 from dlm.grammar.matcher import GrammarFactory, Matcher
+from dlm.grammar.schemas import closed
 from dlm.language.messages import Tool, Turn
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
@@ -271,7 +265,6 @@ def test_properties_may_be_named_as_keywords_are() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "object"},
         {"type": "object", "properties": {"a": {}}, "required": ["b"]},
         {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "null"}},
         {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},

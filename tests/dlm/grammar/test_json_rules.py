@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from dlm.grammar.answer_rules import SPAN_PIECES, AnswerRules
-from dlm.grammar.answer_rules import _runs as runs
+from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.formats import JsonSchema
 from dlm.grammar.matcher import GrammarFactory, Matcher
+from dlm.grammar.said import SPAN_PIECES, runs
 from dlm.language.chat_template import ChatTemplate
 from dlm.language.messages import Answer, Call, Tool
 from tests.dlm.loading.families import tokenizers

@@ -1,0 +1,176 @@
+"""JSON answers under schemas: ``python -m benchmarks.dlm.json_answers``.
+
+Schemas by chance, of what pydantic and zod write, each asked with a sentence that has little to do
+with it: how many answers end, and how many are valid. Then small texts with the values that a
+schema asks for (extraction.toml): how many answers are exactly right, up to capital letters.
+Results: benchmarks/results/json_answers.json.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+
+from benchmarks.report import Program, share
+from dlm.effort import Effort
+from dlm.engine.engine import SHIPPED, Engine, Finished, Request
+from dlm.grammar.formats import JsonSchema
+from dlm.language.messages import Turn
+
+SEED = 1
+TEXTS = Path(__file__).with_name("extraction.toml")
+SENTENCES = (
+    "Anna is 34 and lives in Leeds.",
+    "Describe an order of two pizzas.",
+    "Tell me about your day.",
+    "The printer on floor 3 burns, please help at once!",
+)
+NAMES = ("name", "age", "city", "title", "tags", "items", "price", "active", "notes", "owner", "id")
+
+Schema = dict[str, Any]
+
+
+def leaf(draw: random.Random) -> Schema:
+    """A schema of a string, a number, a constant or an option."""
+    number = draw.choice(["integer", "number"])
+    return draw.choice(
+        [
+            {"type": "string"},
+            {"type": "string"},
+            {"type": "string", "minLength": 1},
+            {"type": "string", "maxLength": draw.randint(5, 80)},
+            {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{3}$"},
+            {"type": "string", "format": draw.choice(["date-time", "date", "email", "uuid"])},
+            {"type": number},
+            {"type": number},
+            {"type": number, "exclusiveMinimum": 0},
+            {"type": number, "minimum": -5, "maximum": 100},
+            {"type": "boolean"},
+            {"enum": ["low", "medium", "high"]},
+            {"const": draw.choice(["v1", 3, True])},
+        ]
+    )
+
+
+def schema(draw: random.Random, depth: int = 3) -> Schema:
+    """A schema of any value, at most so many objects and lists deep."""
+    kind = draw.randrange(8) if depth else 0
+    if kind == 1:
+        return {"anyOf": [schema(draw, depth - 1), {"type": "null"}]}
+    if kind == 2:
+        return {"type": "array", "items": schema(draw, depth - 1)}
+    if kind == 3:
+        items = [leaf(draw), leaf(draw)]
+        return {"type": "array", "prefixItems": items, "minItems": 2, "maxItems": 2}
+    if kind == 4:
+        names = {"type": "string"}
+        return {"type": "object", "propertyNames": names, "additionalProperties": leaf(draw)}
+    return document(draw, depth - 1) if kind in (5, 6) else leaf(draw)
+
+
+def document(draw: random.Random, depth: int = 3) -> Schema:
+    """A schema of an object."""
+    names = draw.sample(NAMES, draw.randint(1, 4))
+    return {
+        "type": "object",
+        "properties": {name: schema(draw, max(depth, 0)) for name in names},
+        "required": names if draw.random() < 0.8 else names[:1],
+        "additionalProperties": False,
+    }
+
+
+def is_valid(text: str, wanted: Schema) -> bool:
+    """Whether a text is JSON of a schema."""
+    try:
+        Draft202012Validator(wanted, format_checker=FormatChecker()).validate(json.loads(text))
+    except (ValueError, ValidationError):
+        return False
+    return True
+
+
+def by_chance(answer: Callable[[str, Schema], Finished], count: int) -> dict[str, Any]:
+    """Answers under schemas by chance."""
+    draw = random.Random(SEED)
+    ended = valid = 0
+    for number in range(count):
+        wanted = document(draw)
+        last = answer(SENTENCES[number % len(SENTENCES)], wanted)
+        ended += last.reason == "stop"
+        valid += is_valid(last.answer.content, wanted)
+    return {"schemas": count, "ended": share(ended, count), "valid": share(valid, count)}
+
+
+def extraction(answer: Callable[[str, Schema], Finished], show: bool) -> dict[str, Any]:
+    """Answers to small texts."""
+    cases = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["case"]
+    exact = 0
+    for case in cases:
+        properties = json.loads(case["properties"])
+        wanted = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        got = answer(case["text"], wanted).answer.content
+        same = _same(got, case["wanted"])
+        exact += same
+        if show and not same:
+            print(f"{case['text']}: {got}, expected {case['wanted']}")
+    return {"texts": len(cases), "exact": share(exact, len(cases))}
+
+
+def _same(got: str, wanted: str) -> bool:
+    try:
+        return bool(json.loads(got.casefold()) == json.loads(wanted.casefold()))
+    except ValueError:
+        return False
+
+
+def main() -> None:
+    """Ask, print and write."""
+    program = Program("benchmarks.dlm.json_answers", __doc__)
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--schemas", type=int, default=300)
+    program.add_argument("--max-tokens", type=int, default=512)
+    program.add_argument("--effort", type=Effort, default=Effort.INSTANT)
+    program.add_argument("--show", action="store_true", help="print what is not exact")
+    arguments = program.parse_args()
+    engine = Engine.load(arguments.checkpoint)
+    seconds: list[float] = []
+
+    def answer(text: str, wanted: Schema) -> Finished:
+        asked = Request(
+            (Turn("user", text),),
+            format=JsonSchema(wanted),
+            effort=arguments.effort,
+            max_tokens=arguments.max_tokens,
+        )
+        began = time.perf_counter()
+        try:
+            return engine.answer(asked)
+        finally:
+            seconds.append(time.perf_counter() - began)
+
+    try:
+        figures = {
+            "extraction": extraction(answer, arguments.show),
+            "random": by_chance(answer, arguments.schemas),
+        }
+    finally:
+        engine.close()
+    figures["ms_median"] = round(sorted(seconds)[len(seconds) // 2] * 1000, 1)
+    print(json.dumps(figures, indent=2))
+    program.write(figures)
+
+
+if __name__ == "__main__":
+    main()

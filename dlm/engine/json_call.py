@@ -1,0 +1,227 @@
+"""JSON answers as calls: a checkpoint that was taught calls writes JSON as a call of a tool.
+
+The tool stands for the schema, its parameters for the properties, those of objects inside it
+included. So the model reads in its prompt what is asked for, and strings are spans of what was
+said. It knows nothing of tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dlm.grammar.said import Accepts, Said, with_said
+from dlm.grammar.schemas import MOST_ITEMS
+from dlm.language.chat_format import NEVER_SPELLED
+from dlm.language.copy_sources import sources
+from dlm.language.identifiers import words
+from dlm.language.messages import Answer, Call, Tool, Turn
+from dlm.language.references import resolve
+from dlm.language.schema import AS_SAID, is_words, options, plain
+
+NAME = "extract"
+DESCRIPTION = "Extracts the values."
+MOST_PARAMETERS = 64
+DEEPEST = 8
+
+# Objects with one of these are more than their properties.
+_BEYOND_PROPERTIES = {
+    *("$ref", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const"),
+    *("patternProperties", "minProperties", "maxProperties", "propertyNames"),
+    *("dependentRequired", "dependentSchemas", "unevaluatedProperties"),
+}
+
+_SEPARATORS = re.compile(r"[,;\n]|\band\b|\bor\b|&", re.IGNORECASE)
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCall:
+    """The tool that stands for a schema.
+
+    Attributes:
+        tool: What the model calls.
+        paths: By parameter, the property that it stands for, below those that lead to it.
+        texts: What strings are spans of.
+        lists: By parameter that stands for a list of words, how many items it may have at most.
+    """
+
+    tool: Tool
+    paths: Mapping[str, Path]
+    texts: tuple[str, ...]
+    lists: Mapping[str, int]
+
+    def content(self, call: Call) -> str:
+        """A call of the tool as JSON text."""
+        made: dict[str, Any] = {}
+        for parameter, path in self.paths.items():
+            inner = made
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+            if parameter in call.arguments:
+                value = call.arguments[parameter]
+                if parameter in self.lists and value is not None:
+                    value = _items(value)[: self.lists[parameter]]
+                inner[path[-1]] = value
+        return json.dumps(made, ensure_ascii=False)
+
+    def answer(self, text: str) -> Answer:
+        """A JSON text as the model would write it; any other text as it is."""
+        try:
+            value = json.loads(text)
+            found = {name: _at(value, path) for name, path in self.paths.items()}
+        except (ValueError, RecursionError):
+            return Answer(text, ())
+        given = {name: value for name, value in found.items() if value is not None}
+        given |= {
+            name: ", ".join(map(str, value))
+            for name, value in given.items()
+            if name in self.lists and isinstance(value, list)
+        }
+        return Answer("", (Call(self.tool.name, given),))
+
+
+def said_texts(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The texts that strings of a JSON answer are spans of: the user's, and results of tools."""
+    last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
+    results = tuple(turn.content for turn in turns[last:] if turn.role == "tool")
+    return tuple(text for text in (*sources(turns), *results) if words(text))
+
+
+def json_call(
+    schema: Mapping[str, Any], texts: tuple[str, ...], names: Sequence[str], accepts: Accepts
+) -> JsonCall | None:
+    """The tool for a schema, beside tools of some names; None where it is not properties alone.
+
+    All references of the schema lead to its ``$defs``.
+    """
+    definitions = schema.get("$defs", {})
+    found = dict(_properties(schema, definitions))
+    parameters = {".".join(path): path for path in found}
+    spelled = all(words(name) and NEVER_SPELLED not in name for name in parameters)
+    if not (0 < len(found) <= MOST_PARAMETERS and len(parameters) == len(found) and spelled):
+        return None
+    said = Said.of(texts)
+    described = schema.get("description")
+    tool = Tool(
+        next(name for name in _names() if name not in names),
+        described if isinstance(described, str) else DESCRIPTION,
+        {
+            "type": "object",
+            "properties": {
+                ".".join(path): _parameter(one.schema, definitions, said, accepts)
+                for path, one in found.items()
+            },
+            "required": [".".join(path) for path, one in found.items() if one.required],
+            "additionalProperties": False,
+            "$defs": with_said({"$defs": definitions}, said, accepts).get("$defs", {}),
+        },
+    )
+    lists = {
+        ".".join(path): one.schema.get("maxItems", MOST_ITEMS)
+        for path, one in found.items()
+        if said.spans and _is_list_of_words(one.schema, definitions)
+    }
+    return JsonCall(tool, parameters, texts, lists)
+
+
+@dataclass(frozen=True, slots=True)
+class _Property:
+    schema: Mapping[str, Any]
+    required: bool
+
+
+def _properties(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], path: Path = ()
+) -> Iterator[tuple[Path, _Property]]:
+    """The properties of an object that are no such objects themselves; none for other schemas."""
+    schema = _followed(schema, definitions)
+    required = schema.get("required", [])
+    if not _is_object(schema) or len(path) > DEEPEST:
+        return
+    for name, one in schema["properties"].items():
+        inner = dict(_properties(one, definitions, (*path, name))) if name in required else {}
+        if inner:
+            yield from inner.items()
+        else:
+            yield (*path, name), _Property(one, name in required)
+
+
+def _followed(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a schema that is a reference leads to."""
+    for _ in range(DEEPEST):
+        if not (isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str)):
+            break
+        try:
+            schema = resolve(schema["$ref"], {"$defs": definitions})
+        except LookupError:
+            break
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _is_object(schema: Mapping[str, Any]) -> bool:
+    properties, required = schema.get("properties"), schema.get("required", [])
+    return (
+        schema.get("type", "object") == "object"
+        and isinstance(properties, Mapping)
+        and all(isinstance(one, Mapping) for one in properties.values())
+        and isinstance(required, list)
+        and all(isinstance(name, str) and name in properties for name in required)
+        and _BEYOND_PROPERTIES.isdisjoint(schema)
+    )
+
+
+def _parameter(
+    schema: Mapping[str, Any],
+    definitions: Mapping[str, Any],
+    said: Said,
+    accepts: Accepts,
+) -> Mapping[str, Any]:
+    """A property's schema whose strings are spans."""
+    value = plain(schema, definitions)
+    if not said.spans or options(value):
+        return schema
+    if is_words(value):
+        return {**schema, AS_SAID: True}
+    if _is_list_of_words(schema, definitions):
+        return {"type": "string", AS_SAID: True}
+    made = with_said({key: part for key, part in schema.items() if key != "$defs"}, said, accepts)
+    made.pop("$defs", None)
+    return made
+
+
+def _is_list_of_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    """Whether a list may be read off an enumeration of the user's: milk, eggs and bread."""
+    items, least = schema.get("items"), schema.get("minItems", 0)
+    most = schema.get("maxItems", MOST_ITEMS)
+    return (
+        schema.get("type") == "array"
+        and isinstance(items, Mapping)
+        and is_words(plain(items, definitions))
+        and not options(plain(items, definitions))
+        and {"uniqueItems", "prefixItems", "contains"}.isdisjoint(schema)
+        and least in (0, 1)
+        and isinstance(most, int)
+        and most > 0
+    )
+
+
+def _items(text: str) -> list[str]:
+    """The items of an enumeration in words; the text itself where it is of separators alone."""
+    found = [item.strip() for item in _SEPARATORS.split(text)]
+    return [item for item in found if item] or [text]
+
+
+def _at(value: Any, path: Path) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _names() -> Iterator[str]:
+    yield NAME
+    yield from (f"{NAME}_{number}" for number in range(2, 1000))

@@ -1,0 +1,197 @@
+"""A matcher of answers that have to end: within their tokens, and out of any loop.
+
+Where the room for the answer becomes short, tokens are allowed only as long as the rest of the
+answer, its closing brackets for example, still fits behind them. Where the answer repeats itself,
+the way to its end is taken until it no longer does. Both follow one *way out*: tokens that end the
+answer soon, found by trying those first that close something. Where none is found the grammar alone
+decides, and the answer may be cut.
+
+Shapes: V vocabulary, W words of a bit mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dlm.grammar.matcher import Matcher
+from dlm.language.answer_text import LOOP_TOKENS, looping
+
+LONGEST_WAY_OUT = 512
+"""Tokens of a way out that is looked for, at most."""
+LOOK_AHEAD = 32
+"""More tokens than a draft has."""
+SPARE = 16
+"""Tokens by which a single token may lengthen the way out, beyond the length of the first one."""
+
+
+class Closers:
+    """Which token leads out soonest, of those that a grammar allows.
+
+    Args:
+        size: V.
+        spell: Bytes of a token.
+        marks: Ids that separate the parts of an answer.
+    """
+
+    def __init__(self, size: int, spell: Callable[[int], bytes], marks: tuple[int, ...]) -> None:
+        self._size = size
+        self._spell = spell
+        self._marks = marks
+
+    def choose(self, bits: NDArray[np.int32]) -> int | None:
+        """The first of the allowed tokens, whose bits are (W,); None where there is none."""
+        flags = np.unpackbits(bits.view(np.uint8), count=self._size, bitorder="little")
+        allowed = np.flatnonzero(flags)
+        return int(allowed[self._ranks[allowed].argmin()]) if len(allowed) else None
+
+    @cached_property
+    def _ranks(self) -> NDArray[np.int64]:
+        """(V,) in which order tokens are tried. All of them are spelled, so it takes a while."""
+        return np.array([self._rank(token) for token in range(self._size)], dtype=np.int64)
+
+    def _rank(self, token: int) -> int:
+        text = self._spell(token).strip()
+        size = min(len(text), 64)
+        if token in self._marks:
+            return 0
+        if text and not text.strip(b'"]}'):
+            return 100 - size
+        # Letters are long where a string has a least length; zeros may never become a number.
+        if size > 1 and text.isalpha():
+            return 200 - size
+        if size == 1 and text.isdigit():
+            return 200 + (text[0] - ord("1")) % 10
+        return 300
+
+
+class EndingMatcher(Matcher):
+    """The grammar of another matcher, for an answer of at most ``room`` tokens, end mark included.
+
+    It begins in the state of ``matcher``, which must not go on.
+    """
+
+    def __init__(self, matcher: Matcher, closers: Closers, room: int) -> None:
+        super().__init__(
+            matcher._inner, matcher.end, matcher._words, matcher._names, matcher._formatted
+        )
+        self._closers = closers
+        self._room = room
+        # The last tokens, as many as a loop is recognised by.
+        self._tail: tuple[int, ...] = ()
+        first = self._way_out()
+        # Tokens by which one may lengthen the way out; 0 where the end is out of reach.
+        self._growth = SPARE + len(first) if first and len(first) <= room else 0
+        # Tokens that can come before the room may be used up.
+        self._unwatched = self._slack(first) if first else 0
+        self._looked = False
+        self._must: int | None = None
+
+    @property
+    def needs_logits(self) -> bool:
+        """See `Matcher.needs_logits`; near the end each token is checked on its own."""
+        return super().needs_logits or (self._growth > 0 and self._unwatched <= LOOK_AHEAD)
+
+    def best(self, logits: Tensor) -> int:
+        """See `Matcher.best`."""
+        must = self._due()
+        if must is not None:
+            return must
+        token = super().best(logits)
+        if self._leaves_room(token):
+            return token
+        way = self._way_out()
+        return way[0] if way else token
+
+    def takes(self, token: int) -> bool:
+        """See `Matcher.takes`."""
+        must = self._due()
+        if must is not None:
+            return token == must
+        return super().takes(token) and self._leaves_room(token)
+
+    def copy(self) -> EndingMatcher:
+        """See `Matcher.copy`."""
+        other = EndingMatcher.__new__(EndingMatcher)
+        Matcher.__init__(other, *self._parts())
+        other._closers, other._room, other._tail = self._closers, self._room, self._tail
+        other._growth, other._unwatched = self._growth, self._unwatched
+        other._looked, other._must = self._looked, self._must
+        return other
+
+    def spend(self, tokens: int) -> None:
+        """See `Matcher.spend`."""
+        self._room -= tokens
+        self._unwatched = 0
+
+    def _consume(self, token: int) -> bool:
+        taken = super()._consume(token)
+        if taken:
+            self._room -= 1
+            self._unwatched -= 1
+            self._tail = (*self._tail, token)[-LOOP_TOKENS * 4 :]
+            self._looked = False
+        return taken
+
+    def _bits(self) -> NDArray[np.int32]:
+        bits = super()._bits()
+        must = self._due()
+        if must is None:
+            return bits
+        only = np.zeros_like(bits)
+        only[must // 32] = np.uint32(1 << must % 32).view(np.int32)
+        return only
+
+    @property
+    def _is_near(self) -> bool:
+        return self._growth > 0 and self._unwatched <= 0
+
+    def _due(self) -> int | None:
+        """The token that has to come next: where the room is used up, or in a loop."""
+        if self._looked:
+            return self._must
+        self._looked, self._must = True, None
+        loops = looping(self._tail)
+        way = self._way_out() if loops or self._is_near else None
+        if way is None:
+            return None
+        if len(way) > self._room:
+            # Too late: what is cut shall at least say as much as it can.
+            self._growth = 0
+        elif loops or len(way) == self._room:
+            self._must = way[0]
+        self._unwatched = self._slack(way)
+        return self._must
+
+    def _leaves_room(self, token: int) -> bool:
+        """Whether the answer can end in time behind a token that the grammar allows."""
+        if token == self.end or not self._is_near:
+            return True
+        way = self._way_out(token)
+        return way is None or len(way) < self._room
+
+    def _slack(self, way: list[int]) -> int:
+        return (self._room - len(way)) // max(self._growth, 1) - 1
+
+    def _way_out(self, token: int | None = None) -> list[int] | None:
+        """Tokens from here, or from behind a token, that end the answer; None if none are found."""
+        here = Matcher(*self._parts())
+        if token is not None and not here._consume(token):
+            return None
+        out: list[int] = []
+        while len(out) <= LONGEST_WAY_OUT:
+            bits = here._bits()
+            if bits[self.end // 32] >> (self.end % 32) & 1:
+                return [*out, self.end]
+            forced = here.forced()
+            if not forced:
+                chosen = self._closers.choose(bits)
+                forced = [] if chosen is None else [chosen]
+            if not forced or not all(map(here._consume, forced)):
+                return None
+            out += forced
+        return None

@@ -1,0 +1,111 @@
+"""Values of a JSON schema as they stand in texts, so that a small model chooses and never invents.
+
+Strings are spans and numbers are numerals. JSON has no other way to say so than to list them. What
+the schema restricts further may be any of them that fits; where none does, it stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from dlm.grammar.distinct_spans import PIECES, numerals_of
+from dlm.grammar.schemas import rewritten
+from dlm.language.schema import options
+
+SPAN_PIECES = 24
+"""Longest span of a text in JSON, in words and what stands between them."""
+MOST_SPANS = 1000
+LONGEST_SPAN = 200
+"""Characters; a text of few pieces may be a text without spaces."""
+
+_DEFINED = "x-said"
+_REMARKS = {"type", "title", "description", "default", "examples", "x-as-said"}
+
+# Where a text spells out numbers, its numerals are not all of them.
+_NUMBER_WORDS = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+hundred thousand million dozen half"""
+_SPELLED_OUT = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
+
+Accepts = Callable[[Mapping[str, Any]], Callable[[Any], bool]]
+"""By a schema, whether something is one of its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What some texts hold, nothing twice.
+
+    Attributes:
+        spans: Runs of words, shorter ones the longer the texts are.
+        numbers: Of their numerals; none where they spell numbers out as well.
+        words: How many words there are.
+    """
+
+    spans: tuple[str, ...]
+    numbers: tuple[int | float, ...]
+    words: int
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Said:
+        """What some texts hold."""
+        pieces = [PIECES.findall(text) for text in texts]
+        longest = max(1, min(SPAN_PIECES, MOST_SPANS // max(1, sum(map(len, pieces)))))
+        found = (run for one in pieces for run in runs(one, longest) if len(run) <= LONGEST_SPAN)
+        spelled_out = any(map(_SPELLED_OUT.search, texts))
+        numerals = [one for text in texts for one in numerals_of(text)]
+        return cls(
+            tuple(dict.fromkeys(islice(found, MOST_SPANS))),
+            () if spelled_out else tuple(dict.fromkeys(map(json.loads, numerals[:MOST_SPANS]))),
+            sum(len(text.split()) for text in texts),
+        )
+
+    def of_kind(self, kind: str) -> Sequence[str | int | float]:
+        """What may be a value of a type of JSON: string, integer or number."""
+        return self.spans if kind == "string" else self.numbers
+
+
+def runs(pieces: Sequence[str], longest: int = SPAN_PIECES) -> Iterator[str]:
+    """Runs of pieces of a text, a word in the first and the last of them."""
+    for start, first in enumerate(pieces):
+        if not any(letter.isalnum() for letter in first):
+            continue
+        for end in range(start, min(start + longest, len(pieces))):
+            if any(letter.isalnum() for letter in pieces[end]):
+                yield "".join(pieces[start : end + 1])
+
+
+def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[str, Any]:
+    """A schema whose strings and numbers are said ones; its ``$defs`` hold what it needs."""
+    if not said.spans:
+        return dict(schema)
+
+    def listed(node: dict[str, Any]) -> Mapping[str, Any]:
+        kinds = node.get("type")
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        if options(node) or not isinstance(kinds, list):
+            return node
+        if kinds == ["array"] and "maxItems" not in node:
+            # There is no more to list than there are words.
+            return {**node, "maxItems": max(said.words, node.get("minItems", 0))}
+        if kinds == ["object"] and not {"properties", "maxProperties"} & node.keys():
+            return {**node, "maxProperties": max(said.words, node.get("minProperties", 0))}
+        kind, *others = [one for one in kinds if one != "null"] or [None]
+        if others or kind not in ("string", "integer", "number"):
+            return node
+        values: dict[str, Any] = {"$ref": f"#/$defs/{_DEFINED}"}
+        if kind != "string" or not node.keys() <= _REMARKS:
+            fits = accepts({**node, "type": kind})
+            values = {"enum": [one for one in said.of_kind(kind) if fits(one)]}
+            if not values["enum"]:
+                return node
+        # Not as options of a parameter, which would be a part of the prompt.
+        made = {"type": kind, "oneOf": [values]}
+        return {"anyOf": [made, {"type": "null"}]} if "null" in kinds else made
+
+    made: dict[str, Any] = rewritten(schema, listed)
+    return {**made, "$defs": {**made.get("$defs", {}), _DEFINED: {"enum": list(said.spans)}}}

@@ -1,0 +1,165 @@
+"""JSON schemas as the grammar takes them: closed, bounded, annotations left out.
+
+What a schema leaves open a weak model fills without end: properties that nobody named, digits,
+characters, items. Here all of that gets an end. It knows nothing of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dlm.language.schema import FORMATS
+
+MOST_CHARACTERS = 4096
+MOST_DIGITS = 15
+"""As many as a double holds, so that any reader of JSON gets the number that was written."""
+MOST_DECIMALS = 6
+MOST_ITEMS = 256
+MOST_PROPERTIES = 64
+"""That a schema does not name."""
+MOST_KEY_CHARACTERS = 64
+
+_LARGEST = 10**MOST_DIGITS - 1
+_JOINING = (
+    *("allOf", "not", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
+    *("dependentSchemas", "minProperties", "propertyNames"),
+)
+VALUES = ("enum", "const", "default", "examples", "required", "propertyNames")
+"""Keywords below which no schema of a part stands."""
+# Their keys are names that the schema's author chose, which may look like keywords.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions")
+
+Node = Mapping[str, Any]
+
+
+def rewritten(node: Any, change: Callable[[dict[str, Any]], Node]) -> Any:
+    """A schema, or a list of them, with each schema inside it changed, the innermost first."""
+    if isinstance(node, list):
+        return [rewritten(part, change) for part in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {}
+    for key, value in node.items():
+        if key in _NAMED and isinstance(value, Mapping):
+            made[key] = {name: rewritten(part, change) for name, part in value.items()}
+        else:
+            made[key] = value if key in VALUES else rewritten(value, change)
+    return change(made)
+
+
+def closed(schema: Node) -> Node:
+    """A schema that allows only the properties that it names, so that values cannot grow at will.
+
+    Where it names none, any are allowed, up to a number.
+
+    Schemas combined from others (`_JOINING`) stay as they are: closing one part would forbid
+    properties that another part names.
+    """
+    made: Node = schema if _joins(schema) else rewritten(schema, _closed)
+    return made
+
+
+def bounded(schema: Node) -> Node:
+    """A schema whose strings, numbers and arrays have an end, without what only annotates."""
+    made: Node = rewritten(schema, _bounded)
+    return made
+
+
+def _joins(node: Any) -> bool:
+    if isinstance(node, list):
+        return any(map(_joins, node))
+    if not isinstance(node, Mapping):
+        return False
+    beside = "properties" in node and any(word in node for word in ("$ref", "anyOf", "oneOf"))
+    joins = any(word in node for word in _JOINING)
+    parts = [_inner(key, value) for key, value in node.items() if key not in VALUES]
+    return beside or joins or any(map(_joins, parts))
+
+
+def _inner(key: str, value: Any) -> Any:
+    """Schemas below a keyword: the value, or a list of those that it names."""
+    return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
+
+
+def _closed(node: dict[str, Any]) -> Node:
+    named = node.get("properties")
+    if isinstance(named, Mapping) and _are_named(node.get("required", []), named):
+        node.setdefault("additionalProperties", False)
+    elif node.get("type") == "object":
+        _bound_properties(node)
+    return node
+
+
+def _bound_properties(node: dict[str, Any]) -> None:
+    """Bound names and number of the properties that a schema does not name."""
+    others = node.get("additionalProperties", True)
+    if others is False or "properties" in node:
+        return
+    node["patternProperties"] = {f"^.{{1,{MOST_KEY_CHARACTERS}}}$": others}
+    node["additionalProperties"] = False
+    node.setdefault("maxProperties", MOST_PROPERTIES)
+
+
+def _are_named(required: Any, named: Node) -> bool:
+    # llguidance reports a ``required`` that is no list of names.
+    return isinstance(required, list) and all(
+        isinstance(name, str) and name in named for name in required
+    )
+
+
+def _bounded(node: dict[str, Any]) -> Node:
+    if node.get("format") not in FORMATS:
+        node.pop("format", None)
+    _leave_out_property_names(node)
+    # Values that are listed have bounds; alternatives are bounded one by one.
+    if not {"enum", "const", "oneOf", "anyOf"}.isdisjoint(node):
+        return node
+    kinds = node.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "string" in kinds and not {"pattern", "format", "maxLength"} & node.keys():
+        _limit(node, "maxLength", "minLength", MOST_CHARACTERS)
+    if "array" in kinds and "maxItems" not in node:
+        _limit(node, "maxItems", "minItems", MOST_ITEMS)
+    if "integer" in kinds or "number" in kinds:
+        _bound_number(node, "number" in kinds)
+    return node
+
+
+def _limit(node: dict[str, Any], keyword: str, least: str, most: int) -> None:
+    """Set a greatest size, unless the least is about as large."""
+    if isinstance(least_size := node.get(least, 0), int) and least_size <= most // 2:
+        node[keyword] = most
+
+
+def _bound_number(node: dict[str, Any], decimals: bool) -> None:
+    low = _bound(node, "minimum", "exclusiveMinimum", -_LARGEST)
+    high = _bound(node, "maximum", "exclusiveMaximum", _LARGEST)
+    if low is None or high is None:
+        return
+    if decimals and "multipleOf" not in node and _leaves_decimals(low, high):
+        node["multipleOf"] = 10**-MOST_DECIMALS
+
+
+def _bound(node: dict[str, Any], keyword: str, exclusive: str, outermost: int) -> float | None:
+    """A bound of a number, set where there is none; None for one that is out of the usual."""
+    given = [node[key] for key in (keyword, exclusive) if key in node]
+    if not given:
+        node[keyword] = outermost
+        return outermost
+    usual = all(type(one) in (int, float) and abs(one) < _LARGEST // 2 for one in given)
+    return float(given[-1]) if usual else None
+
+
+def _leaves_decimals(low: float, high: float) -> bool:
+    """Whether numbers of `MOST_DECIMALS` decimals are between two bounds."""
+    return high - low > 100 * 10**-MOST_DECIMALS
+
+
+def _leave_out_property_names(node: dict[str, Any]) -> None:
+    """Leave out a ``propertyNames`` that says of names what all names are: strings."""
+    names = node.get("propertyNames")
+    if names is True or (isinstance(names, Mapping) and names.keys() <= {"type"}):
+        kinds = names.get("type", "string") if isinstance(names, Mapping) else "string"
+        if kinds == "string":
+            del node["propertyNames"]
