@@ -13,6 +13,7 @@ import math
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -33,6 +34,7 @@ from dlm.engine.request import (
 from dlm.engine.request_setup import RequestSetup
 from dlm.engine.scheduler import Job, Scheduler, Start
 from dlm.fused.runner import runner_for
+from dlm.grammar.matcher import Matcher
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.language.chat_format import Dialect
 from dlm.language.messages import Answer, Tool, Turn
@@ -85,6 +87,8 @@ class Engine:
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
+        # Its queue is bounded by max_requests as well.
+        self._builder = ThreadPoolExecutor(1, "dlm-grammars")
         self._unfinished = 0
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
@@ -158,8 +162,21 @@ class Engine:
         request, call = self._setup.with_json_call(request)
         marks = self._setup.reasoning_marks(request)
         job = RequestJob(request, emit, self.dialect, marks, call)
-        self._enter(job, lambda: self._setup.start(job, self._scheduler.decoders))
+        self._enter(lambda: self._builder.submit(self._build, job))
         return job.cancelled.set
+
+    def _build(self, job: RequestJob) -> None:
+        """Build a request's grammar, which may take long, and hand it to the engine's thread."""
+        built: Future[Matcher | None] = Future()
+        try:
+            built.set_result(self._setup.matcher(job))
+        except Exception as error:
+            built.set_exception(error)
+
+        def start() -> tuple[Decoder, Steps[None]]:
+            return self._setup.start(job, built.result(), self._scheduler.decoders)
+
+        self._queue.put((job, start))
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """Events of a request; leaving the iteration cancels it.
@@ -254,7 +271,7 @@ class Engine:
             decoder = self._setup.decoder(prompt, longest, self._scheduler.decoders)
             return decoder, job.steps(decoder)
 
-        self._enter(job, start)
+        self._enter(lambda: self._queue.put((job, start)))
         return job.result.result()
 
     def close(self) -> None:
@@ -264,9 +281,10 @@ class Engine:
         called at the end of the program for engines that are still open.
         """
         with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._queue.put(None)
+            closes, self._closed = not self._closed, True
+        self._builder.shutdown()
+        if closes:
+            self._queue.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join()
         atexit.unregister(self.close)
@@ -283,14 +301,15 @@ class Engine:
             with torch.inference_mode():
                 scheduler.round()
 
-    def _enter(self, job: Job, start: Start) -> None:
+    def _enter(self, send: Callable[[], object]) -> None:
+        """Take one of the places of unfinished requests, and send the one that takes it."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("the engine is closed")
             if self._unfinished >= self.max_requests:
                 raise queue.Full(f"{self.max_requests} requests are unfinished")
             self._unfinished += 1
-            self._queue.put((job, start))
+            send()
 
     def _leave(self, decoder: Decoder | None) -> None:
         try:

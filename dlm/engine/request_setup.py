@@ -1,6 +1,7 @@
 """Sets up a request: its prompt over cached keys and values, its plan, its grammar.
 
-Belongs to the engine's thread, except `room` and `reasoning_marks`, which any thread may call. It
+Belongs to the engine's thread, except for what any thread may call: `room`, `reasoning_marks`,
+`with_json_call` and `matcher`. It
 knows nothing of scheduling, nor of what becomes of a request once it has started.
 """
 
@@ -111,9 +112,9 @@ class RequestSetup:
         return self._dialect.reasoning if wanted else None
 
     def start(
-        self, job: RequestJob, running_decoders: Iterable[Decoder]
+        self, job: RequestJob, matcher: Matcher | None, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """The decoder and the decoding of a request.
+        """The decoder and the decoding of a request, under its grammar.
 
         Prompts of the running decoders, of other jobs, may begin as this one does.
 
@@ -121,12 +122,9 @@ class RequestSetup:
             ValueError: It cannot be answered: too long, or contradictory.
         """
         request = job.request
-        if request.format is not None and not request.verified:
-            raise ValueError("format: got one for unverified drafts, which no grammar binds")
         prompt = [*self._dialect.prompt(request.turns, request.tools), *job.prefix_ids]
         if job.reasoning is not None:
             prompt.append(job.reasoning.opening)
-        job.rules.callable()
         plan = Plan(
             REFINEMENT[request.effort],
             request.verified,
@@ -134,8 +132,6 @@ class RequestSetup:
             _sampling(request),
             self._earlier(job),
         )
-        # First, because its errors must not cost the cached keys and values.
-        matcher = self._matcher(job)
         decoder = self.decoder(prompt, request.max_tokens, running_decoders, job.reasoning)
         steps = self._decoding(decoder, plan, matcher, self._aids(job, plan))
         return decoder, self._learning(job, decoder, steps)
@@ -175,14 +171,23 @@ class RequestSetup:
         if self._config.commit != "full":
             self.prefixes.give(decoder.committed, decoder.cache)
 
-    def _matcher(self, job: RequestJob) -> Matcher | None:
-        """The grammar of an answer; None where it is free."""
+    def matcher(self, job: RequestJob) -> Matcher | None:
+        """The grammar of an answer; None where it is free. Any thread may call it.
+
+        Raises:
+            FormatError: A schema or format cannot be expressed.
+            ValueError: The request is contradictory.
+        """
         request = job.request
+        if request.format is not None and not request.verified:
+            raise ValueError("format: got one for unverified drafts, which no grammar binds")
+        job.rules.callable()
         # Without verification a grammar costs the freedom to decide positions in any order.
         free = self._config.commit != "causal" and not (request.tools or request.format)
         if not request.verified or (job.reasoning is None and free):
             return None
-        matcher = self._grammars.matcher(job.rules, self._tool_choice(job))
+        choice = self._tool_choice(job)
+        matcher = self._grammars.matcher(job.rules, choice, request.max_tokens)
         matcher.follow(job.prefix_ids)
         if request.format is not None or job.json_call is not None:
             matcher = EndingMatcher(matcher, self._closers, request.max_tokens)

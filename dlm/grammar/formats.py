@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dlm.grammar.schemas import bounded, closed
+from dlm.grammar.compiled import MOST_REPEATS, repeats
+from dlm.grammar.schemas import bounded, closed, patterns
 from dlm.language.references import MAX_LEVELS, count_levels
 
 # JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
@@ -75,9 +76,16 @@ def format_rules(
     if isinstance(wanted, JsonSchema):
         return [f"text: {begin}%json {strict_json(wanted.schema)}"], []
     inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
+    _check_repeats(inner)
     if not isinstance(wanted, Regex):
         _check_lark(inner)
     return [f"text: {begin}@format"], [{"name": "format", "lark_grammar": inner}]
+
+
+def _check_repeats(pattern: str) -> None:
+    if (got := repeats(pattern)) > MOST_REPEATS:
+        message = f"got a pattern of {got} repetitions, expected at most {MOST_REPEATS}"
+        raise FormatError(f"format: too many expressions: {message}")
 
 
 def _check_lark(grammar: str) -> None:
@@ -96,6 +104,8 @@ def strict_json(schema: Mapping[str, Any]) -> str:
     """
     if (deep := count_levels(schema)) > MAX_LEVELS:
         raise FormatError(f"format: got {deep} levels of schemas, expected at most {MAX_LEVELS}")
+    for pattern in patterns(schema):
+        _check_repeats(pattern)
     return json.dumps({**closed(bounded(schema)), "x-guidance": _LAYOUT})
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dlm.grammar.answer_rules import AnswerRules, Sources, lark, spelled
+from dlm.grammar.compiled import CompiledGrammars, GrammarError, limits
 from dlm.grammar.distinct_spans import DistinctSpans, Numerals, labelled, numerals_of, spans_of
 from dlm.grammar.formats import FormatError, format_rules, reason
 from dlm.grammar.tool_choice import ToolChoice
@@ -32,8 +33,6 @@ from dlm.language.schema import is_number
 from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
-KEPT_GRAMMARS = 32
-"""Few, because one of twenty tools takes a megabyte, and its texts make it serve a single turn."""
 KEPT_SPELLINGS = 4096
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
@@ -52,15 +51,17 @@ class GrammarFactory:
             eos_token=self._dialect.end,
         )
         # Building a grammar takes as long as a forward, and offered tools seldom change.
-        self._built = functools.lru_cache(KEPT_GRAMMARS)(
-            functools.partial(llguidance.LLMatcher, self._tokenizer)
-        )
+        self._compiled = CompiledGrammars(self._tokenizer)
         self._spelled = functools.lru_cache(KEPT_SPELLINGS)(
             lambda token: bytes(self._tokenizer.decode_bytes([token]))
         )
 
-    def matcher(self, rules: AnswerRules, names: ToolChoice | None = None) -> Matcher:
-        """A matcher at the beginning of an answer; ``names`` adjusts the choice between tools.
+    def matcher(
+        self, rules: AnswerRules, names: ToolChoice | None = None, tokens: int = 128
+    ) -> Matcher:
+        """A matcher at the beginning of an answer of so many tokens at most.
+
+        ``names`` adjusts the choice between tools.
 
         Raises:
             FormatError: A schema or format cannot be expressed.
@@ -69,17 +70,19 @@ class GrammarFactory:
         text = lark(rules, self._dialect.calls)
         _, grammars = format_rules(rules.format)
         grammar = json.dumps({"grammars": [{"lark_grammar": text}, *grammars]})
-        inner = self._built(grammar)
-        if inner.is_error():
-            raise _fault(inner.get_error(), text, rules)
+        try:
+            inner = self._compiled.get(grammar, tokens)
+        except GrammarError as error:
+            raise _fault(str(error), text, rules) from None
         alone = rules.format is not None and not rules.callable()
-        return Matcher(
-            inner.deep_copy(), self._dialect.end, self._distinct_spans(rules), names, alone
-        )
+        return Matcher(inner, self._dialect.end, self._distinct_spans(rules), names, alone)
 
     def accepts(self, schema: Mapping[str, Any]) -> Callable[[Any], bool]:
         """Whether something is a value of a schema; of one that cannot be expressed, nothing is."""
-        inner = self._built(json.dumps({"grammars": [{"json_schema": schema}]}))
+        try:
+            inner = self._compiled.get(json.dumps({"grammars": [{"json_schema": schema}]}), 0)
+        except GrammarError:
+            return lambda value: False
 
         def fits(value: Any) -> bool:
             ids = self._tokenizer.tokenize_str(json.dumps(value, ensure_ascii=False))
@@ -159,7 +162,7 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
     rules = AnswerRules(tuple(tools), user_texts=("a",))
     text = lark(rules, calls)
     grammar = json.dumps({"grammars": [{"lark_grammar": text}]})
-    if error := llguidance.LLMatcher.validate_grammar(grammar):
+    if error := llguidance.LLMatcher.validate_grammar(grammar, limits=limits()):
         raise _fault(error, text, rules)
 
 

@@ -6,7 +6,7 @@ characters, items. Here all of that gets an end. It knows nothing of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dlm.language.schema import FORMATS
@@ -46,6 +46,21 @@ def rewritten(node: Any, change: Callable[[dict[str, Any]], Node]) -> Any:
         else:
             made[key] = value if key in VALUES else rewritten(value, change)
     return change(made)
+
+
+def patterns(schema: Node) -> Iterator[str]:
+    """All patterns inside a schema."""
+    todo: list[Any] = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Mapping):
+            if isinstance(node.get("pattern"), str):
+                yield node["pattern"]
+            if isinstance(node.get("patternProperties"), Mapping):
+                yield from node["patternProperties"]
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node
 
 
 def closed(schema: Node) -> Node:
