@@ -47,6 +47,8 @@ from dlm.server.description import ModelCard, openapi
 from dlm.server.errors import ApiError, error_response, from_engine, invalid
 from dlm.server.execution import Executor, RequestEngine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
+from dlm.server.response_objects import ResponseReply
+from dlm.server.response_requests import ResponseRequest, response_requests
 from dlm.server.responses import ChatReply, ReasoningSummary, Reply, ReplyOptions, TextReply
 
 if TYPE_CHECKING:
@@ -110,6 +112,7 @@ class Api:
                 Route(f"/v1/{name}", self.guarded(name, endpoint), methods=["POST"])
                 for name, endpoint in (
                     ("chat/completions", self.chat),
+                    ("responses", self.respond),
                     ("completions", self.complete),
                     ("fim/completions", self.fim),
                     ("edit/completions", partial(self.rewrite, "edit")),
@@ -169,6 +172,11 @@ class Api:
         )
         return await self._reply(http, body, "messages", requests, ChatReply(body.model, options))
 
+    async def respond(self, http: HttpRequest) -> Response:
+        """``POST /v1/responses``."""
+        body = await self._read(http, ResponseRequest)
+        return await self._reply(http, body, "input", response_requests(body), ResponseReply(body))
+
     async def complete(self, http: HttpRequest) -> Response:
         """``POST /v1/completions``."""
         body = await self._read(http, CompletionRequest)
@@ -205,7 +213,7 @@ class Api:
         fitted = await self._fitted(requests, field, body)
         if body.stream:
             return await self._executor.stream(http, fitted, reply)
-        whole = reply.whole(await self._executor.whole(http, fitted))
+        whole = dict(reply.whole(await self._executor.whole(http, fitted)))
         if warning := body.warning():
             whole["warning"] = warning
         return JSONResponse(whole)

@@ -299,6 +299,11 @@ def parsed(kind: type[Checked], body: bytes) -> Checked:
         raise ApiError(400, f"the body is not JSON: {error}", "invalid_json") from error
     if not isinstance(raw, dict):
         raise ApiError(400, "the body is not a JSON object", "invalid_json")
+    return validated(kind, raw)
+
+
+def validated(kind: type[Checked], raw: dict[str, Any]) -> Checked:
+    """As `parsed`, of a JSON object."""
     try:
         checked = kind.model_validate(raw)
     except ValidationError as error:

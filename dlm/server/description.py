@@ -14,11 +14,14 @@ from typing_extensions import TypedDict
 
 from dlm.server.bodies import ChatRequest, CompletionRequest, FimRequest, RewriteRequest
 from dlm.server.errors import ErrorBody
+from dlm.server.response_objects import ResponseObject
+from dlm.server.response_requests import ResponseRequest
 from dlm.server.responses import Completion, TextCompletion
 
 _TEMPLATE = "#/components/schemas/{model}"
 _POSTS: tuple[tuple[str, str, type[BaseModel], Any], ...] = (
     ("chat/completions", "Answer a dialogue", ChatRequest, Completion),
+    ("responses", "Answer a dialogue, as a response", ResponseRequest, ResponseObject),
     ("completions", "Go on with a text", CompletionRequest, TextCompletion),
     ("fim/completions", "Fill in between two texts", FimRequest, TextCompletion),
     ("edit/completions", "Rewrite a section of a file", RewriteRequest, Completion),
@@ -106,7 +109,7 @@ class ModelCard:
             "input_modalities": ["text"],
             "output_modalities": ["text"],
             "supported_endpoints": [
-                *("chat.completions", "completions"),
+                *("chat.completions", "responses", "completions"),
                 *("fim.completions", "edit.completions", "apply.completions"),
             ],
             "supported_features": [

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from dlm.engine.request import Event, Failed, Finished, Request, Snapshot, TextDelta
 from dlm.server.errors import ApiError, from_engine
 from dlm.server.metrics import ApiMetrics
-from dlm.server.responses import DONE, KEEP_ALIVE, Reply, sse
+from dlm.server.responses import KEEP_ALIVE, Reply, sse
 
 Result = TypeVar("Result")
 IndexedEvent = tuple[int, Event | None]
@@ -179,9 +179,10 @@ async def _lines(
         except StopAsyncIteration:
             for chunk in reply.end():
                 yield sse(chunk)
-            yield DONE
+            if reply.done:
+                yield reply.done
         except ApiError as error:
-            yield sse(error.body())
+            yield sse(reply.failure(error))
 
 
 class EventStream(Response):

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from dlm.engine.request import Event, Finished, Reasoned, Snapshot, TextDelta, Usage
 from dlm.language.answer_text import MASKED
 from dlm.language.messages import Call
+from dlm.server.errors import ApiError
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 Chunk = dict[str, Any]
@@ -151,17 +152,22 @@ class Reply(ABC):
     """One reply, which is sent whole or as chunks of a stream; the two share an id."""
 
     def __init__(
-        self, model: str, options: ReplyOptions, prefix: str, kinds: tuple[str, str]
+        self,
+        model: str,
+        options: ReplyOptions,
+        prefix: str,
+        kinds: tuple[str, str],
+        joint: str = "-",
     ) -> None:
         self._options = options
-        self._id = f"{prefix}-{secrets.token_hex(12)}"
+        self._id = f"{prefix}{joint}{secrets.token_hex(12)}"
         self._created = int(time.time())
         self._model = model
         self._kinds = kinds
         self._costs: dict[int, Usage] = {}
 
     @abstractmethod
-    def whole(self, finished: Sequence[Finished]) -> Completion | TextCompletion:
+    def whole(self, finished: Sequence[Finished]) -> Mapping[str, Any]:
         """The reply of finished answers, one of each choice, in order."""
 
     @abstractmethod
@@ -178,6 +184,15 @@ class Reply(ABC):
             return []
         costs = [self._costs[index] for index in sorted(self._costs)]
         return [{**self._fields(self._kinds[1]), "choices": [], "usage": self._usage(costs)}]
+
+    def failure(self, error: ApiError) -> Chunk:
+        """What a stream tells of a failure, which ends it."""
+        return dict(error.body())
+
+    @property
+    def done(self) -> bytes:
+        """What follows the last chunk."""
+        return DONE
 
     def shows(self, event: Event) -> bool:
         """Whether a stream's client sees an event."""
@@ -308,8 +323,9 @@ class TextReply(Reply):
 
 
 def sse(data: Mapping[str, Any]) -> bytes:
-    """An object as a server-sent event."""
-    return b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
+    """An object as a server-sent event, named as the object's type where it has one."""
+    name = f"event: {data['type']}\n".encode() if "type" in data else b""
+    return name + b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
 
 
 def new_call(call: Call) -> ToolCall:

@@ -1,0 +1,221 @@
+"""``POST /v1/responses``: OpenAI's Responses API, read as a request for a chat completion.
+
+Nothing is stored here, so a response cannot be gone on with by its id: clients send the dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from dlm.engine.request import Request
+from dlm.server.bodies import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    TOOL_NAME,
+    ChatRequest,
+    EffortName,
+    Function,
+    Generation,
+    JsonObjectFormat,
+    LarkFormat,
+    Listed,
+    NamedSchema,
+    Part,
+    Parts,
+    RegexFormat,
+    TextFormat,
+    validated,
+)
+from dlm.server.conversion import chat_requests
+from dlm.server.errors import ApiError, invalid
+
+# By a field of a chat completion, where it stands in a body of this API.
+_FIELDS = {"messages": "input", "response_format": "text.format", "max_tokens": "max_output_tokens"}
+
+
+class InputText(Part):
+    """Text of a message, of either side, or a refusal."""
+
+    type: Literal["input_text", "output_text", "refusal"]
+    text: str = ""
+    refusal: str = ""
+
+
+class InputMessage(Part):
+    """A message; ``type`` may be left out."""
+
+    type: Literal["message"] = "message"
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | Parts[InputText]
+
+
+class InputCall(Part):
+    """A call that an earlier response made, its arguments as JSON text."""
+
+    type: Literal["function_call"]
+    call_id: str
+    name: str = Field(min_length=1)
+    arguments: str
+
+
+class InputResult(Part):
+    """A tool's result."""
+
+    type: Literal["function_call_output"]
+    call_id: str
+    output: str | Parts[InputText]
+
+
+class InputReasoning(Part):
+    """Reasoning of an earlier response, which later prompts leave out."""
+
+    type: Literal["reasoning"]
+
+
+def _kind(item: Any) -> Any:
+    return item.get("type", "message") if isinstance(item, dict) else getattr(item, "type", None)
+
+
+InputItem = Annotated[
+    Annotated[InputMessage, Tag("message")]
+    | Annotated[InputCall, Tag("function_call")]
+    | Annotated[InputResult, Tag("function_call_output")]
+    | Annotated[InputReasoning, Tag("reasoning")],
+    Discriminator(_kind),
+]
+
+
+class ResponseTool(Function):
+    """A tool."""
+
+    type: Literal["function"]
+
+
+class ChosenTool(Part):
+    """The tool that has to be called."""
+
+    type: Literal["function"]
+    name: str = Field(pattern=TOOL_NAME)
+
+
+class ResponseSchema(NamedSchema):
+    """JSON that validates against a schema."""
+
+    type: Literal["json_schema"]
+
+
+class TextOptions(Part):
+    """The format of the text."""
+
+    format: (
+        Annotated[
+            TextFormat | JsonObjectFormat | ResponseSchema | RegexFormat | LarkFormat,
+            Field(discriminator="type"),
+        ]
+        | None
+    ) = None
+
+
+class ReasoningOptions(Part):
+    """How much is reasoned, and whether the response shows it."""
+
+    effort: EffortName | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ResponseRequest(Generation):
+    """``POST /v1/responses``."""
+
+    input: str | Annotated[Listed[InputItem], Field(min_length=1, max_length=MAX_MESSAGES)]
+    instructions: str | None = None
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    tools: Listed[ResponseTool] | None = Field(default=None, max_length=MAX_TOOLS)
+    tool_choice: Literal["auto", "none", "required"] | ChosenTool | None = None
+    parallel_tool_calls: bool | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+    previous_response_id: None = None
+    conversation: None = None
+    background: Literal[False] | None = None
+
+
+def response_requests(body: ResponseRequest) -> list[Request]:
+    """The engine's request, in a list of one.
+
+    Raises:
+        ApiError: Fields contradict each other, or ask for what cannot be.
+    """
+    try:
+        return chat_requests(validated(ChatRequest, _chat(body)))
+    except ApiError as error:
+        field = (error.param or "").partition("[")[0].partition(".")[0]
+        if field not in _FIELDS:
+            raise
+        raise invalid(_FIELDS[field], str(error), error.code or "invalid_value") from error
+
+
+def _chat(body: ResponseRequest) -> dict[str, Any]:
+    """The body of a chat completion that asks for the same."""
+    tools = [
+        {"type": "function", "function": tool.model_dump(exclude={"type"}, exclude_none=True)}
+        for tool in body.tools or ()
+    ]
+    choice = body.tool_choice
+    if isinstance(choice, ChosenTool):
+        choice = {"type": "function", "function": {"name": choice.name}}  # type: ignore[assignment]
+    asked: dict[str, Any] = {
+        "model": body.model,
+        "messages": _messages(body),
+        "max_tokens": body.max_output_tokens,
+        "temperature": body.temperature,
+        "top_p": body.top_p,
+        "seed": body.seed,
+        "stop": body.stop,
+        "reasoning_effort": (body.reasoning and body.reasoning.effort) or body.reasoning_effort,
+        "tools": tools or None,
+        "tool_choice": choice,
+        "parallel_tool_calls": body.parallel_tool_calls,
+        "response_format": _format(body.text),
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _format(text: TextOptions | None) -> dict[str, Any] | None:
+    wanted = text and text.format
+    if isinstance(wanted, ResponseSchema):
+        named = wanted.model_dump(by_alias=True, exclude={"type"}, exclude_none=True)
+        return {"type": "json_schema", "json_schema": named}
+    return wanted.model_dump() if wanted else None
+
+
+def _messages(body: ResponseRequest) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    if body.instructions:
+        out.append({"role": "system", "content": body.instructions})
+    if isinstance(body.input, str):
+        return [*out, {"role": "user", "content": body.input}]
+    for item in body.input:
+        match item:
+            case InputMessage():
+                out.append({"role": item.role, "content": _text(item.content)})
+            case InputResult():
+                result = {"tool_call_id": item.call_id, "content": _text(item.output)}
+                out.append({"role": "tool", **result})
+            case InputCall():
+                # Calls of one answer are items of their own here.
+                if not out or out[-1]["role"] != "assistant":
+                    out.append({"role": "assistant", "content": None})
+                called = {"name": item.name, "arguments": item.arguments}
+                out[-1].setdefault("tool_calls", []).append(
+                    {"id": item.call_id, "function": called}
+                )
+    return out
+
+
+def _text(content: str | Sequence[InputText]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text or part.refusal for part in content)
