@@ -30,6 +30,7 @@ class ModelConfig:
         eos_token_id: The id that ends a message.
         qk_norm: Whether queries and keys are normalised per head (Qwen3).
         qkv_bias: Whether their projection has a bias (Qwen2).
+        output_bias: Whether the projection of what attention brings has a bias (LLaDA2).
         tie_word_embeddings: Whether the embedding serves as head.
         partial_rotary_factor: Share of each head that rotates; in (0, 1].
         rope_scaling: How rotary frequencies are scaled; None for not.
@@ -60,6 +61,7 @@ class ModelConfig:
     eos_token_id: int = 2
     qk_norm: bool = True
     qkv_bias: bool = False
+    output_bias: bool = False
     tie_word_embeddings: bool = True
     partial_rotary_factor: float = 1.0
     rope_scaling: RopeScaling | None = None

@@ -123,7 +123,8 @@ class Attention(nn.Module):
         self.head_dim = config.head_dim
         width = (self.heads + 2 * self.kv_heads) * self.head_dim
         self.qkv_proj = nn.Linear(config.hidden_size, width, bias=config.qkv_bias)
-        self.o_proj = nn.Linear(self.heads * self.head_dim, config.hidden_size, bias=False)
+        attended = self.heads * self.head_dim
+        self.o_proj = nn.Linear(attended, config.hidden_size, bias=config.output_bias)
         self.normed = config.qk_norm
         if self.normed:
             self.q_norm = RMSNorm(self.head_dim, config.rms_norm_eps)

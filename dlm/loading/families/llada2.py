@@ -1,4 +1,4 @@
-"""LLaDA2: a mixture of experts that goes block by block.
+"""LLaDA2 and 2.1: a mixture of experts that goes block by block.
 
 Source: LLaDA2.0 (arXiv 2512.15745); the architecture is that of Ling 2.0.
 """
@@ -6,6 +6,7 @@ Source: LLaDA2.0 (arXiv 2512.15745); the architecture is that of Ling 2.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dlm.loading.families.family import EXPERT, Family, Names, demand, dense, needed
@@ -15,7 +16,6 @@ from dlm.network.moe import Experts
 _FIXED = {
     "use_qk_norm": True,
     "use_qkv_bias": False,
-    "use_bias": False,
     "norm_head": False,
     "norm_topk_prob": True,
     "score_function": "sigmoid",
@@ -38,6 +38,7 @@ def _read(raw: Mapping[str, Any]) -> ModelConfig:
     return dense(
         raw,
         qk_norm=True,
+        output_bias=bool(raw.get("use_bias")),
         commit="block",
         block_size=32,
         mask_token_id=156_895,
@@ -65,6 +66,7 @@ LLADA2 = Family(
             "self_attn.q_norm.weight": ("attention.query_layernorm.weight",),
             "self_attn.k_norm.weight": ("attention.key_layernorm.weight",),
             "self_attn.o_proj.weight": ("attention.dense.weight",),
+            "self_attn.o_proj.bias": ("attention.dense.bias",),
             "mlp.gate_up_proj.weight": ("mlp.gate_proj.weight", "mlp.up_proj.weight"),
             "mlp.down_proj.weight": ("mlp.down_proj.weight",),
             "mlp.router.weight": ("mlp.gate.weight",),
@@ -82,3 +84,4 @@ LLADA2 = Family(
         },
     ),
 )
+LLADA21 = replace(LLADA2, model_type="llada21_moe")

@@ -8,14 +8,14 @@ from typing import Any
 
 from dlm.loading.families.family import Family
 from dlm.loading.families.llada import LLADA
-from dlm.loading.families.llada2 import LLADA2
+from dlm.loading.families.llada2 import LLADA2, LLADA21
 from dlm.loading.families.llama import LLAMA
 from dlm.loading.families.quicksilver import QUICKSILVER
 from dlm.loading.families.qwen2 import DREAM, FAST_DLLM
 from dlm.loading.families.qwen3 import A2D, SDAR
 from dlm.network.config import ModelConfig
 
-FAMILIES = (QUICKSILVER, SDAR, A2D, FAST_DLLM, DREAM, LLADA, LLADA2, LLAMA)
+FAMILIES = (QUICKSILVER, SDAR, A2D, FAST_DLLM, DREAM, LLADA, LLADA2, LLADA21, LLAMA)
 
 
 def recognise(directory: Path) -> tuple[Family, ModelConfig]:

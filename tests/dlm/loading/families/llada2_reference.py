@@ -50,6 +50,8 @@ def make(raw: dict[str, Any], seed: int = 5) -> Weights:
             f"{layer}.attention.key_layernorm.weight": scale(size),
             f"{layer}.attention.dense.weight": matrix(hidden, heads * size),
         }
+        if raw["use_bias"]:
+            out[f"{layer}.attention.dense.bias"] = scale(hidden)
         if number < raw["first_k_dense_replace"]:
             out |= mlp(f"{layer}.mlp", raw["intermediate_size"])
             continue
@@ -138,7 +140,8 @@ def attention(
             weight = torch.exp(scores - scores.max())
             weight = weight / weight.sum()
             mixed.append(sum(w * values[o][shared] for w, o in zip(weight, seen, strict=True)))
-        out.append(weights[f"{prefix}.dense.weight"] @ torch.cat(mixed))
+        brought = weights[f"{prefix}.dense.weight"] @ torch.cat(mixed)
+        out.append(brought + weights.get(f"{prefix}.dense.bias", 0))
     return out
 
 

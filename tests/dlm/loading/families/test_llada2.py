@@ -50,15 +50,16 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def written(directory: Path) -> reference.Weights:
-    weights = reference.make(CONFIG)
+def written(directory: Path, config: dict[str, Any]) -> reference.Weights:
+    weights = reference.make(config)
     save_file(weights, directory / "model.safetensors")
-    (directory / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return weights
 
 
-def test_logits_are_those_of_the_plain_reference(tmp_path: Path) -> None:
-    weights = written(tmp_path)
+@pytest.mark.parametrize("changes", [{}, {"use_bias": True, "model_type": "llada21_moe"}])
+def test_logits_are_those_of_the_plain_reference(tmp_path: Path, changes: dict[str, Any]) -> None:
+    weights = written(tmp_path, {**CONFIG, **changes})
     ours = load_model(tmp_path)
     config = ours.config
     assert (config.block_size, config.commit, config.rotary_size) == (32, "block", 8)
@@ -73,7 +74,7 @@ def test_logits_are_those_of_the_plain_reference(tmp_path: Path) -> None:
     ("changes", "told"),
     [
         ({"score_function": "softmax"}, "score_function: got 'softmax', expected 'sigmoid'"),
-        ({"use_bias": True}, "use_bias: got True"),
+        ({"use_qkv_bias": True}, "use_qkv_bias: got True"),
         ({"norm_topk_prob": False}, "norm_topk_prob: got False"),
         ({"n_group": 5}, "experts: got 12, expected a multiple of 5"),
         ({"topk_group": 5}, "groups per token: got 5, expected 1 to 4"),
