@@ -39,7 +39,8 @@ def test_an_unknown_family_is_told_the_known_ones(tmp_path: Path) -> None:
     put(tmp_path, {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]})
     told = r"model_type: got 'gpt2' \(architectures \['GPT2LMHeadModel'\]\), expected one of .*"
     with pytest.raises(
-        ValueError, match=told + "a2d-qwen3, llada, llada21_moe, llada2_moe, llama, quicksilver, sdar"
+        ValueError,
+        match=told + "a2d-qwen3, llada, llada21_moe, llada2_moe, llama, quicksilver, sdar",
     ):
         recognise(tmp_path)
     put(tmp_path, {})

@@ -1,0 +1,151 @@
+"""JSON answers of a checkpoint that was taught calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dlm.effort import Effort
+from dlm.engine.engine import Engine, Request
+from dlm.engine.json_call import JsonCall, json_call
+from dlm.grammar.formats import JsonSchema
+from dlm.language.messages import Answer, Call, Turn
+from tests.dlm.tiny import TOOLS
+
+WORDS = {"type": "string"}
+PERSON: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "age": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "address": {"$ref": "#/$defs/Address"},
+        "hobbies": {"type": "array", "items": WORDS},
+    },
+    "required": ["name", "age", "address", "hobbies"],
+    "additionalProperties": False,
+    "$defs": {
+        "Address": {
+            "type": "object",
+            "properties": {"street": WORDS, "since": {"type": "string", "format": "date"}},
+            "required": ["street"],
+        }
+    },
+}
+TEXT = "Anna is 34, lives at 12 Hill Road since 2020-05-01 and likes chess, tea and rain."
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Iterator[Engine]:
+    made = Engine.load()
+    yield made
+    made.close()
+
+
+def anything(schema: Any) -> Any:
+    return lambda value: True
+
+
+def call_of(schema: dict[str, Any], *texts: str) -> JsonCall:
+    found = json_call(schema, texts, [], anything)
+    assert found is not None
+    return found
+
+
+def test_properties_of_objects_inside_are_parameters() -> None:
+    made = call_of(PERSON, TEXT)
+    names = ["name", "age", "address.street", "address.since", "hobbies"]
+    assert list(made.tool.properties) == names
+    assert made.tool.required == {"name", "address.street", "hobbies"}
+    given = {
+        "name": "Anna",
+        "age": None,
+        "address.street": "Hill Road",
+        "hobbies": "chess, tea and",
+    }
+    text = made.content(Call("extract", given))
+    assert json.loads(text) == {
+        "name": "Anna",
+        "age": None,
+        "address": {"street": "Hill Road"},
+        "hobbies": ["chess", "tea"],
+    }
+    assert made.answer(text).calls[0].arguments.keys() == given.keys() - {"age"}
+    assert made.answer("no JSON") == Answer("no JSON", ())
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": WORDS},
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {"😀": WORDS}},
+        {"type": "object", "properties": {"a": WORDS}, "anyOf": [{"required": ["a"]}]},
+        {"$ref": "#/$defs/Gone"},
+    ],
+)
+def test_what_is_not_properties_alone_is_no_call(schema: dict[str, Any]) -> None:
+    assert json_call(schema, ("a",), [], anything) is None
+
+
+def test_a_tool_of_the_same_name_keeps_it() -> None:
+    made = json_call({"properties": {"a": WORDS}}, (), ["extract"], anything)
+    assert made is not None
+    assert made.tool.name == "extract_2"
+
+
+@pytest.mark.parametrize("effort", [Effort.INSTANT, Effort.MEDIUM])
+def test_values_are_taken_from_the_text(shipped: Engine, effort: Effort) -> None:
+    schema = {"type": "object", "properties": {"name": WORDS, "age": {"type": "integer"}}}
+    wanted = JsonSchema({**schema, "required": ["name", "age"]})
+    asked = Request((Turn("user", "Anna is 34"),), format=wanted, effort=effort)
+    last = shipped.answer(asked)
+    assert json.loads(last.answer.content) == {"name": "Anna", "age": 34}
+    assert last.reason == "stop"
+
+
+def test_numbers_of_a_call_are_different_ones(shipped: Engine) -> None:
+    number = {"type": "integer"}
+    wanted = {"type": "object", "properties": dict.fromkeys("abc", number), "required": list("abc")}
+    turns = (Turn("user", "a=2, b=6, c=5"),)
+    last = shipped.answer(Request(turns, format=JsonSchema(wanted)))
+    assert json.loads(last.answer.content) == {"a": 2, "b": 6, "c": 5}
+
+
+@pytest.mark.parametrize("longest", [30, 60, 200])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        PERSON,
+        {"type": "array", "items": PERSON["properties"]["name"]},
+        {"type": "object"},
+        {"type": "object", "propertyNames": WORDS, "additionalProperties": {"type": "number"}},
+        {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object"}}}},
+    ],
+)
+def test_json_ends_within_its_tokens(shipped: Engine, schema: dict[str, Any], longest: int) -> None:
+    if schema is PERSON and longest == 30:
+        longest = 45
+    asked = Request((Turn("user", TEXT),), format=JsonSchema(schema), max_tokens=longest)
+    last = shipped.answer(asked)
+    Draft202012Validator(schema).validate(json.loads(last.answer.content))
+    assert last.reason == "stop"
+    assert last.usage.answer_tokens <= longest
+
+
+def test_tools_beside_a_format(shipped: Engine) -> None:
+    wanted = JsonSchema({"type": "object", "properties": {"name": WORDS}, "required": ["name"]})
+    for text in ("set a timer for ten minutes", "my name is Anna"):
+        last = shipped.answer(Request((Turn("user", text),), TOOLS, format=wanted))
+        assert bool(last.answer.calls) is not bool(last.answer.content)
+        assert all(call.name in {tool.name for tool in TOOLS} for call in last.answer.calls)
+
+
+def test_a_prediction_is_read_as_a_call(shipped: Engine) -> None:
+    wanted = JsonSchema({"type": "object", "properties": {"name": WORDS}, "required": ["name"]})
+    asked = Request((Turn("user", "Anna is 34"),), format=wanted, draft='{"name": "Anna"}')
+    assert shipped.answer(asked).usage.kept > 3

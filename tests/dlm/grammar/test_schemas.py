@@ -1,0 +1,109 @@
+"""Schemas as the grammar takes them, and values as they are said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dlm.grammar.said import MOST_SPANS, SPAN_PIECES, Said, with_said
+from dlm.grammar.schemas import bounded, closed
+from dlm.language.references import with_definitions
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "string"}, {"maxLength": 4096}),
+        ({"type": "string", "format": "phone"}, {"maxLength": 4096}),
+        ({"type": "string", "maxLength": 5}, {"maxLength": 5}),
+        ({"type": "string", "minLength": 4000}, {}),
+        ({"type": "integer"}, {"minimum": -(10**15) + 1, "maximum": 10**15 - 1}),
+        ({"type": "number", "minimum": 1}, {"maximum": 10**15 - 1, "multipleOf": 1e-6}),
+        ({"type": "number", "multipleOf": 0.5}, {"multipleOf": 0.5}),
+        ({"type": ["array", "null"]}, {"maxItems": 256}),
+    ],
+)
+def test_what_is_open_gets_a_bound(schema: dict[str, Any], told: dict[str, Any]) -> None:
+    made = bounded(schema)
+    assert {name: made.get(name) for name in told} == told
+    assert "maxLength" not in made or "maxLength" in told
+    assert made.get("format") is None
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "format": "date"},
+        {"type": "string", "pattern": "^a+$"},
+        {"enum": [1, "a"], "type": "string"},
+        {"type": "integer", "minimum": 10**16},
+        {"type": "integer", "exclusiveMinimum": True, "minimum": 10**16},
+        {"type": "object", "propertyNames": {"pattern": "^a"}},
+    ],
+)
+def test_what_has_bounds_of_its_own_is_left_alone(schema: dict[str, Any]) -> None:
+    made = dict(bounded(schema))
+    made.pop("maximum", None)
+    assert made == schema
+
+
+def test_names_may_be_said_to_be_strings() -> None:
+    schema = {"type": "object", "propertyNames": {"type": "string"}}
+    assert bounded(schema) == {"type": "object"}
+    assert closed(bounded(schema))["maxProperties"] == 64
+
+
+def test_references_lead_to_definitions() -> None:
+    schema = {
+        "properties": {
+            "a": {"$ref": "#/definitions/A"},
+            "b": {"$ref": "#/properties/a"},
+            "c": {"$ref": "#/gone"},
+        },
+        "definitions": {"A": {"type": "string"}},
+    }
+    made = with_definitions(schema)
+    assert made["$defs"][made["properties"]["a"]["$ref"].removeprefix("#/$defs/")] == {
+        "type": "string"
+    }
+    assert made["properties"]["c"] == {"$ref": "#/gone"}
+    assert with_definitions({"$defs": {"A": {}}, "$ref": "#/$defs/A"})["$defs"] == {"A": {}}
+
+
+def test_what_is_said() -> None:
+    said = Said.of(["Anna is 34.5,", "or 7"])
+    assert {"Anna", "34.5", "Anna is 34.5", "or 7"} <= set(said.spans)
+    assert said.numbers == (34.5, 7)
+    assert Said.of(["two of 7"]).numbers == ()
+    assert len(Said.of(["word " * 5000]).spans) == 1
+    assert len(Said.of([" ".join(map(str, range(5000)))]).spans) <= MOST_SPANS
+    assert Said.of([""]).spans == ()
+    assert SPAN_PIECES < MOST_SPANS
+
+
+def test_strings_and_numbers_of_a_schema_are_said_ones() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "free": {"type": "string"},
+            "short": {"type": ["string", "null"], "maxLength": 3},
+            "never": {"type": "string", "pattern": "x"},
+            "count": {"type": "integer"},
+            "rows": {"type": "array", "items": {"type": "boolean"}},
+        },
+    }
+
+    def accepts(node: Any) -> Any:
+        if "pattern" in node:
+            return lambda value: False
+        return lambda value: isinstance(value, int) or len(value) <= node["maxLength"]
+
+    made = with_said(schema, Said.of(["Anna is 34"]), accepts)["properties"]
+    assert made["free"] == {"type": "string", "oneOf": [{"$ref": "#/$defs/x-said"}]}
+    short = {"type": "string", "oneOf": [{"enum": ["is", "34"]}]}
+    assert made["short"] == {"anyOf": [short, {"type": "null"}]}
+    assert made["never"] == schema["properties"]["never"]  # type: ignore[index]
+    assert made["count"] == {"type": "integer", "oneOf": [{"enum": [34]}]}
+    assert made["rows"]["maxItems"] == 3
+    assert with_said(schema, Said.of([]), accepts) == schema
