@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-import httpx
 import openai
 import pytest
 from openai.types.responses import Response
 from pydantic import BaseModel
+from starlette.applications import Starlette
 
+from dlm.engine.engine import Engine
 from dlm.server.bodies import parsed
 from dlm.server.errors import ApiError
 from dlm.server.response_requests import ResponseRequest, response_requests
-from tests.dlm.server.asking import schema
+from tests.dlm.server.asking import api_of, asking, schema
 
 TIMER = {
     "type": "function",
@@ -36,12 +37,19 @@ class Timer(BaseModel):
     label: str | None
 
 
+@pytest.fixture(scope="module")
+def shipped() -> Iterator[Engine]:
+    made = Engine.load()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-async def sdk(client: httpx.AsyncClient) -> AsyncGenerator[openai.AsyncOpenAI, None]:
-    async with openai.AsyncOpenAI(
-        base_url="http://localhost/v1", api_key="none", http_client=client, max_retries=0
-    ) as made:
-        yield made
+async def sdk(shipped: Engine) -> AsyncGenerator[openai.AsyncOpenAI, None]:
+    async with asking(Starlette(routes=api_of(shipped).routes())) as client:
+        yield openai.AsyncOpenAI(
+            base_url="http://localhost/v1", api_key="none", http_client=client, max_retries=0
+        )
 
 
 async def test_a_text(sdk: openai.AsyncOpenAI) -> None:
