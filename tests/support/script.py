@@ -36,14 +36,20 @@ class Script:
         heard: What the user will have heard of any reply.
     """
 
-    def __init__(self, heard: str = "", draft_words: int = 0, **options: object) -> None:
+    def __init__(
+        self,
+        heard: str = "",
+        draft_words: int = 0,
+        limits: Limits = Limits(max_tool_calls=3),  # noqa: B008
+        **options: object,
+    ) -> None:
         numbers = itertools.count(1)
         base = SessionOptions(instructions="Be brief.", agent_tools=tuple(TOOLS))
         self.conversation = Conversation(
             SessionOptions(**{**_fields(base), **options}),
             TOOLS,
             ids=lambda prefix: f"{prefix}{next(numbers)}",
-            limits=Limits(max_tool_calls=3),
+            limits=limits,
             draft_words=draft_words,
             heard=lambda reply_id: self.heard,
         )

@@ -162,11 +162,22 @@ class LlmConfig(Section):
     """Refinement steps per block."""
     max_reply_tokens: int = Field(default=96, ge=8)
     """Longest reply, tokens."""
+    tool_replies: Literal["auto", "exact", "rephrased"] = "auto"
+    """What is said of a tool's result: exact says it by a rule that keeps every value, rephrased
+    what the model makes of it, whose numbers alone are checked; auto is exact for an embedded model
+    and rephrased for a remote one."""
     prompt_cache_mib: int = Field(default=256, ge=0)
     """MiB kept of prompts that were read, so that a dialogue's next turn pays for its new words
     alone."""
     remote: RemoteConfig = RemoteConfig()
     """A remote OpenAI-compatible model."""
+
+    @property
+    def rephrases(self) -> bool:
+        """Whether the model's words are said of a tool's result."""
+        if self.tool_replies == "auto":
+            return self.engine == "remote"
+        return self.tool_replies == "rephrased"
 
     @field_validator("threads")
     @classmethod

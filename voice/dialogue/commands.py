@@ -44,11 +44,13 @@ class RunTool:
     Attributes:
         key: What has side effects runs once for each; a call that repeats another has its key, and
             gets its result.
+        beside: The other calls of the same answer that run here.
     """
 
     reply_id: str
     call: ToolCall
     key: str
+    beside: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

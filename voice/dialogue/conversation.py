@@ -21,7 +21,6 @@ from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
 from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.dialogue.reply_playback import Heard
-from voice.dialogue.tool_calls import spoken_result
 from voice.dialogue.user_turn import UserTurn
 from voice.errors import ProtocolError
 from voice.events import (
@@ -47,6 +46,7 @@ from voice.inputs import (
     ToolFinished,
 )
 from voice.llm.base import Prompt
+from voice.tools.spoken_results import spoken_result
 from voice.types import (
     EndReason,
     Message,

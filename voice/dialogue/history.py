@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from voice.errors import ProtocolError
+from voice.tools.spoken_results import DONE
 from voice.types import Message, Role, ToolCall
 
 ROOT = "root"
 MAX_ENTRIES = 2000
 """Kept of one dialogue; the first goes when there are more. The model sees far fewer."""
-
-DONE = "Done."
-"""What the model sees of a tool that answered with nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,9 @@ class Reply:
         text: All text of the reply so far, as it is shown and kept.
         asked_at: How long the text was when the model was asked last.
         pending: Ids of calls that run here and have not answered.
-        results: What this reply's tools have answered.
+        own_words: What tools have answered since anybody spoke, as sentences.
+        told: Whether these have been said in place of the model's words.
+        comment: The model's words in whose place they are said.
         calls_made: Over all rounds of the tool loop.
         retries: Malformed answers so far in this round.
         round_at: How long the text was before the first try of this round.
@@ -74,7 +76,9 @@ class Reply:
     text: str = ""
     asked_at: int = 0
     pending: set[str] = field(default_factory=set)
-    results: list[str] = field(default_factory=list)
+    own_words: str = ""
+    told: bool = False
+    comment: str = ""
     calls_made: int = 0
     retries: int = 0
     round_at: int = 0
@@ -99,12 +103,13 @@ class Reply:
             raise ValueError(f"reply phase: got {phase} behind {self.phase}")
         self.phase = phase
 
-    def ask_again(self) -> None:
+    def ask_again(self, own_words: str = "") -> None:
         """The model is asked: for the first time, with results of tools, or once more."""
         self.enter(Phase.ASKED)
-        self.asked_at, self.wrote = len(self.text), False
+        self.asked_at, self.wrote, self.comment = len(self.text), False, ""
         if not self.retries:
             self.round_at, self.spoken_before = self.asked_at, ""
+            self.own_words, self.told = own_words, False
 
     def count_tokens(self, read: int, written: int) -> None:
         """Add what an answer of the model's took."""
@@ -134,6 +139,18 @@ class Reply:
         """Take text in; returns the speakable pieces that are complete by now."""
         self.wrote = self.wrote or bool(delta.strip())
         return self._cutter.push(delta)
+
+    def hear_out(self, delta: str) -> None:
+        """Take text in that gives way to the tools' own words."""
+        self.wrote = self.wrote or bool(delta.strip())
+        self.comment += delta
+
+    def tell(self) -> list[str]:
+        """The tools' own words in speakable pieces, once."""
+        if self.told:
+            return []
+        self.told = True
+        return self._cutter.push(self.own_words) + self.flush()
 
     def flush(self) -> list[str]:
         """The rest of the text, at the end of an answer; the next answer begins anew."""

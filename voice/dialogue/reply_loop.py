@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.history import History
+from voice.dialogue.left_out import left_out
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.opposites import Opposed, opposed
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
-from voice.dialogue.tool_calls import ToolCalls, spoken_result
+from voice.dialogue.tool_calls import ToolCalls
+from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -57,10 +59,13 @@ class Limits:
     Attributes:
         max_tool_calls: In one reply; then the model must answer in words.
         max_history: Messages that the model sees.
+        rephrases: Whether the model says in its own words what tools have answered; else the tools
+            speak for themselves.
     """
 
     max_tool_calls: int = 6
     max_history: int = 24
+    rephrases: bool = False
 
 
 class ReplyLoop:
@@ -131,7 +136,7 @@ class ReplyLoop:
             return []
         match event:
             case ModelSaid(text=text):
-                return self._speak_grounded(reply, reply.push(text))
+                return self._said(reply, text)
             case ModelAnswered():
                 return self._answered(reply, event)
             case ModelFailed(message=message, malformed=malformed):
@@ -227,7 +232,7 @@ class ReplyLoop:
         if reply is None:
             return []
         self.ending, self._parting = self._parting, ""
-        if reply.phase is not Phase.COMPLETE:
+        if reply.phase is not Phase.COMPLETE and not reply.told:
             return [*self.begin(turn_id, reply.options), *self.ask(reply.context, reply)]
         rest = self._playback.unheard(reply)
         return self.say(rest, turn_id, reply.options) if rest.strip() else self.hang_up()
@@ -268,10 +273,17 @@ class ReplyLoop:
         assert self.current is not None
         return self.current
 
+    def _said(self, reply: Reply, text: str) -> list[Command]:
+        """Speak what the model says, or the tools' own words as soon as it says anything."""
+        if not self._tells(reply):
+            return self._speak_grounded(reply, reply.push(text))
+        reply.hear_out(text)
+        return self._playback.speak(reply, reply.tell() if reply.wrote else [])
+
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or end the reply."""
         reply.count_tokens(event.input_tokens, event.output_tokens)
-        if event.cut:
+        if event.cut and not self._tells(reply):
             reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
         else:
             reply.end_as(ReplyStatus.COMPLETED)
@@ -286,9 +298,22 @@ class ReplyLoop:
             return out + self._call(reply, kept)
         if calls:
             return out + self._playback.speak(reply, [f" {refused.answer}"]) + self._close(reply)
+        if self._tells(reply):
+            return out + self._tell_all(reply)
         if not reply.wrote:
             return out + self._failed(reply, "the model's answer is empty", malformed=True)
         return out + self._close(reply)
+
+    def _tells(self, reply: Reply) -> bool:
+        """Whether the tools speak for themselves in this round of a reply."""
+        return bool(reply.own_words) and not self._limits.rephrases
+
+    def _tell_all(self, reply: Reply) -> list[Command]:
+        """End a reply with what tools have answered, and with the model's question behind it."""
+        seen = reply.seen(self._dialogue).view(self._limits.max_history)
+        behind = left_out(seen, self._tools), closing_question(reply.comment)
+        pieces = [*reply.tell(), *(f" {sentence}" for sentence in behind if sentence)]
+        return self._playback.speak(reply, pieces) + self._close(reply)
 
     def _opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
         """The calls that do the opposite of what the user has asked for."""
@@ -301,15 +326,16 @@ class ReplyLoop:
         reply.fail_round()
         if malformed and reply.retries <= MALFORMED_TRIES:
             return [self._generate(words_only=reply.retries == MALFORMED_TRIES)]
-        reply.end_as(ReplyStatus.FAILED, message)
         failure = Emit(Failure(reply.turn_id, "llm", message))
+        if self._tells(reply):
+            return [failure, *self._tell_all(reply)]
+        reply.end_as(ReplyStatus.FAILED, message)
         apology = self._playback.speak(reply, [f" {WENT_WRONG}"])
         return [failure, *apology, *self._close(reply)]
 
     def _tool_answered(self, reply: Reply, result: ToolResult) -> list[Command]:
         """Go on once all tools have answered."""
         reply.pending.discard(result.call_id)
-        reply.results.append(result.content)
         out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
         if reply.pending:
             return out
@@ -341,12 +367,12 @@ class ReplyLoop:
 
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
-        reply.ask_again()
         # What was required has been called; asking for it again would never end.
         choice = "auto" if reply.calls_made else reply.options.tool_choice
         if words_only or reply.calls_made >= self._limits.max_tool_calls:
             choice = "none"
         prompt = self.prompt(reply.options, reply.seen(self._dialogue), choice)
+        reply.ask_again("" if self._out_of_band else own_words(prompt.messages))
         if self._out_of_band:
             prompt = replace(prompt, priority=OUT_OF_BAND_PRIORITY)
         return Generate(reply.reply_id, prompt, self._out_of_band)
@@ -354,15 +380,14 @@ class ReplyLoop:
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
         pieces = reply.unrepeated(pieces)
-        if not reply.results:
+        if not reply.own_words:
             return self._playback.speak(reply, pieces)
-        sources = [*reply.results, *(entry.message.content for entry in reply.seen(self._dialogue))]
-        good = [piece for piece in pieces if is_grounded(piece, sources)]
-        if len(good) == len(pieces):
+        said = (entry.message.content for entry in reply.seen(self._dialogue))
+        sources = [reply.own_words, *said]
+        if all(is_grounded(piece, sources) for piece in pieces):
             return self._playback.speak(reply, pieces)
         reply.drop_rest()
-        results = "".join(f" {spoken_result(result)}" for result in reply.results)
-        instead = self._playback.speak(reply, [results])
+        instead = self._playback.speak(reply, [f" {reply.own_words}"])
         return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
-from voice.dialogue.history import DONE, History
+from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
@@ -86,7 +86,8 @@ class ToolCalls:
             running = _Running(what, key, reply.reply_id, item_id, stoppable)
             self._running[call.call_id] = running
             reply.pending.add(call.call_id)
-            runs.append(RunTool(reply.reply_id, call, key))
+            beside = tuple(c for c in calls if c is not call and c.name not in client_names)
+            runs.append(RunTool(reply.reply_id, call, key, beside))
         return emitted + runs
 
     def answered(self, result: ToolResult) -> None:
@@ -157,8 +158,3 @@ class ToolCalls:
 def signature(call: ToolCall) -> str:
     """What is called, and with what: the same for calls that are alike."""
     return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"
-
-
-def spoken_result(content: str) -> str:
-    """A tool's result as it is spoken where the model has no words for it."""
-    return content.removeprefix("Error: ").strip() or DONE

@@ -84,7 +84,11 @@ class Session:
             options,
             {spec.name: spec for spec in resources.toolbox.specs(resources.agent.tools)},
             _unique_ids(self.session_id[-8:]),
-            Limits(turn.max_tool_calls, turn.max_history_messages),
+            Limits(
+                turn.max_tool_calls,
+                turn.max_history_messages,
+                resources.config.llm.rephrases,
+            ),
             resources.draft_words,
             self._output.heard,
         )

@@ -31,6 +31,7 @@ class ToolRuns:
         self._drafts = drafts
         self._slow_s = slow_s
         self._waiting: dict[str, ToolCall] = {}
+        self._in_order = asyncio.Lock()
         # Calls that ended the session or handed it on → why.
         self._endings: dict[str, str] = {}
 
@@ -65,14 +66,25 @@ class ToolRuns:
             ready = await self._drafts.result(call)
             if ready is not None:
                 return ready
-        else:
-            self._drafts.forget_results()
+            return await self._run(run, feed)
+        self._drafts.forget_results()
+        if not run.beside or self._toolbox.is_cancellable(call.name):
+            # One that may be stopped could not be while it waited for its turn.
+            return await self._run(run, feed)
+        # A correction takes back before it puts anew, and a list is in the order in which it was
+        # said.
+        async with self._in_order:
+            return await self._run(run, feed)
+
+    async def _run(self, run: RunTool, feed: Feed) -> ToolResult:
+        call = run.call
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:
             loop.call_soon_threadsafe(feed, ToolProgressed(run.reply_id, call.call_id, text))
 
-        return await self._toolbox.run(call, self._scope, run.key, Progress(report))
+        progress = Progress(report)
+        return await self._toolbox.run(call, self._scope, run.key, progress, run.beside)
 
     async def _report_slow(self, run: RunTool, feed: Feed) -> None:
         if self._slow_s:

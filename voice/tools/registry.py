@@ -9,13 +9,22 @@ tool is run is not known here.
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
 
 from voice.errors import ConfigError
 from voice.types import ToolSpec
@@ -43,25 +52,46 @@ class Tool:
     Attributes:
         arguments: Validates the model's arguments.
         provided: Keyword-only parameter → its type, by which the toolbox provides it.
+        undoes: Whether it takes back what another tool has done.
     """
 
     spec: ToolSpec
     function: Callable[..., Any]
     arguments: type[BaseModel]
     provided: Mapping[str, type]
+    undoes: bool = False
 
 
-def tool(*, read_only: bool = False, cancellable: bool = False) -> Callable[[F], F]:
+def readable(read: Callable[[str, datetime], object]) -> AfterValidator:
+    """Belongs to a type hint: words that ``read`` refuses are refused before anything is done.
+
+    Args:
+        read: Takes the words and the time; raises `ToolError`.
+    """
+
+    def check(said: str, info: ValidationInfo) -> str:
+        assert isinstance(info.context, datetime)
+        read(said, info.context)
+        return said
+
+    return AfterValidator(check)
+
+
+def tool(
+    *, read_only: bool = False, cancellable: bool = False, undoes: bool = False
+) -> Callable[[F], F]:
     """Mark a function as a tool.
 
     Args:
         read_only: Whether it changes nothing, so that it may run inside a draft, and be stopped.
         cancellable: Whether it may be cancelled although it changes something; it has to be a
             coroutine function then.
+        undoes: Whether it takes back what another tool has done. In an answer that calls others as
+            well, which may put something in its place, it runs only if all of them can be read.
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (read_only, cancellable))
+        setattr(function, _MARK, (read_only, cancellable, undoes))
         return function
 
     return mark
@@ -109,11 +139,11 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    read_only, cancellable = getattr(function, _MARK, (False, False))
+    read_only, cancellable, undoes = getattr(function, _MARK, (False, False, False))
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
     spec = ToolSpec(name, description, schema, read_only, cancellable)
-    return Tool(spec, function, arguments, provided)
+    return Tool(spec, function, arguments, provided, undoes)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -144,18 +174,24 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tool: Tool, arguments: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """The arguments as the function takes them; a null or an empty string counts as left out.
 
     Raises:
-        ToolError: One is missing, unknown or of the wrong type.
+        ToolError: One is missing, unknown, of the wrong type, or not `readable`.
     """
-    said = {key: value for key, value in arguments.items() if value not in (None, "")}
+    said = {key: _without_joint(value) for key, value in arguments.items()}
+    said = {key: value for key, value in said.items() if value not in (None, "")}
     try:
-        model = tool.arguments.model_validate(said)
+        model = tool.arguments.model_validate(said, context=now)
     except ValidationError as error:
         raise ToolError(_complaint(tool.spec.name, error)) from error
     return {key: getattr(model, key) for key in model.model_fields_set}
+
+
+def _without_joint(value: Any) -> Any:
+    """A span of "eggs, wine and tofu" may begin with the "and"."""
+    return re.sub(r"^and\s+", "", value, flags=re.I) if isinstance(value, str) else value
 
 
 def _complaint(name: str, error: ValidationError) -> str:

@@ -60,6 +60,8 @@ class SessionScope:
         agent: The agent's name.
         caller: Whom it converses with; None for a stranger.
         order: Drinks ordered so far → how many of each, oldest first.
+        removed: What the call before has taken back, in an answer that calls another tool as well:
+            that one may put it back, changed.
         end_requested: Whether the user has asked to end the conversation; read by the session.
         asked_to_forget: When the user was asked whether to delete all that is kept; None before.
         transfer_to: Whom the call is to be handed over to; None without such a request.
@@ -71,6 +73,7 @@ class SessionScope:
     caller: Caller | None = None
     now: Callable[[], datetime] = local_now
     order: dict[Drink, int] = field(default_factory=dict)
+    removed: object | None = None
     end_requested: bool = False
     asked_to_forget: datetime | None = None
     transfer_to: str | None = None

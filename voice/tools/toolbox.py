@@ -13,7 +13,7 @@ import inspect
 import logging
 import sqlite3
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -21,6 +21,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from pydantic_core import to_json
 
 from voice.config import ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError
@@ -48,6 +50,7 @@ from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import Tool, ToolError, checked, tools_in
 from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
+from voice.tools.spoken_results import spoken_result
 from voice.tools.store import Store
 from voice.tools.web import Web
 from voice.types import ToolCall, ToolResult, ToolSpec
@@ -122,12 +125,17 @@ class Toolbox:
         """Whether a tool changes nothing; an unknown tool may change anything."""
         return name in self._tools and self._tools[name].spec.read_only
 
+    def is_cancellable(self, name: str) -> bool:
+        """Whether a tool may be stopped although it changes something."""
+        return name in self._tools and self._tools[name].spec.cancellable
+
     async def run(
         self,
         call: ToolCall,
         session: SessionScope,
         key: str = "",
         progress: Progress | None = None,
+        beside: Sequence[ToolCall] = (),
     ) -> ToolResult:
         """Run a call; failure is a result as well.
 
@@ -136,6 +144,7 @@ class Toolbox:
             session: The conversation that calls.
             key: A tool with side effects runs once for each key; empty takes the call's id.
             progress: For a tool with a parameter of that type.
+            beside: The other calls of the same answer.
 
         Returns:
             ``unfinished`` where a tool with side effects took too long: `outcome` has the rest.
@@ -143,6 +152,10 @@ class Toolbox:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(call, f"There is no tool {call.name}.")
+        if tool.undoes and not all(self._can_read(other, session) for other in beside):
+            return _failed(call, "I have not changed anything.")
+        if not any(self._undoes(other) for other in (call, *beside)):
+            session.removed = None
         full = (session.session_id, key or call.call_id)
         read_only = tool.spec.read_only
         run = self._runs.read_only if read_only else self._runs.once
@@ -247,11 +260,24 @@ class Toolbox:
     async def _call(
         self, tool: Tool, arguments: Mapping[str, Any], provided: Mapping[type, object]
     ) -> str:
-        given = checked(tool, arguments)
+        scope = provided[SessionScope]
+        assert isinstance(scope, SessionScope)
+        given = checked(tool, arguments, scope.now())
         given |= {name: provided[kind] for name, kind in tool.provided.items()}
         if inspect.iscoroutinefunction(tool.function):
             return _content(await tool.function(**given))
         return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
+
+    def _undoes(self, call: ToolCall) -> bool:
+        return call.name in self._tools and self._tools[call.name].undoes
+
+    def _can_read(self, call: ToolCall, session: SessionScope) -> bool:
+        """Whether a call's arguments can be read; those of unknown tools cannot."""
+        try:
+            checked(self._tools[call.name], call.arguments, session.now())
+        except (KeyError, ToolError):
+            return False
+        return True
 
     def _named(self, name: str) -> Tool:
         if name in self._tools:
@@ -274,6 +300,9 @@ class Toolbox:
         most = self._config.result_max_chars
         # A lone surrogate cannot be encoded: every later prompt would fail with it.
         content = content.encode("utf-8", "replace").decode("utf-8")
+        if len(content) > most:
+            # Part of a JSON text would be none.
+            content = spoken_result(content)
         return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
 
@@ -324,8 +353,10 @@ def _folder(documents_dir: str) -> Path | None:
 
 
 def _content(value: object) -> str:
-    # "None" would be read out.
-    return "" if value is None else str(value)
+    """Words as they are, anything else as JSON; nothing is an empty text."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return to_json(value, serialize_unknown=True).decode()
 
 
 def _spoken_name(call: ToolCall) -> str:

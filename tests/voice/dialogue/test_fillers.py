@@ -51,11 +51,11 @@ def test_a_slow_tool_is_bridged_once_and_the_words_are_kept_nowhere() -> None:
     script.tool(SEARCH, "Found.")
     script.tool(BOOK, "Booked.")
     script.model("Found and booked.")
-    assert said(script) == [ONE_MOMENT, "Found and booked."]
-    assert [speak.segment.index for speak in script.of(Speak)] == [0, 1]
+    assert said(script) == [ONE_MOMENT, "Found.", "Booked."]
+    assert [speak.segment.index for speak in script.of(Speak)] == [0, 1, 2]
     script.sent()
-    assert script.events(ReplyEnded)[0].text == "Found and booked."
-    assert "".join(event.delta for event in script.events(ReplyText)) == "Found and booked."
+    assert script.events(ReplyEnded)[0].text == "Found. Booked."
+    assert "".join(event.delta for event in script.events(ReplyText)) == "Found. Booked."
     assert ONE_MOMENT not in str(script.history())
 
 
@@ -98,9 +98,9 @@ def test_a_reply_of_nothing_but_a_bridge_has_its_place_in_the_dialogue() -> None
     script.tool(SEARCH, "Found.")
     script.tool(BOOK, "Booked.")
     script.model("Found and booked.")
-    assert dialogue.last_id == item_id and dialogue.get(item_id).content == "Found and booked."
+    assert dialogue.last_id == item_id and dialogue.get(item_id).content == "Found. Booked."
     shown = [message.content or message.tool_calls for message in dialogue.view(24)]
-    assert shown[-1] == "Found and booked." and shown.count("Found and booked.") == 1
+    assert shown[-1] == "Found. Booked." and shown.count("Found. Booked.") == 1
 
 
 def test_what_only_reads_is_called_off_by_voice() -> None:

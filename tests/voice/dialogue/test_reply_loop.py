@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.commands import Generate, RunTool, Speak, SpeakEnd, StopGenerating
-from voice.dialogue.reply_loop import WENT_WRONG
+from voice.dialogue.reply_loop import WENT_WRONG, Limits
 from voice.events import (
     Failure,
     ReplyEnded,
@@ -14,7 +14,7 @@ from voice.events import (
     ReplyToolResult,
 )
 from voice.inputs import Announce, ModelAnswered, ModelFailed, ModelSaid, SpeechFailed
-from voice.types import SpeechStarted, ToolCall
+from voice.types import Message, Role, SpeechStarted, ToolCall, Transcript, TurnEnded
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
 TIME = ToolCall("c2", "get_time", {})
@@ -57,8 +57,86 @@ def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
     assert messages[1].tool_calls == (TIME, TIMER)
 
 
-def test_a_number_that_nobody_said_is_replaced_by_the_tools_words() -> None:
+def test_tools_speak_for_themselves_once_the_model_says_anything() -> None:
     script = Script()
+    script.user("what is on my list")
+    script.model("", TIME)
+    script.tool(TIME, "The list has 2 items: tofu and eggs.")
+    assert script.spoken() == ""
+    reply_id = script.last(Generate).reply_id
+    script.feed(ModelSaid(reply_id, "The list"))
+    assert script.spoken() == "The list has 2 items: tofu and eggs."
+    script.feed(ModelSaid(reply_id, " has podcast. Anything else?"))
+    script.feed(ModelAnswered(reply_id, (), False, 10, 5))
+    assert script.spoken() == "The list has 2 items: tofu and eggs. Anything else?"
+    assert not script.of(StopGenerating)
+
+
+def test_a_question_of_the_models_that_states_something_is_not_asked() -> None:
+    script = Script()
+    script.user("what is on my list")
+    script.model("", TIME)
+    script.tool(TIME, "The list has tofu.")
+    script.model("It has eggs. Shall I add eggs?")
+    assert script.spoken() == "The list has tofu."
+
+
+def test_results_of_several_rounds_are_all_told_and_none_twice() -> None:
+    script = Script()
+    script.user("a timer, and the time")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.model("", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("Done.")
+    assert script.spoken() == "Timer set for 10 minutes. It is noon."
+
+
+def test_a_result_that_was_told_before_another_call_is_not_told_again() -> None:
+    script = Script()
+    script.user("a timer, and the time")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.model("I set it.", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("Noon it is.")
+    assert script.spoken() == "Timer set for 10 minutes. It is noon."
+
+
+def test_a_clients_json_is_told_in_sentences() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open the door")
+    script.model("", DOOR)
+    output = Message(Role.TOOL, '{"door": "front", "open": true}', call_id="c3", name="open_door")
+    script.conversation.dialogue.add("out", output)
+    script.request()
+    script.model("It's alfalf.")
+    assert script.spoken() == "The door is front and it is open."
+
+
+def test_who_talked_over_a_result_hears_the_rest_of_it() -> None:
+    script = Script(heard="Timer set")
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.feed(ModelSaid(script.last(Generate).reply_id, "Okay"))
+    script.feed(SpeechStarted(2, 100_000))
+    script.feed(TurnEnded(2, 102_000, 106_000), Transcript(2, "", True, 0.0, 102_000))
+    assert script.spoken() == "Timer set for 10 minutes.for 10 minutes."
+    assert len(script.of(Generate)) == 2
+
+
+def test_a_model_that_may_rephrase_is_held_to_the_numbers_alone() -> None:
+    script = Script(limits=Limits(rephrases=True))
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.model("I have set your timer, 10 minutes from now.")
+    assert script.spoken() == "I have set your timer, 10 minutes from now."
+
+
+def test_a_number_that_nobody_said_is_replaced_by_the_tools_words() -> None:
+    script = Script(limits=Limits(rephrases=True))
     script.user("set a timer for ten minutes")
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
@@ -153,18 +231,28 @@ def test_words_before_a_call_that_was_tried_again_may_be_said_behind_it() -> Non
     script.model("", TIME)
     script.tool(TIME, "It is noon.")
     script.model("Let me look. It is noon.")
-    assert script.spoken() == "Let me look. Let me look. It is noon."
+    assert script.spoken() == "Let me look. It is noon."
 
 
-def test_an_empty_answer_behind_a_tool_counts_as_malformed_whatever_was_said_before_it() -> None:
+def test_an_empty_answer_behind_a_tool_leaves_the_word_to_the_tool() -> None:
     script = Script()
     script.user("what time is it")
     script.model("Let me check.", TIME)
     script.tool(TIME, "It is noon.")
     script.model("")
-    assert len(script.of(Generate)) == 3
-    script.model("It is noon.")
+    assert len(script.of(Generate)) == 2
     assert script.spoken() == "Let me check. It is noon."
+
+
+def test_a_model_that_fails_behind_a_tool_leaves_the_word_to_the_tool() -> None:
+    script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.feed(ModelFailed(script.last(Generate).reply_id, "gone", malformed=False))
+    assert script.spoken() == "Timer set for 10 minutes."
+    assert script.events(Failure)
+    assert script.events(ReplyEnded) == [] or script.last(SpeakEnd)
 
 
 def test_a_model_that_breaks_in_the_middle_apologises_behind_what_it_said() -> None:

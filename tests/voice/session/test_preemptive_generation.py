@@ -133,7 +133,7 @@ async def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
     async with calling(parts(Model(answer))) as line:
         await line.say("tell me about tea")
         ended = await line.next(ReplyEnded)
-        assert ended.text == "tea is fine."
+        assert ended.text == "Tea is fine."
         assert virtual_tools.LEDGER == ["look_up tea"]
         assert line.of(ReplyToolResult)[0].result.content == "tea is fine."
         assert [role for role, _ in line.history()] == ["user", "agent", "tool", "agent"]

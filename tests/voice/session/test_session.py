@@ -240,10 +240,10 @@ async def test_a_client_tool_is_the_clients_to_run(embedded_parts: Resources) ->
         told = await rig.next(ReplyToolCall)
         assert told.client_side
         await rig.next(ReplyEnded)
-        output = Message(Role.TOOL, "opened", call_id="c1", name="open_door")
+        output = Message(Role.TOOL, '{"door": "open"}', call_id="c1", name="open_door")
         rig.session.add_item("out", output, None)
         rig.session.create_response()
-        assert (await rig.next(ReplyEnded)).text == "It is open."
+        assert (await rig.next(ReplyEnded)).text == "The door is open."
         messages = parts.model.prompts[-1].messages  # type: ignore[attr-defined]
         assert [m.role for m in messages[-2:]] == [Role.AGENT, Role.TOOL]
 

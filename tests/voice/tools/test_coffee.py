@@ -5,6 +5,7 @@ import pytest
 from tests.voice.tools.conftest import Call
 from voice.tools import SessionScope, Toolbox
 from voice.tools.store import Store
+from voice.types import ToolCall
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,64 @@ async def test_the_last_of_two_alike_is_removed_unless_it_is_named(call: Call) -
     await call("order_drink", drink="latte", size="small")
     assert await call("remove_drink", drink="latte") == "Removed: latte."
     assert await call("read_order") == "The order is: 1 large latte."
+
+
+async def corrected(toolbox: Toolbox, scope: SessionScope, *calls: ToolCall) -> list[str]:
+    """What the calls of one answer bring, in their order."""
+    found = []
+    for call in calls:
+        beside = [other for other in calls if other is not call]
+        found.append((await toolbox.run(call, scope, beside=beside)).content)
+    return found
+
+
+async def test_a_changed_drink_keeps_its_own_details_and_the_other_drinks(
+    call: Call, toolbox: Toolbox, scope: SessionScope
+) -> None:
+    await call("order_drink", drink="latte", size="large", milk="oat milk", quantity="two")
+    await call("order_drink", drink="tea", sweetener="honey")
+    assert await corrected(
+        toolbox,
+        scope,
+        ToolCall("c1", "remove_drink", {"drink": "latte"}),
+        ToolCall("c2", "order_drink", {"drink": "lattes", "size": "medium", "shots": "a shot"}),
+    ) == ["Removed: latte.", "Added: 2 medium lattes with 1 shot and oat milk."]
+    assert await corrected(
+        toolbox,
+        scope,
+        ToolCall("c3", "remove_drink", {"drink": "tea"}),
+        ToolCall("c4", "order_drink", {"drink": "green tea"}),
+    ) == ["Removed: tea.", "Added: green tea with honey."]
+    assert await corrected(
+        toolbox,
+        scope,
+        ToolCall("c5", "remove_drink", {"drink": "green tea"}),
+        ToolCall("c6", "order_drink", {"drink": "mocha", "sweetener": "no sugar"}),
+    ) == ["Removed: green tea.", "Added: mocha."]
+    assert await call("read_order") == (
+        "The order is: 2 medium lattes with 1 shot and oat milk; 1 mocha."
+    )
+
+
+async def test_a_drink_that_was_removed_earlier_is_no_correction(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("order_drink", drink="latte", milk="oat milk")
+    await call("remove_drink", drink="latte")
+    assert await call("order_drink", drink="latte") == "Added: latte."
+
+
+async def test_nothing_is_removed_for_a_drink_that_is_not_on_the_menu(
+    call: Call, toolbox: Toolbox, scope: SessionScope
+) -> None:
+    await call("order_drink", drink="latte", milk="oat milk")
+    assert await corrected(
+        toolbox,
+        scope,
+        ToolCall("c1", "remove_drink", {"drink": "latte"}),
+        ToolCall("c2", "order_drink", {"drink": "goulash"}),
+    ) == ["Error: I have not changed anything.", "Error: We do not have goulash."]
+    assert await call("read_order") == "The order is: 1 latte with oat milk."
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
+from tests.voice.tools.services import NOW
 from voice.tools.registry import ToolError, as_tool, checked, tool, tools_in
 
 
@@ -56,7 +57,7 @@ def test_hints_and_docstring_make_the_spec() -> None:
     ],
 )
 def test_what_was_left_out_stays_out(arguments: dict[str, Any], taken: dict[str, Any]) -> None:
-    assert checked(as_tool(greet), arguments) == taken
+    assert checked(as_tool(greet), arguments, NOW) == taken
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_what_was_left_out_stays_out(arguments: dict[str, Any], taken: dict[str,
 )
 def test_wrong_arguments_are_told_in_words(arguments: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ToolError) as failure:
-        checked(as_tool(greet), arguments)
+        checked(as_tool(greet), arguments, NOW)
     assert str(failure.value) == complaint
 
 

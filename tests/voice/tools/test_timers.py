@@ -16,12 +16,14 @@ from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import NOW, Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
 from voice.callers import Owner
+from voice.tools import SessionScope, Toolbox
 from voice.tools import database as database_module
 from voice.tools import ringer as ringer_module
 from voice.tools.database import Database
 from voice.tools.ringer import Ringer, announcement
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
+from voice.types import ToolCall
 
 
 async def test_timers_run_down_and_are_cancelled(call: Call, clock: Clock) -> None:
@@ -293,3 +295,49 @@ def test_announcements(
     kind: AlertKind, label: str, length_s: float, ago_s: float, text: str
 ) -> None:
     assert announcement(Alert(1, kind, label, NOW_S - ago_s, length_s, "s"), NOW) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "answers", "left"),
+    [
+        ("ten minutes", "fifteen", ["Timer cancelled.", "Timer set for 15 minutes."], "15 minutes"),
+        ("two hours", "three", ["Timer cancelled.", "Timer set for 3 hours."], "3 hours"),
+        ("thirty seconds", "forty", ["Timer cancelled.", "Timer set for 40 seconds."],
+         "40 seconds"),
+        ("ten minutes", "blue", ["Error: I have not changed anything.",
+                                 "Error: I could not read the duration blue."], "10 minutes"),
+        ("ten minutes", "nine days", ["Error: I have not changed anything.",
+                                      "Error: A timer can run for 7 days at most."], "10 minutes"),
+    ],
+)  # fmt: skip
+async def test_a_correction_is_read_before_anything_is_undone(
+    call: Call,
+    toolbox: Toolbox,
+    scope: SessionScope,
+    before: str,
+    said: str,
+    answers: list[str],
+    left: str,
+) -> None:
+    await call("set_timer", duration=before)
+    undo = ToolCall("c1", "cancel_timer", {})
+    again = ToolCall("c2", "set_timer", {"duration": said})
+    first = await toolbox.run(undo, scope, beside=[again])
+    second = await toolbox.run(again, scope, beside=[undo])
+    assert [first.content, second.content] == answers
+    assert await call("list_timers") == f"1 timer: {left} left."
+
+
+async def test_a_corrected_timer_keeps_its_name(
+    call: Call, toolbox: Toolbox, scope: SessionScope
+) -> None:
+    await call("set_timer", duration="ten minutes", name="pasta")
+    undo = ToolCall("c1", "cancel_timer", {})
+    again = ToolCall("c2", "set_timer", {"duration": "twelve"})
+    await toolbox.run(undo, scope, beside=[again])
+    await toolbox.run(again, scope, beside=[undo])
+    assert await call("list_timers") == "1 timer: pasta, 12 minutes left."
+
+
+async def test_a_number_alone_is_minutes(call: Call) -> None:
+    assert await call("set_timer", duration="fifteen") == "Timer set for 15 minutes."

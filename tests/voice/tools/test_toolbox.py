@@ -106,6 +106,12 @@ async def ring_bell_softly() -> None:
     """Ring the bell on the loop."""
 
 
+@tool(read_only=True)
+def survey(size: int) -> dict[str, object]:
+    """Look at something."""
+    return {"depth": 3, "notes": ["it is wide"] * size}
+
+
 @pytest.fixture
 async def box(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Toolbox, None]:
     monkeypatch.setattr(sys.modules[__name__], "COUNTS", {"counted": 0, "slow": 0})
@@ -147,6 +153,15 @@ async def test_a_long_result_is_cut_at_a_word(box: Toolbox) -> None:
     content = await run(box, "recite")
     assert len(content) <= 80
     assert content.endswith("word…")
+
+
+async def test_what_is_no_text_is_json_and_in_sentences_where_that_is_too_long(
+    box: Toolbox,
+) -> None:
+    assert await run(box, "survey", size=1) == '{"depth":3,"notes":["it is wide"]}'
+    assert await run(box, "survey", "c2", size=9) == (
+        "The depth is 3. 9 notes, the first 5: it is wide, it is wide, it is wide, it…"
+    )
 
 
 @pytest.mark.parametrize("name", ["stuck", "hang"])

@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 from voice.tools import phrasing
 from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import ToolError, readable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
 
+_UNSET = Alert(0, AlertKind.ALARM, "", None, 0.0, "")
+_When = Annotated[str, readable(lambda said, now: _timed(_UNSET, said, now))]
+
 
 @tool()
-def set_alarm(when: str, *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
+def set_alarm(when: _When, *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Set an alarm clock."""
     now = scope.now()
-    unset = Alert(0, AlertKind.ALARM, "", None, 0.0, scope.session_id)
-    alarm = _timed(unset, when, now)
-    store.add_alert(alarm.kind, "", alarm.due, alarm.session_id, repeat=alarm.repeat)
+    alarm = _timed(_UNSET, when, now)
+    store.add_alert(alarm.kind, "", alarm.due, scope.session_id, repeat=alarm.repeat)
     ringer.wake()
     return f"Alarm set for {when_due(alarm, now)}."
 
@@ -49,7 +52,7 @@ def change_alarm(
     return f"Alarm moved from {when_due(alarm, now)} to {when_due(changed, now)}."
 
 
-@tool()
+@tool(undoes=True)
 def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Delete an alarm."""
     now = scope.now()

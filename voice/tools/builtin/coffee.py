@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from num2words import num2words
+from pydantic import AfterValidator
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.registry import ToolError, Unreadable, readable, tool
 from voice.tools.scope import Drink, SessionScope
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
@@ -41,16 +43,28 @@ _MANY_SHOTS = ("single", "double", "triple", "quadruple")
 _MOST = 50
 
 
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A drink of an order, and how many of it."""
+
+    drink: Drink
+    count: int
+
+
+def _reading(read: Callable[[str], object]) -> AfterValidator:
+    return readable(lambda said, _: read(said))
+
+
 @tool()
 def order_drink(
-    drink: str,
-    size: str = "",
+    drink: Annotated[str, _reading(lambda said: _drink(said))],
+    size: Annotated[str, _reading(lambda said: _size(said))] = "",
     roast: str = "",
     milk: str = "",
-    shots: str = "",
+    shots: Annotated[str, _reading(lambda said: _shots(said))] = "",
     sweetener: str = "",
     extras: str = "",
-    quantity: str = "",
+    quantity: Annotated[str, _reading(lambda said: _count(said))] = "",
     *,
     scope: SessionScope,
 ) -> str:
@@ -60,6 +74,13 @@ def order_drink(
         _drink(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
         _addition(sweetener), _addition(extras),
     )  # fmt: skip
+    old = scope.removed
+    if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
+        said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
+                "sweetener": sweetener, "extras": extras}  # fmt: skip
+        kept = {part: getattr(old.drink, part) for part, words in said.items() if not words}
+        ordered, count = replace(ordered, **kept), count if quantity else old.count
+        scope.removed = None
     scope.order[ordered] = scope.order.get(ordered, 0) + count
     return f"Added: {_label(ordered, count, always_count=False)}."
 
@@ -95,14 +116,14 @@ def change_drink(
     return f"Changed: {_label(changed, count, always_count=False)}."
 
 
-@tool()
+@tool(undoes=True)
 def remove_drink(drink: str, *, scope: SessionScope) -> str:
     """Remove a drink from the order."""
     said = _singular(_bare(drink))
     found = _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
-    del scope.order[found[-1]]
+    scope.removed = Ordered(found[-1], scope.order.pop(found[-1]))
     return f"Removed: {said}."
 
 
@@ -209,6 +230,11 @@ def _label(drink: Drink, count: int, always_count: bool) -> str:
     added = list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
     additions = f" with {phrasing.joined(added)}" if added else ""
     return f"{number}{name}{additions}"
+
+
+def _is_kind_of(name: str, other: str) -> bool:
+    """Whether one is the other, or a kind of it: a green tea is a tea."""
+    return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
 
 
 def _drink(said: str) -> str:

@@ -35,7 +35,7 @@ def add_to_list(item: str, list: str = "", *, store: Store) -> str:
     return f"Added {phrasing.joined(new)} to the {name} list."
 
 
-@tool()
+@tool(undoes=True)
 def remove_from_list(item: str, list: str = "", *, store: Store) -> str:
     """Take an item off a list."""
     name = _said_name(list)
@@ -67,7 +67,7 @@ def move_item(item: str, to: str, list: str = "", *, store: Store) -> str:
     return f"Moved {phrasing.joined(moved)} from the {name} list to the {target} list."
 
 
-@tool()
+@tool(undoes=True)
 def clear_list(list: str = "", *, store: Store) -> str:
     """Delete everything on a list."""
     name = _said_name(list)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 from voice.tools import phrasing
 from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import ToolError, readable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
@@ -18,9 +19,13 @@ _FIRST_HOUR = 7
 _SMALL_WORDS = {"the", "a", "an", "my", "to", "of", "about", "for", "and"}
 
 
+_UNSET = Alert(0, AlertKind.REMINDER, "", None, 0.0, "")
+_When = Annotated[str, readable(lambda said, now: moved(_UNSET, said, now, _FIRST_HOUR))]
+
+
 @tool()
 def set_reminder(
-    text: str, when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+    text: str, when: _When = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Remember something for the user."""
     what = re.sub(r"^(?:to|that|about) ", "", text.strip().rstrip("."))
@@ -28,9 +33,8 @@ def set_reminder(
         store.add_alert(AlertKind.REMINDER, what, None, scope.session_id)
         return f"Reminder noted: {what}."
     now = scope.now()
-    unset = Alert(0, AlertKind.REMINDER, what, None, 0.0, scope.session_id)
-    reminder, _ = moved(unset, when, now, _FIRST_HOUR)
-    store.add_alert(reminder.kind, what, reminder.due, reminder.session_id, repeat=reminder.repeat)
+    reminder, _ = moved(_UNSET, when, now, _FIRST_HOUR)
+    store.add_alert(reminder.kind, what, reminder.due, scope.session_id, repeat=reminder.repeat)
     ringer.wake()
     return f"Reminder set for {when_due(reminder, now)}: {what}."
 
@@ -63,7 +67,7 @@ def change_reminder(
     return f"Reminder moved to {when_due(changed, now)}: {changed.label}."
 
 
-@tool()
+@tool(undoes=True)
 def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Delete a reminder."""
     reminders = store.alerts(AlertKind.REMINDER)

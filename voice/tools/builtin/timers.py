@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
 from voice.tools.builtin.alerts import EVERY_ONE, only
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import ToolError, Unreadable, readable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
@@ -19,13 +20,34 @@ _MORE = re.compile(r"\b(?:add|put|give|plus|another|an? extra|extra|more|longer)
 _LESS = re.compile(r"\b(?:less|shorter|fewer|minus|take|off|subtract)\b")
 
 
+def _length(said: str, corrected: Alert | None = None) -> timedelta:
+    """A timer's length; a number alone is in the unit of the timer that it corrects, or minutes."""
+    try:
+        return _checked(spoken_numbers.duration(said))
+    except Unreadable:
+        number = spoken_numbers.amount(said, "duration")
+    unit = _unit(corrected.length_s if corrected else 0)
+    return _checked(spoken_numbers.duration(f"{number} {unit}"))
+
+
+def _unit(length_s: float) -> str:
+    if 0 < length_s < 60:
+        return "seconds"
+    return "hours" if length_s and length_s % 3600 == 0 else "minutes"
+
+
+_Length = Annotated[str, readable(lambda said, _: _length(said))]
+
+
 @tool()
 def set_timer(
-    duration: str, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+    duration: _Length, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Start a countdown timer."""
-    length = _checked(spoken_numbers.duration(duration))
-    label = _bare(name)
+    corrected = scope.removed if isinstance(scope.removed, Alert) else None
+    scope.removed = None
+    length = _length(duration, corrected)
+    label = _bare(name) or (corrected.label if corrected else "")
     due = scope.now().timestamp() + length.total_seconds()
     store.add_alert(AlertKind.TIMER, label, due, scope.session_id, length.total_seconds())
     ringer.wake()
@@ -61,13 +83,14 @@ def change_timer(
     return f"{_subject(timer.label)} changed: {phrasing.duration(left)} left."
 
 
-@tool()
+@tool(undoes=True)
 def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Stop a running timer."""
     timers = _running(store, scope)
     label = _bare(name)
     chosen = timers if EVERY_ONE.fullmatch(label) and timers else _chosen(label, timers)
     cancelled = [timer for timer in chosen if store.remove_alert(timer.id)]
+    scope.removed = cancelled[-1] if cancelled else None
     ringer.wake()
     if len(cancelled) > 1:
         return f"{len(cancelled)} timers cancelled."

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from voice.dialogue.left_out import left_out
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+SCHEMA = {"type": "object", "properties": {}}
+TOOLS = {
+    spec.name: spec
+    for spec in (
+        ToolSpec("add_to_list", "Put an item on a list.", SCHEMA),
+        ToolSpec("set_reminder", "Remember something for the user.", SCHEMA),
+        ToolSpec("set_timer", "Start a countdown timer.", SCHEMA),
+        ToolSpec("cancel_timer", "Stop a running timer.", SCHEMA),
+        ToolSpec("get_time", "Tell the time.", SCHEMA, read_only=True),
+        ToolSpec("set_alarm", "Set an alarm clock.", SCHEMA),
+    )
+}
+
+
+def said(request: str, *calls: tuple[str, dict[str, str]], result: str = "Done.") -> str:
+    made = tuple(ToolCall(f"c{n}", name, values) for n, (name, values) in enumerate(calls))
+    results = (Message(Role.TOOL, result, call_id=call.call_id, name=call.name) for call in made)
+    dialogue = (Message(Role.USER, request), Message(Role.AGENT, tool_calls=made), *results)
+    return left_out(dialogue, TOOLS)
+
+
+ADD = "add_to_list"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "calls", "part"),
+    [
+        ("add eggs, wine and tofu to the shopping list",
+         [(ADD, {"item": "eggs", "list": "shopping"}), (ADD, {"item": "and tofu"})], "wine"),
+        ("add bread and milk and cheese", [(ADD, {"item": "bread"}), (ADD, {"item": "cheese"})],
+         "milk"),
+        ("remind me to pick up Aoife from the clinic in two hours",
+         [("set_reminder", {"text": "pick up Aoife", "when": "in two hours"})], "from the clinic"),
+        ("add eggs to my list and bread", [(ADD, {"item": "eggs"})], "bread"),
+        ("start a tea timer for four minutes and wake me at seven",
+         [("set_alarm", {"when": "seven"})], "start a tea timer for four minutes"),
+    ],
+)  # fmt: skip
+def test_what_no_call_carries_is_said(
+    request_text: str, calls: list[tuple[str, dict[str, str]]], part: str
+) -> None:
+    assert said(request_text, *calls) == f"I did not get this: {part}."
+
+
+@pytest.mark.parametrize(
+    ("request_text", "calls"),
+    [
+        ("add eggs, wine and tofu to my shopping list please",
+         [(ADD, {"item": "eggs, wine and tofu", "list": "shopping"})]),
+        ("could you set a timer for ten minutes for the pasta if possible",
+         [("set_timer", {"duration": "ten minutes", "name": "pasta"})]),
+        ("set a timer for ten minutes and wake me at seven",
+         [("set_timer", {"duration": "ten minutes"}), ("set_alarm", {"when": "seven"})]),
+        ("set a timer for ten minutes and stop the other one",
+         [("set_timer", {"duration": "ten minutes"}), ("cancel_timer", {})]),
+        ("what is the time in Oslo and in Bergen", [("get_time", {"place": "Oslo"})]),
+        ("no, make that twelve", [("set_timer", {"duration": "twelve", "name": "pasta"})]),
+        ("thank you", []),
+    ],
+)  # fmt: skip
+def test_what_is_carried_is_not_spoken_of(
+    request_text: str, calls: list[tuple[str, dict[str, str]]]
+) -> None:
+    assert said(request_text, *calls) == ""
+
+
+def test_behind_an_error_nothing_more_is_said() -> None:
+    call = (ADD, {"item": "eggs"})
+    assert said("add eggs and wine", call, result="Error: The list is full.") == ""

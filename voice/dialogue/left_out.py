@@ -1,0 +1,133 @@
+"""What a request named and no call carries: "add eggs, wine and bread" with calls for two of them.
+
+Arguments are spans of the user's words, so what lies behind the first of them, and is neither one
+itself nor a word of the tool's or of grammar, has been left out. It knows nothing of what a tool
+does; questions, behind which all kinds of words may stand, are no matter of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from voice.tools import phrasing
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+_GRAMMAR = """
+a about after again ah ahead all also am an and any are as at back be because been before being
+but by can could did do does done down each else er every favor favour for from get give go going
+good got great had has have he hello help her here hey hi him his hm how i if in instead into is
+it its just kind know lasting let like list little make maybe me mean mine more much my need new
+no not now of off oh ok okay on one or order other our out over passed please plus possible put
+quick really right same say see set she should size so some sorry sure tell thank thanks that the
+their them then there these they thing things this those to too uh um up us want was we well were
+what when where which while who will with would yeah yes you your
+"""
+"""Words that name nothing, and those of politeness."""
+_JOINTS = frozenset(("and", "or", "but", "then"))
+_ARTICLES = frozenset(("the", "a", "an", "some", "of", "also"))
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_MOST_PARTS = 2
+
+
+def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str:
+    """A sentence on the parts of the last request that none of the calls behind it carries.
+
+    Nothing where no call changes anything, or where one of them failed: its error says more.
+    """
+    request, calls, results = _last_request(messages)
+    specs = [tools[call.name] for call in calls if call.name in tools]
+    failed = any(result.startswith("Error: ") for result in results)
+    if failed or not specs or all(spec.read_only for spec in specs):
+        return ""
+    words = list(_WORD.finditer(request))
+    folded = [word[0].casefold() for word in words]
+    carriers = _carriers(folded, calls)
+    told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
+    parts = []
+    for first, last in [*_before(folded, carriers, calls), *_gaps(carriers, calls)]:
+        for start, end in _pieces(folded, first, last):
+            named = (word for word in folded[start:end] if not _is_grammar(word))
+            if any(_stem(word) not in told for word in named):
+                parts.append(request[words[start].start() : words[end - 1].end()])
+    return f"I did not get this: {phrasing.joined(parts[:_MOST_PARTS])}." if parts else ""
+
+
+def _last_request(
+    messages: Sequence[Message],
+) -> tuple[str, list[ToolCall], list[str]]:
+    """The user's last message, and the calls and results behind it."""
+    calls: list[ToolCall] = []
+    results: list[str] = []
+    for message in reversed(messages):
+        if message.role is Role.USER:
+            return message.content, calls, results
+        calls += message.tool_calls
+        if message.role is Role.TOOL:
+            results.append(message.content)
+    return "", [], []
+
+
+def _carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None]:
+    """For each word of a request, which call has it in an argument, the first as a number of 0."""
+    carriers: list[int | None] = [None] * len(words)
+    for number, call in enumerate(calls):
+        for value in call.arguments.values():
+            said = [word.casefold() for word in _WORD.findall(str(value))]
+            for at in range(len(words) - len(said) + 1) if said else ():
+                if list(words[at : at + len(said)]) == said:
+                    carriers[at : at + len(said)] = [number] * len(said)
+    return carriers
+
+
+def _gaps(carriers: Sequence[int | None], calls: Sequence[ToolCall]) -> Iterator[tuple[int, int]]:
+    """Runs of words that no argument has, behind the first that one has.
+
+    Those before another tool's argument ask for that tool, and so may those at the end where a call
+    has no argument.
+    """
+    before = None
+    first = 0
+    for at, carrier in enumerate(carriers):
+        if carrier is None:
+            continue
+        if before is not None and first < at and calls[before].name == calls[carrier].name:
+            yield first, at
+        before, first = carrier, at + 1
+    if before is not None and first < len(carriers) and all(call.arguments for call in calls):
+        yield first, len(carriers)
+
+
+def _before(
+    words: Sequence[str], carriers: Sequence[int | None], calls: Sequence[ToolCall]
+) -> Iterator[tuple[int, int]]:
+    """What stands before the "and" or "then" ahead of the first argument: a request of its own."""
+    start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
+    joint = max((at for at in range(start) if words[at] in ("and", "then")), default=0)
+    if joint and all(call.arguments for call in calls):
+        yield 0, joint
+
+
+def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """A run of words, cut at each "and", without articles before and grammar behind a piece."""
+    ends = [at for at in range(first, last) if words[at] in _JOINTS] + [last]
+    for end in ends:
+        start, first = first, end + 1
+        while start < end and words[start] in _ARTICLES:
+            start += 1
+        while start < end and _is_grammar(words[end - 1]):
+            end -= 1
+        if start < end:
+            yield start, end
+
+
+def _known(texts: Iterable[str]) -> set[str]:
+    return {_stem(word.casefold()) for text in texts for word in _WORD.findall(text)}
+
+
+def _is_grammar(word: str) -> bool:
+    return re.split("['’]", word)[0] in _GRAMMAR.split()
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:ies|es|s|ed|ing|y|e)$", "", word) if len(word) > 3 else word

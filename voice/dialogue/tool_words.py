@@ -1,0 +1,43 @@
+"""What is said behind tools: their own words, and of the model's none that carries a fact.
+
+A small model that rephrases a result now and then says another word than the tool did, and drops
+one; which, is only known when it is through. So a result is told by a rule
+(`voice.tools.spoken_results`), and the model decides whether another call or the telling follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from voice.tools.spoken_results import spoken_result
+from voice.types import Message, Role
+
+_ASKING = """
+a all and any anything are be can correct do does else for get happy have help i i'll in is it
+like may me more need of okay or order please right shall some something sound sounds so that
+that's the there this to want we what what's will with would you your
+"""
+"""Words of a question by which the agent hands the turn over; they state nothing."""
+
+
+def own_words(messages: Sequence[Message]) -> str:
+    """The results that stand behind the last words of either side, as sentences; empty for none."""
+    told: list[str] = []
+    for message in reversed(messages):
+        if message.role is Role.TOOL:
+            told.append(spoken_result(message.content))
+        elif message.role is Role.USER or message.content.strip():
+            break
+    return " ".join(dict.fromkeys(reversed(told)))
+
+
+def closing_question(text: str) -> str:
+    """The question at the end of a model's words, if it states nothing; else empty.
+
+    >>> closing_question("One latte, got it. Anything else?")
+    'Anything else?'
+    """
+    last = re.split(r"(?<=[.!?])\s+", text.strip())[-1]
+    words = re.findall(r"[^\W_]+(?:'[^\W_]+)?", last.lower().replace("’", "'"))
+    return last if last.endswith("?") and words and set(_ASKING.split()).issuperset(words) else ""
