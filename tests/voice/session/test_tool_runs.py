@@ -134,3 +134,28 @@ async def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
         line.session.create_response()
         await line.next(ReplyEnded)
         assert virtual_tools.LEDGER == ["look_up tea"] * 2
+
+
+@virtual
+async def test_calls_beside_each_other_change_things_in_their_order() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        both = [call("slow_book", what="a boat"), call("book", what="a car")]
+        return "Booked." if tool_results(prompt) else both
+
+    async with calling(parts(Model(answer))) as line:
+        await line.say("book a boat and a car")
+        ended = await line.next(ReplyEnded)
+        assert virtual_tools.LEDGER == ["slow_book a boat", "book a car"]
+        assert ended.text == "Booked a boat. Booked a car."
+
+
+@virtual
+async def test_a_draft_tells_what_the_live_reply_would() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return "I'm fine. Anything else?" if tool_results(prompt) else call("look_up", topic="tea")
+
+    for drafting in ("true", "false"):
+        loaded = parts(Model(answer), None, None, f"drafting.enabled={drafting}")
+        async with calling(loaded) as line:
+            await line.say("please look up tea for me")
+            assert (await line.next(ReplyEnded)).text == "Tea is fine. Anything else?"
