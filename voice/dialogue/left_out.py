@@ -15,13 +15,14 @@ from voice.types import Message, Role, ToolCall, ToolSpec
 
 _GRAMMAR = """
 a about after again ah ahead all also am an and any are as at back be because been before being
-but by can could did do does done down each else er every favor favour for from get give go going
-good got great had has have he hello help her here hey hi him his hm how i if in instead into is
-it its just kind know lasting let like list little make maybe me mean mine more much my need new
-no not now of off oh ok okay on one or order other our out over passed please plus possible put
-quick really right same say see set she should size so some sorry sure tell thank thanks that the
-their them then there these they thing things this those to too uh um up us want was we well were
-what when where which while who will with would yeah yes you your
+but by can could did do does done down each else er every favor favour for forget from get give go
+going good got great had has have he hello help her here hey hi him his hm how i if in instead
+into is it its just kind know lasting let like list little make maybe me mean mine more much my
+need new no not now of off oh ok okay on one or order other our out over passed please plus
+possible put quick really remember remind reminder right same say see set she should size so some
+sorry sure tell thank thanks that the their them then there these they thing things this those to
+too uh um up us wake want was we well were what when where which while who will with would yeah
+yes you your
 """
 """Words that name nothing, and those of politeness."""
 _JOINTS = frozenset(("and", "or", "but", "then"))
