@@ -290,7 +290,8 @@ class AudioOutput:
 
     def _move(self, speech: _Speech) -> None:
         if not speech.client_position:
-            speech.playout.played(speech.estimate.position_ms(self._clock()))
+            left_ms = speech.estimate.left_ms(self._clock())
+            speech.playout.played(speech.playout.total_ms - left_ms)
 
     def _is_behind(self, speech: _Speech) -> bool:
         """Whether an aside would sound too late to be of use."""
@@ -301,8 +302,7 @@ class AudioOutput:
     def _is_over(self, speech: _Speech) -> bool:
         if speech.playout.finished:
             return True
-        late_ms = self._clock() - CLIENT_GRACE_MS
-        return speech.estimate.position_ms(late_ms) >= speech.playout.total_ms
+        return not speech.estimate.left_ms(self._clock() - CLIENT_GRACE_MS)
 
     def _report(self, speech: _Speech) -> None:
         chars = speech.playout.heard_chars()

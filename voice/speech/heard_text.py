@@ -122,7 +122,8 @@ class Playout:
     @property
     def finished(self) -> bool:
         """Whether the whole reply has been sent and played."""
-        return self._all_sent and not self._truncated and self._position_ms >= self.total_ms
+        left_ms = self.total_ms - self._position_ms
+        return self._all_sent and not self._truncated and left_ms < _ROUNDING_MS
 
     @property
     def sent_text(self) -> str:
@@ -168,10 +169,9 @@ class Playout:
 
 
 class PlayoutEstimate:
-    """Where a client's playback stands when it does not tell: it plays whatever it has at once."""
+    """How much a client has yet to play when it does not tell: it plays whatever it has at once."""
 
     def __init__(self) -> None:
-        self._sent_ms = 0.0
         self._runs_dry_ms = 0.0
         self._held_ms: float | None = None
 
@@ -189,11 +189,10 @@ class PlayoutEstimate:
     def sent(self, now_ms: float, duration_ms: float) -> None:
         """Audio that lasts so long has gone to the client; ``now_ms`` is any steady clock's."""
         self._runs_dry_ms = max(self._runs_dry_ms, self._playing_at(now_ms)) + duration_ms
-        self._sent_ms += duration_ms
 
-    def position_ms(self, now_ms: float) -> float:
-        """Milliseconds of the reply played by now."""
-        return self._sent_ms - max(0.0, self._runs_dry_ms - self._playing_at(now_ms))
+    def left_ms(self, now_ms: float) -> float:
+        """Milliseconds of what was sent that have not been played by now; 0 once all has been."""
+        return max(0.0, self._runs_dry_ms - self._playing_at(now_ms))
 
     def _playing_at(self, now_ms: float) -> float:
         return now_ms if self._held_ms is None else min(now_ms, self._held_ms)

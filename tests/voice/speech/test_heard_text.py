@@ -195,14 +195,14 @@ def test_words_of_a_real_voice_are_heard_in_order() -> None:
 
 def test_the_estimate_plays_what_it_has_and_waits_for_more() -> None:
     estimate = PlayoutEstimate()
-    assert estimate.position_ms(5000) == 0
+    assert estimate.left_ms(5000) == 0
     estimate.sent(now_ms=5000, duration_ms=200)
-    assert estimate.position_ms(5100) == 100
-    assert estimate.position_ms(5900) == 200
+    assert estimate.left_ms(5100) == 100
+    assert estimate.left_ms(5900) == 0
     estimate.sent(now_ms=6000, duration_ms=300)
     estimate.sent(now_ms=6010, duration_ms=300)
-    assert estimate.position_ms(6100) == 300
-    assert estimate.position_ms(9000) == 800
+    assert estimate.left_ms(6100) == 500
+    assert estimate.left_ms(9000) == 0
 
 
 def test_the_estimate_stands_still_while_playback_is_held() -> None:
@@ -210,10 +210,26 @@ def test_the_estimate_stands_still_while_playback_is_held() -> None:
     estimate.sent(0, 1000)
     estimate.hold(300)
     estimate.hold(350)
-    assert estimate.position_ms(800) == 300
+    assert estimate.left_ms(800) == 700
     estimate.sent(800, 500)
-    assert estimate.position_ms(900) == 300
+    assert estimate.left_ms(900) == 1200
     estimate.release(1300)
-    assert estimate.position_ms(1300) == 300
-    assert estimate.position_ms(1500) == 500
-    assert estimate.position_ms(9999) == 1500
+    assert estimate.left_ms(1300) == 1200
+    assert estimate.left_ms(1500) == 1000
+    assert estimate.left_ms(9999) == 0
+
+
+def test_a_reply_of_any_lengths_is_heard_to_its_end_by_the_estimate() -> None:
+    """Lengths that no float holds: added up in another order they are another sum."""
+    for length in range(1000, 1200):
+        playout, estimate = Playout(CLIENT_HZ), PlayoutEstimate()
+        for index in range(3):
+            said = segment("Hello there.", index)
+            for last in (False, True):
+                chunk = SpeechChunk(said, np.zeros(8, np.int16), CLIENT_HZ, last)
+                playout.sent(chunk, length + index)
+                estimate.sent(length / 7, (length + index) * 1000 / CLIENT_HZ)
+        playout.complete()
+        playout.played(playout.total_ms - estimate.left_ms(1e6))
+        assert playout.finished
+        assert not estimate.left_ms(1e6)
