@@ -207,11 +207,14 @@ class Announce:
     """Something to say as soon as nobody speaks: a ringing timer, a late result, a greeting.
 
     Attributes:
-        again: Whether it is repeated if it was stopped before a word of it was heard.
+        again: Whether it is said again where it was stopped before all of it was heard; once only
+            where some words of it were.
+        key: Names it in `Announced`; empty where nobody wants to know whether it was heard.
     """
 
     text: str
     again: bool = False
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

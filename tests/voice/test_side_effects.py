@@ -112,7 +112,7 @@ class World:
             self.drafts,
             ToolRuns(toolbox, self.scope, self.drafts, 0.7),
             self,  # type: ignore[arg-type]
-            SessionCallbacks(lambda _: None, lambda *_: None, lambda _: None),
+            SessionCallbacks(lambda _: None, lambda *_: None, lambda _: None, lambda *_: None),
         )
         self.runner = CommandRunner(self.decide, backend, self.spawn)
         self.feed = self.runner.feed

@@ -126,6 +126,14 @@ class ReleaseSpeaking:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """What `Announce` has given a key was heard, or cannot be said now; it comes once."""
+
+    key: str
+    heard: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HangUp:
     """End the session."""
 
@@ -144,5 +152,6 @@ Command = (
     | StopSpeaking
     | HoldSpeaking
     | ReleaseSpeaking
+    | Announced
     | HangUp
 )

@@ -8,17 +8,18 @@ This module is the user's and the client's side of it; `voice.dialogue.reply_loo
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
+from voice.dialogue.announcements import Announcements
 from voice.dialogue.commands import Command, Draft, Emit
 from voice.dialogue.controls import controlled
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
+from voice.dialogue.reply import Occasion
 from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.dialogue.reply_playback import Heard
 from voice.dialogue.user_turn import UserTurn
@@ -33,6 +34,7 @@ from voice.events import (
 )
 from voice.inputs import (
     Announce,
+    AudioPlayed,
     EndOfMessageFailed,
     EndRequested,
     IdleElapsed,
@@ -121,7 +123,7 @@ class Conversation:
         self._last_turn = 0
         self._committed: TurnEnded | None = None
         self._due = Due.NOTHING
-        self._announcements: deque[Announce] = deque(maxlen=16)
+        self._announcements = Announcements(self.dialogue)
         self._silences = 0
         # Replies that the client wants, and the model has not been asked for.
         self._requested: dict[str, Context | None] = {}
@@ -195,10 +197,14 @@ class Conversation:
             ProtocolError: There is none, or it has another id.
         """
         agent = self._agent_of(reply_id)
-        return self._settled(reply_id, agent.cancel(reply_id))
+        out = agent.cancel(reply_id)
+        if agent is self._agent:
+            self._announcements.hush()
+        return self._settled(reply_id, out)
 
     def interrupt(self) -> list[Command]:
         """Stop all that the agent says, if it says anything: the user has heard enough."""
+        self._announcements.hush()
         if self._agent.current is not None:
             return self._agent.cancel(None)
         return [] if self._agent.silent else self._agent.interrupt("client_cancelled")
@@ -206,7 +212,6 @@ class Conversation:
     def truncate(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played."""
         self._agent.truncate(item_id, text)
-        self._repeat_unheard()
 
     def forget_turn(self) -> list[Command]:
         """The client has dropped the audio of the turn that is under way."""
@@ -255,14 +260,18 @@ class Conversation:
         return agent.current.reply_id, commands
 
     def _begin_requested(self, options: SessionOptions) -> tuple[str, list[Command]]:
-        if self._agent.current is not None:
+        current, out = self._agent.current, []
+        if current is not None and current.occasion is Occasion.ANSWER:
             raise ProtocolError(
-                f"reply {self._agent.current.reply_id} is in progress",
+                f"reply {current.reply_id} is in progress",
                 "conversation_already_has_active_response",
             )
+        if current is not None:
+            out = self._agent.cancel(None)
+        self._announcements.go_on()
         self._due = Due.NOTHING
         self._silences = 0
-        out = self._agent.begin(self._last_turn, options)
+        out += self._agent.begin(self._last_turn, options)
         return self.active_reply or "", out
 
     def _ask_requested(self) -> list[Command]:
@@ -285,11 +294,14 @@ class Conversation:
         return out
 
     def _announce(self) -> list[Command]:
-        if not self._announcements or not self.quiet:
+        if not self.quiet:
             return []
-        announcement = self._announcements.popleft()
-        say = self._agent.announce if announcement.again else self._agent.say
-        return say(announcement.text, self._last_turn, self._options)
+        announce, out = self._announcements.next()
+        if announce is not None:
+            occasion = Occasion.ALERT if announce.again else Occasion.REMARK
+            out += self._say(announce.text, occasion)
+            out += self._announcements.begun(self._agent.current)
+        return out
 
     def _noted(
         self, event: ToolFinished | Announce | EndRequested | EndOfMessageFailed | IdleElapsed
@@ -297,9 +309,9 @@ class Conversation:
         match event:
             case ToolFinished(result):
                 if self._agent.calls.finished(result):
-                    self._announcements.append(Announce(spoken_result(result.content), again=True))
+                    self._announcements.add(Announce(spoken_result(result.content), again=True))
             case Announce():
-                self._announcements.append(event)
+                self._announcements.add(event)
             case EndRequested(reason):
                 return self._agent.end(reason)
             case EndOfMessageFailed(turn_id, message):
@@ -309,7 +321,8 @@ class Conversation:
         return []
 
     def _reply_input(self, event: ReplyInput) -> list[Command]:
-        return self._settled(event.reply_id, self._agent_of(event.reply_id).feed(event))
+        out = self._settled(event.reply_id, self._agent_of(event.reply_id).feed(event))
+        return out + (self._announcements.played(event) if isinstance(event, AudioPlayed) else [])
 
     def _agent_of(self, reply_id: str | None) -> ReplyLoop:
         return self._out_of_band.get(reply_id or "", self._agent)
@@ -331,10 +344,13 @@ class Conversation:
         turn = self._open(event.turn_id, event.start_sample)
         self._speaking = event.turn_id
         self._silences = 0
+        self._announcements.go_on()
         if not self._options.interrupt_response:
             return [turn.started()]
         sounding, current = self._agent.sounding, self._agent.current
-        goes_on = reopens(event, self._committed, [*sounding, *([current] if current else [])])
+        replies = [*sounding, *([current] if current else [])]
+        answers = [reply for reply in replies if reply.occasion is Occasion.ANSWER]
+        goes_on = reopens(event, self._committed, answers)
         if not self._agent.silent:
             holds = self._options.holds
             turn.interrupt(Interruption.begin(event.start_sample, sounding, holds, goes_on))
@@ -358,9 +374,7 @@ class Conversation:
 
     def _stop(self, turn: UserTurn, withdraw: bool = False) -> list[Command]:
         # A client flushes on the turn's start, so that goes out before anything that takes longer.
-        out = [turn.started(), *self._agent.interrupt(REASON, withdraw)]
-        self._repeat_unheard()
-        return out
+        return [turn.started(), *self._agent.interrupt(REASON, withdraw)]
 
     def _judge(
         self, turn: UserTurn, pending: Interruption, transcript: Transcript
@@ -506,23 +520,18 @@ class Conversation:
         shown = heard.shown, heard.confidence, event.seconds
         return [Emit(FinalTranscript(0, event.item_id, *shown))]
 
-    def _repeat_unheard(self) -> None:
-        """An announcement that was not heard is repeated behind the turn that stopped it."""
-        if missed := self._agent.missed():
-            self._announcements.appendleft(Announce(missed))
-
     def _idle_elapsed(self, event: IdleElapsed) -> list[Command]:
         if not self.quiet or self._agent.calls.unfinished:
             return []
         self._silences += 1
         if self._options.idle_ends:
             if self._silences == 1:
-                return self._say(STILL_THERE)
-            return self._say(GOODBYE) + self._agent.end("idle")
+                return self._say(STILL_THERE, Occasion.REMARK)
+            return self._say(GOODBYE, Occasion.REMARK) + self._agent.end("idle")
         item_id, previous = self._ids("item"), self.dialogue.last_id
         self.dialogue.add(item_id, Message(Role.USER))
         idle = UserIdle(item_id, previous, event.start_sample, event.end_sample)
-        return [Emit(idle), *self._say(STILL_THERE)]
+        return [Emit(idle), *self._say(STILL_THERE, Occasion.REMARK)]
 
-    def _say(self, text: str) -> list[Command]:
-        return self._agent.say(text, self._last_turn, self._options)
+    def _say(self, text: str, occasion: Occasion = Occasion.ANSWER) -> list[Command]:
+        return self._agent.say(text, self._last_turn, self._options, occasion)

@@ -32,6 +32,20 @@ class Phase(StrEnum):
     COMPLETE = "complete"
 
 
+class Occasion(StrEnum):
+    """Why the agent speaks.
+
+    Attributes:
+        ANSWER: The user has said or asked for something.
+        REMARK: Of its own accord; it gives way to what the client asks for.
+        ALERT: As `REMARK`; where it is stopped it is said again, and never resumed.
+    """
+
+    ANSWER = "answer"
+    REMARK = "remark"
+    ALERT = "alert"
+
+
 _NEXT: Mapping[Phase, frozenset[Phase]] = {
     Phase.BEGUN: frozenset({Phase.ASKED, Phase.COMPLETE}),
     Phase.ASKED: frozenset({Phase.ASKED, Phase.TOOLS, Phase.HANDING_OVER, Phase.COMPLETE}),
@@ -48,6 +62,7 @@ class Reply:
     Attributes:
         origin: Names the request of the user's that it serves: another reply to the same has the
             same.
+        occasion: Why it was begun.
         phase: Where it is; `enter` moves it on.
         text: All text of the reply so far, as it is shown and kept.
         asked_at: How long the text was when the model was asked last.
@@ -72,6 +87,7 @@ class Reply:
     turn_id: int
     options: SessionOptions
     origin: str = ""
+    occasion: Occasion = Occasion.ANSWER
     phase: Phase = Phase.BEGUN
     text: str = ""
     asked_at: int = 0

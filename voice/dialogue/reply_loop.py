@@ -15,7 +15,7 @@ from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.opposites import Opposed, opposed
-from voice.dialogue.reply import Phase, Reply
+from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.tool_calls import ToolCalls
 from voice.dialogue.tool_words import closing_question, own_words
@@ -103,7 +103,6 @@ class ReplyLoop:
         self._out_of_band = out_of_band
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
-        self._announced: Reply | None = None
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
@@ -149,10 +148,13 @@ class ReplyLoop:
                 return self._playback.speak_aside(reply, text)
         return []
 
-    def begin(self, turn_id: int, options: SessionOptions) -> list[Command]:
+    def begin(
+        self, turn_id: int, options: SessionOptions, occasion: Occasion = Occasion.ANSWER
+    ) -> list[Command]:
         """Begin a reply; `ask` or `answer` is to follow, once it is known what the user said."""
         reply_id, item_id = self._ids("resp"), self._ids("item")
-        self.current = Reply(reply_id, item_id, turn_id, options, self.calls.origin() or reply_id)
+        origin = self.calls.origin() or reply_id
+        self.current = Reply(reply_id, item_id, turn_id, options, origin, occasion)
         last = self._dialogue.last_id
         return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._out_of_band))]
 
@@ -186,25 +188,15 @@ class ReplyLoop:
             max_tokens=options.max_reply_tokens,
         )
 
-    def say(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
+    def say(
+        self,
+        text: str,
+        turn_id: int,
+        options: SessionOptions,
+        occasion: Occasion = Occasion.ANSWER,
+    ) -> list[Command]:
         """A reply of fixed words."""
-        return [*self.begin(turn_id, options), *self.answer(text)]
-
-    def announce(self, text: str, turn_id: int, options: SessionOptions) -> list[Command]:
-        """As `say`, for words of which it is to be known whether they were `missed`."""
-        out = self.say(text, turn_id, options)
-        self._announced = self.current
-        return out
-
-    def missed(self) -> str:
-        """The announcement that was stopped before a word of it was heard; given once."""
-        reply = self._announced
-        if reply is None or reply in self.sounding or self._playback.unheard(reply) != reply.text:
-            return ""
-        self._announced = None
-        if self._interrupted is reply:
-            self._interrupted = None
-        return reply.text
+        return [*self.begin(turn_id, options, occasion), *self.answer(text)]
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
         """Stop all that the agent says or is about to say. Tools that run are left to finish.
@@ -216,7 +208,9 @@ class ReplyLoop:
         if withdraw and interrupted is not None:
             self._playback.withdraw(interrupted)
         # A second cough over nothing leaves what the first has stopped to be resumed.
-        self._interrupted = interrupted or self._interrupted
+        if interrupted is not None:
+            repeated = interrupted.occasion is Occasion.ALERT
+            self._interrupted = None if repeated else interrupted
         out: list[Command] = [] if self._out_of_band else [Emit(AudioStopped())]
         out += self._playback.stop_all()
         if reply is not None:
@@ -249,8 +243,6 @@ class ReplyLoop:
         """
         if self.current is None or reply_id not in (None, self.current.reply_id):
             raise ProtocolError("no reply is in progress", "response_cancel_not_active")
-        # What the client does not want is not said again.
-        self._announced = None
         return self.interrupt("client_cancelled")
 
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
@@ -361,8 +353,6 @@ class ReplyLoop:
         return [_ended(reply), *self.hang_up()]
 
     def _audio_played(self, event: AudioPlayed) -> list[Command]:
-        if self._announced and self._announced.reply_id == event.reply_id:
-            self._announced = None
         return self.hang_up() if self._playback.played(event) else []
 
     def _generate(self, words_only: bool = False) -> Command:

@@ -283,6 +283,7 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
         changes["profile"] = _PROFILES.get(detection.eagerness, base.profile)
     if session.transcribes:
         changes |= {"create_response": False, "interrupt_response": False, "idle_timeout_s": 0.0}
+        changes["agent_tools"] = ()
     return changes
 
 

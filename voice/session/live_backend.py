@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from voice.dialogue.commands import (
+    Announced,
     CancelTool,
     Command,
     Draft,
@@ -36,6 +37,8 @@ class SessionCallbacks:
     reached: Callable[[str, str], None]
     """Takes a reply's id and the name of a stage that it has reached."""
     hang_up: Callable[[str], None]
+    announced: Callable[[str, bool], None]
+    """Takes an announcement's key and whether it was heard."""
 
 
 class LiveBackend:
@@ -95,5 +98,7 @@ class LiveBackend:
                 self._output.hold(reply_id)
             case ReleaseSpeaking(reply_id):
                 self._output.release(reply_id)
+            case Announced(key, heard):
+                self._session.announced(key, heard)
             case HangUp(reason):
                 self._session.hang_up(reason)

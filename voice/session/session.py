@@ -12,6 +12,7 @@ import itertools
 import logging
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from voice.callers import Caller
@@ -42,6 +43,9 @@ from voice.tools.scope import Line
 from voice.types import Message, Samples
 
 IDLE_CHECK_S = 0.25
+ALERTS_AFTER_S = 1.0
+"""What is due rings so long after a session has begun: a client that will have nothing of it has
+configured its session by then."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +79,9 @@ class Session:
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
         self._reason = ""
+        self._ringing: asyncio.Task[None] | None = None
+        # Announcements by their keys; at most one but for moments of change.
+        self._announced: dict[str, asyncio.Future[bool]] = {}
         options = options or resources.options()
         turn = resources.config.turn
         self._output = AudioOutput(
@@ -136,7 +143,7 @@ class Session:
                 self._group = group
                 group.create_task(self._input.run())
                 group.create_task(self._output.run())
-                group.create_task(self._announce())
+                self._ring_if_wanted()
                 group.create_task(self._watch_idle())
                 await self._closed.wait()
                 raise self._refused or _Over
@@ -184,6 +191,7 @@ class Session:
         self._check_tools(options, "session.tools")
         self._runner.feed(OptionsChanged(options))
         self._input.configure(options)
+        self._ring_if_wanted()
         if options.voice != before.voice:
             # Should it have to be loaded, the next reply had better not wait for all of it.
             self._resources.synthesis_threads.submit(self._resources.voice, options.voice)
@@ -278,7 +286,7 @@ class Session:
         had = self._resources
         slow_s = had.config.turn.filler_after_ms / 1000
         tools = ToolRuns(had.toolbox, self._scope, self._drafts, slow_s)
-        callbacks = SessionCallbacks(self._emit, self._reach, self.close)
+        callbacks = SessionCallbacks(self._emit, self._reach, self.close, self._settle)
         return LiveBackend(had.model, self._drafts, tools, self._output, callbacks)
 
     def _draft_parts(self) -> DraftParts:
@@ -331,9 +339,39 @@ class Session:
             raise RuntimeError("the session is not running")
         return self._group.create_task(work)
 
-    async def _announce(self) -> None:
-        async for text in self._resources.toolbox.ringer.announcements(self._scope):
-            self._runner.feed(Announce(text, again=True))
+    def _ring_if_wanted(self) -> None:
+        """Timers and reminders ring where the user could set some, and nowhere else."""
+        if self._group is None:
+            return
+        wanted = self._resources.toolbox.can_ring(self.options.agent_tools)
+        if wanted and self._ringing is None:
+            self._ringing = self._spawn(self._ring())
+        elif not wanted and self._ringing is not None:
+            self._ringing.cancel()
+            self._ringing = None
+
+    async def _ring(self) -> None:
+        """Announce what is due, the next once the one before was heard."""
+        await asyncio.sleep(ALERTS_AFTER_S)
+        ringer = self._resources.toolbox.ringer
+        async with aclosing(ringer.announcements(self._scope)) as alerts:
+            text = await anext(alerts)
+            while True:
+                text = await alerts.asend(await self._is_heard(text))
+
+    async def _is_heard(self, text: str) -> bool:
+        """Announce something; whether it was heard, once that is known."""
+        key, heard = uuid.uuid4().hex, asyncio.get_running_loop().create_future()
+        self._announced[key] = heard
+        try:
+            self._runner.feed(Announce(text, again=True, key=key))
+            return bool(await heard)
+        finally:
+            del self._announced[key]
+
+    def _settle(self, key: str, heard: bool) -> None:
+        if key in self._announced:
+            self._announced[key].set_result(heard)
 
     async def _watch_idle(self) -> None:
         quiet_s, since = 0.0, 0

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS alerts (
     length_s REAL NOT NULL,
     session_id TEXT NOT NULL,
     told INTEGER NOT NULL DEFAULT 0,
+    taken_until REAL NOT NULL DEFAULT 0,
     repeat TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS alerts_due ON alerts (agent, caller, told, due);

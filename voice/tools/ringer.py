@@ -1,11 +1,11 @@
 """Announces timers, alarms and reminders when they are due.
 
 A session iterates over `Ringer.announcements`, and is told of its owner's entries alone. An entry
-that is due is taken from the store, so that one session of one process announces it, once; an entry
-that falls due while its owner has no session open stays there for the next. What repeats is due
-again then, at its next moment: moments that nobody heard are told as one. The session that set an
-entry has precedence while it is open. A store that fails, for example because another process has
-locked it, is asked again until it answers.
+that is due is taken, so that one session of one process announces it; it counts as told once it was
+heard, and else is the owner's next session's, as is an entry that falls due while none is open.
+What repeats is then due again, at its next moment: moments that nobody heard are told as one. The
+session that set an entry has precedence while it is open. A store that fails, for example because
+another process has locked it, is asked again until it answers.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _LONGEST_WAIT_S = 30.0
 """The wall clock may be set and the machine may sleep, so no longer wait is relied on."""
 _RETRY_S = 5.0
 """Pause after the store failed; each try may wait for its lock."""
+_LEASE_S = 30.0
+"""Another process may announce what one has taken so long ago and not told: it may have crashed."""
 _LATE_S = 60.0
 """An announcement that is later than this says when the entry was due."""
 
@@ -39,6 +41,7 @@ class Ringer:
         self._database = database
         self._now = now
         self._listening: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self._taken: set[int] = set()
         self._failing: set[str] = set()
 
     def wake(self) -> None:
@@ -46,10 +49,11 @@ class Ringer:
         for loop, changed in list(self._listening.values()):
             loop.call_soon_threadsafe(changed.set)
 
-    async def announcements(self, session: SessionScope) -> AsyncGenerator[str, None]:
+    async def announcements(self, session: SessionScope) -> AsyncGenerator[str, bool | None]:
         """Sentences to be spoken in a session, each when its entry is due; never ends by itself.
 
-        The session counts as open while this is iterated.
+        The session counts as open while this is iterated. To be sent, for each sentence, whether
+        it was heard: an entry of which nobody says so is another session's to announce.
 
         Raises:
             ValueError: The session listens already.
@@ -59,12 +63,16 @@ class Ringer:
             raise ValueError(f"session_id: got {session_id!r}, which listens already")
         changed = asyncio.Event()
         self._listening[session_id] = (asyncio.get_running_loop(), changed)
+        unheard: list[Alert] = []
         try:
             while True:
                 changed.clear()
                 found = await self._next(session_id, store)
                 if isinstance(found, Alert):
-                    yield announcement(found, self._now())
+                    unheard.append(found)
+                    if (yield announcement(found, self._now())):
+                        unheard.remove(found)
+                        await self._tell(found, store)
                 else:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(found):
@@ -72,39 +80,58 @@ class Ringer:
         finally:
             del self._listening[session_id]
             self._failing.discard(session_id)
+            for alert in unheard:
+                await self._put_back(alert, store)
             # The entries of this session are for the others now.
             self.wake()
 
     async def _next(self, session_id: str, store: Store) -> Alert | float:
         """An entry taken to be announced now, or the seconds after which to look again."""
+        now_s = self._now().timestamp()
         try:
-            for alert in await asyncio.to_thread(self._due, session_id, store):
-                if await self._take(alert, store):
+            for alert in await asyncio.to_thread(self._due, session_id, store, now_s):
+                if await self._take(alert, store, now_s):
                     self._failing.discard(session_id)
                     return alert
-            soonest = await asyncio.to_thread(store.next_due)
+            soonest = await asyncio.to_thread(store.next_due, now_s)
         except sqlite3.Error as error:
             if not self._failing:
                 logger.error("timers and reminders wait until the store answers: %s", error)
             self._failing.add(session_id)
             return _RETRY_S
         self._failing.discard(session_id)
-        # A due entry of another open session is that session's to take.
-        ahead_s = 0.0 if soonest is None else soonest - self._now().timestamp()
-        return min(_LONGEST_WAIT_S, ahead_s) if ahead_s > 0 else _LONGEST_WAIT_S
+        return _LONGEST_WAIT_S if soonest is None else min(_LONGEST_WAIT_S, soonest - now_s)
 
-    async def _take(self, alert: Alert, store: Store) -> bool:
-        again = self._due_again(alert)
-        taking = asyncio.ensure_future(asyncio.to_thread(store.take_alert, alert, again))
+    async def _take(self, alert: Alert, store: Store, now_s: float) -> bool:
+        work = asyncio.to_thread(store.take_alert, alert, now_s, now_s + _LEASE_S)
+        taking = asyncio.ensure_future(work)
         try:
-            return await asyncio.shield(taking)
+            taken = await asyncio.shield(taking)
         except asyncio.CancelledError:
-            # Else the entry would be lost: taken for a session that is over.
+            # Else the entry would be kept for a session that is over.
             await asyncio.wait({taking})
-            with suppress(sqlite3.Error):
-                if taking.result():
-                    await asyncio.to_thread(store.put_back_alert, alert)
+            if not taking.exception() and taking.result():
+                await self._put_back(alert, store)
             raise
+        if taken:
+            self._taken.add(alert.id)
+        return taken
+
+    async def _tell(self, alert: Alert, store: Store) -> None:
+        """Mark it as told; the session may end with its last word, so nobody cancels that."""
+        again = self._due_again(alert)
+
+        async def tell() -> None:
+            with suppress(sqlite3.Error):
+                await asyncio.to_thread(store.tell_alert, alert, again)
+                self._taken.discard(alert.id)
+
+        await asyncio.shield(asyncio.ensure_future(tell()))
+
+    async def _put_back(self, alert: Alert, store: Store) -> None:
+        self._taken.discard(alert.id)
+        with suppress(sqlite3.Error):
+            await asyncio.to_thread(store.put_back_alert, alert)
 
     def _due_again(self, alert: Alert) -> float | None:
         if not alert.repeat or alert.due is None:
@@ -113,11 +140,12 @@ class Ringer:
         moment = datetime.fromtimestamp(alert.due, now.tzinfo)
         return spoken_repeats.after(alert.repeat, moment, now).timestamp()
 
-    def _due(self, session_id: str, store: Store) -> list[Alert]:
+    def _due(self, session_id: str, store: Store, now_s: float) -> list[Alert]:
         return [
             alert
-            for alert in store.alerts(due_by=self._now().timestamp())
-            if alert.session_id == session_id or alert.session_id not in self._listening
+            for alert in store.alerts(due_by=now_s)
+            if alert.id not in self._taken
+            and (alert.session_id == session_id or alert.session_id not in self._listening)
         ]
 
 

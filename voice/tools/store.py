@@ -91,29 +91,37 @@ class Store:
         )
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
-    def next_due(self) -> float | None:
-        """When the next entry is due, seconds since the epoch; None without one."""
-        ((due,),) = self._read(f"SELECT min(due) FROM alerts WHERE {_MINE} AND NOT told")
+    def next_due(self, after: float) -> float | None:
+        """When the first entry behind ``after`` is due, seconds since the epoch; None without."""
+        query = f"SELECT min(due) FROM alerts WHERE {_MINE} AND NOT told AND due > ?3"
+        ((due,),) = self._read(query, after)
         return None if due is None else float(due)
 
-    def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
-        """Mark an entry as announced, or as due again at ``next_due``.
+    def take_alert(self, alert: Alert, now: float, until: float) -> bool:
+        """Have an entry for oneself, to announce it.
 
-        False if it was announced, changed or removed before.
+        It is everybody's again at ``until``, in seconds since the epoch as ``now`` is: who has
+        taken it may have crashed. False if another has it, or it was told, changed or removed.
         """
         taken = self._write(
-            "UPDATE alerts SET told = ?3 IS NULL, due = ifnull(?3, due)"
-            f" WHERE {_MINE} AND id = ?4 AND due IS ?5 AND NOT told",
-            next_due,
-            alert.id,
-            alert.due,
+            f"UPDATE alerts SET taken_until = ?3 WHERE {_MINE} AND id = ?4 AND due IS ?5"
+            " AND NOT told AND taken_until <= ?6",
+            *(until, alert.id, alert.due, now),
         )
         return taken.rowcount == 1
 
     def put_back_alert(self, alert: Alert) -> None:
         """Undo `take_alert`."""
-        statement = f"UPDATE alerts SET told = 0, due = ?3 WHERE {_MINE} AND id = ?4"
-        self._write(statement, alert.due, alert.id)
+        self._write(f"UPDATE alerts SET taken_until = 0 WHERE {_MINE} AND id = ?3", alert.id)
+
+    def tell_alert(self, alert: Alert, next_due: float | None = None) -> None:
+        """Mark an entry as announced, or as due again at ``next_due``, unless it was changed."""
+        self._write(
+            "UPDATE alerts SET told = ?3 IS NULL, due = ifnull(?3, due)"
+            f" WHERE {_MINE} AND id = ?4 AND due IS ?5 AND NOT told",
+            *(next_due, alert.id, alert.due),
+        )
+        self.put_back_alert(alert)
 
     def change_alert(self, alert: Alert) -> bool:
         """Give an entry other times; False if it was announced or deleted before."""

@@ -129,6 +129,11 @@ class Toolbox:
         """Whether a tool may be stopped although it changes something."""
         return name in self._tools and self._tools[name].spec.cancellable
 
+    def can_ring(self, names: Iterable[str]) -> bool:
+        """Whether one of these tools sets what rings later."""
+        tools = (self._tools[name] for name in names if name in self._tools)
+        return any(Ringer in tool.provided.values() for tool in tools)
+
     async def run(
         self,
         call: ToolCall,

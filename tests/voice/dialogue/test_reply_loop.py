@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
-from voice.dialogue.commands import Generate, RunTool, Speak, SpeakEnd, StopGenerating
+from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
 from voice.dialogue.reply_loop import WENT_WRONG, Limits
 from voice.events import (
     Failure,
@@ -13,7 +13,15 @@ from voice.events import (
     ReplyToolCall,
     ReplyToolResult,
 )
-from voice.inputs import Announce, ModelAnswered, ModelFailed, ModelSaid, SpeechFailed
+from voice.inputs import (
+    Announce,
+    AudioPlayed,
+    ModelAnswered,
+    ModelFailed,
+    ModelSaid,
+    OptionsChanged,
+    SpeechFailed,
+)
 from voice.types import Message, Role, SpeechStarted, ToolCall, Transcript, TurnEnded
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
@@ -296,20 +304,26 @@ def test_text_only_replies_are_not_spoken_and_end_with_the_answer() -> None:
 RINGS = "Your timer is done."
 
 
-def test_what_rings_unheard_is_said_again_behind_the_turn_and_its_answer_once() -> None:
+def asked(script: Script, words: str, answer: str, turn_id: int) -> None:
+    """A turn of the user's, and its answer, heard to the end."""
+    script.user(words, turn_id)
+    script.model(answer)
+    script.sent()
+    script.played()
+
+
+def test_what_rings_is_said_again_behind_each_turn_until_it_is_heard() -> None:
     script = Script()
-    script.feed(Announce(RINGS, again=True))
-    script.user("what time is it")
-    assert script.spoken() == RINGS
-    script.model("Noon.")
-    script.sent()
-    script.played()
+    script.feed(Announce(RINGS, again=True, key="7"))
+    asked(script, "what time is it", "Noon.", 1)
     assert script.spoken() == f"{RINGS}Noon.{RINGS}"
-    script.user("thank you", turn_id=2)
-    script.model("Fine.")
+    asked(script, "thank you", "Fine.", 2)
+    assert not script.of(Announced)
     script.sent()
     script.played()
-    assert script.spoken() == f"{RINGS}Noon.{RINGS}Fine."
+    assert script.of(Announced) == [Announced("7", heard=True)]
+    asked(script, "hello", "Hi.", 3)
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}Fine.{RINGS}Hi."
 
 
 @pytest.mark.parametrize("options", [{}, {"create_response": False}])
@@ -334,31 +348,63 @@ def test_what_rings_unheard_as_the_client_tells_it_is_said_again() -> None:
     assert script.spoken() == f"{RINGS}Hi.{RINGS}"
 
 
-@pytest.mark.parametrize(
-    ("heard", "announced"),
-    [("Your timer", Announce(RINGS, again=True)), ("", Announce(RINGS))],
-)
-def test_what_was_heard_in_part_or_is_a_greeting_is_not_said_again(
-    heard: str, announced: Announce
-) -> None:
-    script = Script(heard=heard)
-    script.feed(announced)
-    script.user("what time is it")
-    script.model("Noon.")
-    script.sent()
-    script.played()
-    assert script.spoken() == f"{RINGS}Noon."
+def test_what_rings_and_is_stopped_in_its_middle_is_said_again_once() -> None:
+    script = Script(heard="Your timer")
+    script.feed(Announce(RINGS, again=True, key="7"))
+    asked(script, "what time is it", "Noon.", 1)
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}"
+    asked(script, "stop", "Fine.", 2)
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}Fine."
+    assert script.of(Announced) == [Announced("7", heard=True)]
 
 
-def test_what_rings_and_the_client_cancels_is_not_said_again() -> None:
+def test_a_greeting_that_is_stopped_is_not_said_again() -> None:
+    script = Script()
+    script.feed(Announce("Hello."))
+    asked(script, "what time is it", "Noon.", 1)
+    assert script.spoken() == "Hello.Noon."
+
+
+@pytest.mark.parametrize("stop", ["cancel", "interrupt"])
+def test_what_rings_and_the_client_stops_waits_for_the_next_turn(stop: str) -> None:
     script = Script()
     script.feed(Announce(RINGS, again=True))
-    script.took(script.conversation.cancel())
-    script.user("what time is it")
+    script.took(getattr(script.conversation, stop)())
+    script.feed(OptionsChanged(script.conversation.options))
+    assert script.spoken() == RINGS
+    asked(script, "what time is it", "Noon.", 1)
+    assert script.spoken() == f"{RINGS}Noon.{RINGS}"
+
+
+@pytest.mark.parametrize("announce", [Announce(RINGS, again=True), Announce("Hello.")])
+def test_an_announcement_gives_way_to_what_the_client_asks_for(announce: Announce) -> None:
+    script = Script()
+    script.feed(announce)
+    script.conversation.dialogue.add("typed", Message(Role.USER, "what time is it"))
+    script.request()
     script.model("Noon.")
     script.sent()
     script.played()
-    assert script.spoken() == f"{RINGS}Noon."
+    again = RINGS if announce.again else ""
+    assert script.spoken() == f"{announce.text}Noon.{again}"
+    cancelled, answered = script.events(ReplyEnded)[:2]
+    assert (cancelled.status, cancelled.text) == (ReplyStatus.CANCELLED, announce.text)
+    assert answered.text == "Noon."
+
+
+def test_of_an_announcement_whose_synthesis_fails_it_is_told_that_it_was_not_heard() -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True, key="7"))
+    reply_id = script.last(SpeakEnd).reply_id
+    script.feed(SpeechFailed(reply_id, "no voice"), AudioPlayed(reply_id, heard=""))
+    assert script.of(Announced) == [Announced("7", heard=False)]
+    assert script.spoken() == RINGS
+
+
+def test_an_announcement_without_sound_is_told_at_once() -> None:
+    script = Script(speak=False)
+    script.feed(Announce(RINGS, again=True, key="7"))
+    assert script.of(Announced) == [Announced("7", heard=True)]
 
 
 def test_a_reply_that_is_truncated_again_counts_as_far_as_that() -> None:

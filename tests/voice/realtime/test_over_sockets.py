@@ -21,6 +21,7 @@ from voice.demo import recordings
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.server.app import build_app
 from voice.session.resources import Resources
+from voice.tools.store import AlertKind
 from voice.types import Samples, ToolSpec
 
 IDLE = 200
@@ -108,6 +109,23 @@ async def created(socket: ClientConnection) -> str:
 
 def aside(instructions: str, **more: Any) -> dict[str, Any]:
     return {"conversation": "none", "instructions": instructions, **more}
+
+
+async def test_what_is_asked_for_while_a_reminder_is_spoken_is_answered(
+    embedded_parts: Resources,
+) -> None:
+    store = embedded_parts.toolbox.store
+    alert = store.add_alert(AlertKind.REMINDER, "call mom about the long weekend", 1.0, "gone")
+    async with running(embedded_parts, Held()) as url, connect(url) as socket:
+        reminder = await created(socket)
+        await send(socket, "conversation.item.create", item=HELLO)
+        await send(socket, "response.create")
+        events = await receive_until(socket, "response.done")
+        while events[-1]["response"]["id"] == reminder:
+            events += await receive_until(socket, "response.done")
+        assert not [event for event in events if event["type"] == "error"]
+        assert events[-1]["response"]["status"] == "completed"
+    assert store.remove_alert(alert.id), "nobody has heard it"
 
 
 async def test_replies_beside_the_conversation_are_nobodys_business(

@@ -252,7 +252,12 @@ DECLARED = (ToolSpec("weather", "Tell.", {}),)
         ({"quicksilver": {"events": ["hold"]}}, {"holds": True}),
         (
             {"type": "transcription"},
-            {"create_response": False, "interrupt_response": False, "idle_timeout_s": 0.0},
+            {
+                "agent_tools": (),
+                "create_response": False,
+                "interrupt_response": False,
+                "idle_timeout_s": 0.0,
+            },
         ),
     ],
 )

@@ -92,7 +92,10 @@ class Rig:
             ToolRuns(loaded.toolbox, scope, self.drafts, 0.0),
             self.output,
             SessionCallbacks(
-                self.events.append, lambda *stage: self.reached.append(stage), self.reasons.append
+                self.events.append,
+                lambda *stage: self.reached.append(stage),
+                self.reasons.append,
+                lambda *_: None,
             ),
         )
         self.runner = CommandRunner(decide, backend, spawn)

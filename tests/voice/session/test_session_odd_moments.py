@@ -6,16 +6,10 @@ import asyncio
 
 import numpy as np
 
-from tests.support.virtual_parts import Answer, Model, Voice, calling, parts
+from tests.support.virtual_parts import Answer, Model, calling, parts
 from tests.support.virtual_time import virtual
-from voice.events import (
-    Failure,
-    ReplyEnded,
-    ReplyText,
-    SessionEnded,
-)
+from voice.events import Failure, ReplyEnded, SessionEnded
 from voice.llm.base import MalformedAnswer, Prompt
-from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role
 
 
@@ -34,19 +28,6 @@ async def test_what_is_asked_of_a_conversation_that_is_over_is_not_done() -> Non
         session.clear_audio()
         await asyncio.sleep(1)
         assert model.prompts == []
-
-
-@virtual
-async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
-    loaded = parts(Model(lambda _: "Fine."), Voice(word_s=2.0))
-    async with calling(loaded) as line:
-        store = Store(loaded.toolbox.database, line.session.scope.owner)
-        store.add_alert(AlertKind.REMINDER, "call mom", 1.0, "")
-        loaded.toolbox.ringer.wake()
-        rung = await line.next(ReplyText, lambda text: "call mom" in text.delta)
-        await line.say("how are you today and what is new")
-        await line.next(ReplyText, lambda text: text.delta == "Fine.")
-        await line.next(ReplyText, lambda text: text.delta == rung.delta)
 
 
 @virtual

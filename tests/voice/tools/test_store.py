@@ -49,32 +49,39 @@ def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
             store.add_alert(AlertKind.REMINDER, label, due, "s")
         assert [alert.label for alert in store.alerts()] == ["soon", "later", "some day"]
         assert [alert.label for alert in store.alerts(due_by=10.0)] == ["soon"]
-        assert store.next_due() == 10.0
+        assert store.next_due(0.0) == 10.0
+        assert store.next_due(10.0) == 30.0
+        assert store.next_due(30.0) is None
 
 
-def test_an_alert_is_taken_once() -> None:
+def test_an_alert_is_one_takers_until_it_is_told_or_put_back_or_long_not_heard_of() -> None:
     with opened(":memory:") as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
-        assert store.take_alert(alert)
-        assert not store.take_alert(alert)
-        assert not store.remove_alert(alert.id)
-        assert store.alerts() == []
-        assert store.next_due() is None
+        assert store.take_alert(alert, now=10.0, until=40.0)
+        assert not store.take_alert(alert, now=39.0, until=69.0)
+        assert store.take_alert(alert, now=40.0, until=70.0)
         store.put_back_alert(alert)
+        assert store.take_alert(alert, now=41.0, until=71.0)
         assert store.alerts() == [alert]
-        assert store.remove_alert(alert.id)
-        assert not store.take_alert(alert)
+        store.tell_alert(alert)
+        assert store.alerts() == []
+        assert store.next_due(0.0) is None
+        assert not store.remove_alert(alert.id)
+        assert not store.take_alert(alert, now=99.0, until=100.0)
+        gone = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
+        assert store.remove_alert(gone.id)
+        assert not store.take_alert(gone, now=10.0, until=40.0)
 
 
 def test_a_repeating_alert_is_taken_once_each_time() -> None:
     with opened(":memory:") as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s", repeat="FREQ=DAILY")
-        assert store.take_alert(alert, next_due=20.0)
-        assert not store.take_alert(alert, next_due=20.0)
+        assert store.take_alert(alert, now=10.0, until=40.0)
+        store.tell_alert(alert, next_due=20.0)
+        assert not store.take_alert(alert, now=10.0, until=40.0)
         (again,) = store.alerts()
         assert again == replace(alert, due=20.0)
-        store.put_back_alert(alert)
-        assert store.alerts() == [alert]
+        assert store.take_alert(again, now=20.0, until=50.0)
 
 
 def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
@@ -82,7 +89,7 @@ def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.change_alert(replace(alert, due=20.0, repeat="FREQ=DAILY"))
         assert store.alerts() == [replace(alert, due=20.0, repeat="FREQ=DAILY")]
-        assert not store.take_alert(alert)
+        assert not store.take_alert(alert, now=10.0, until=40.0)
         assert store.remove_alert(alert.id)
         assert not store.change_alert(alert)
 
@@ -164,7 +171,7 @@ def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
 
         def take_all(name: str) -> None:
             for alert in alerts:
-                if store.take_alert(alert):
+                if store.take_alert(alert, now=0.0, until=30.0):
                     taken.append(alert.id)
                 store.add_item("shopping", name)
 

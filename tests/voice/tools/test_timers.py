@@ -4,8 +4,8 @@ import asyncio
 import logging
 import sqlite3
 import threading
-from collections.abc import Generator
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -110,6 +110,22 @@ def database() -> Generator[Database, None, None]:
         yield database
 
 
+async def settled() -> None:
+    """Let what runs in threads come to its end."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+        await asyncio.to_thread(lambda: None)
+
+
+async def tell(heard: AsyncGenerator[str, bool | None]) -> None:
+    """Say that the newest one was heard, and listen no more."""
+    following = asyncio.ensure_future(heard.asend(True))
+    await settled()
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+
+
 @pytest.fixture
 def store(database: Database) -> Store:
     return Store(database, ASSISTANTS)
@@ -132,7 +148,9 @@ async def test_it_rings_when_it_is_due_and_once(store: Store, ringer: Ringer, cl
         clock.advance(minutes=1)
         ringer.wake()
         assert await waiting == "Your pasta timer is done."
-    assert store.alerts() == []
+        assert len(store.alerts()) == 1
+        await tell(heard)
+        assert store.alerts() == []
 
 
 async def test_it_wakes_by_itself(store: Store, database: Database) -> None:
@@ -157,8 +175,40 @@ async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
         store, ringer = Store(database, ASSISTANTS), Ringer(database, clock)
         async with aclosing(ringer.announcements(conversation("next"))) as heard:
             assert await anext(heard) == "Your pasta timer was done at 3:43 PM."
-            assert await anext(heard) == "Your alarm was for 3:44 PM."
-        assert store.alerts() == []
+            assert await heard.asend(True) == "Your alarm was for 3:44 PM."
+        assert [alert.kind for alert in store.alerts()] == [AlertKind.ALARM]
+
+
+async def test_what_was_not_heard_is_another_conversations_to_tell(
+    store: Store, ringer: Ringer
+) -> None:
+    for name in ("pasta", "rice"):
+        store.add_alert(AlertKind.TIMER, name, NOW_S, "one", length_s=60)
+    async with aclosing(ringer.announcements(conversation("two"))) as second:
+        async with aclosing(ringer.announcements(conversation("one"))) as first:
+            assert await anext(first) == "Your pasta timer is done."
+            assert await first.asend(False) == "Your rice timer is done."
+            others = asyncio.ensure_future(anext(second))
+            await settled()
+            assert not others.done()
+        assert await others == "Your pasta timer is done."
+        assert await second.asend(True) == "Your rice timer is done."
+
+
+async def test_an_entry_that_another_tells_delays_no_other(
+    store: Store, database: Database
+) -> None:
+    ringer = Ringer(database, local_now)
+    due_s = local_now().timestamp()
+    store.add_alert(AlertKind.REMINDER, "mine", due_s, "one")
+    store.add_alert(AlertKind.REMINDER, "soon", due_s + 0.06, "two")
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        aclosing(ringer.announcements(conversation("one"))) as first,
+        aclosing(ringer.announcements(conversation("two"))) as second,
+    ):
+        assert await anext(first) == "Reminder: mine."
+        assert await anext(second) == "Reminder: soon."
 
 
 async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
@@ -175,12 +225,13 @@ async def test_the_conversation_that_set_it_has_precedence_while_it_is_open(
         ringer.wake()
         assert await ours == "Your mine timer is done."
         assert not others.done()
+        await tell(first)
         store.add_alert(AlertKind.TIMER, "left", NOW_S, "one", length_s=60)
-        await first.aclose()
+        ringer.wake()
         assert await others == "Your left timer is done."
         clock.advance(seconds=60)
         ringer.wake()
-        assert await anext(second) == "Your orphan timer is done."
+        assert await second.asend(True) == "Your orphan timer is done."
 
 
 async def test_a_conversation_listens_once(ringer: Ringer, store: Store) -> None:
@@ -209,12 +260,12 @@ class WatchedStore(Store):
         super().__init__(database, owner)
         self._watch = watch
 
-    def take_alert(self, alert: Alert, next_due: float | None = None) -> bool:
+    def take_alert(self, alert: Alert, now: float, until: float) -> bool:
         watch = self._watch
         watch.tries += 1
         watch.threads.add(threading.get_ident())
         watch.begun.set()
-        watch.taken.append(super().take_alert(alert, next_due))
+        watch.taken.append(super().take_alert(alert, now, until))
         return watch.taken[-1]
 
 
