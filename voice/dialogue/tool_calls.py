@@ -3,17 +3,19 @@
 Part of `voice.dialogue.reply_loop`: no I/O, no clock. A call's key says which request of the user's
 it serves, so that it is carried out once however often it is made: by a reply that was tried again,
 by the one behind a reply that was interrupted before a word of it was heard, by a model that
-repeats itself.
+repeats itself. What identifies a request are the user's words and the tool: asked for again in the
+same words, a call is the same though the model adds or leaves out an optional argument.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
+from voice.dialogue.draft_words import normalised
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
@@ -22,11 +24,21 @@ from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    what: str
+    """A call that was made; ``words`` are the user's newest ones by then."""
+
+    call: ToolCall
+    words: str
     key: str
     reply_id: str
     item_id: str
     stoppable: bool
+
+    def repeated_by(self, call: ToolCall, words: str) -> bool:
+        """Whether a call of another reply's asks for the same once more."""
+        ours, theirs = self.call.arguments, call.arguments
+        if self.call.name != call.name or words != self.words:
+            return signature(call) == signature(self.call)
+        return all(ours[name] == theirs[name] for name in ours.keys() & theirs.keys())
 
 
 class ToolCalls:
@@ -42,9 +54,11 @@ class ToolCalls:
         # Calls that were answered for because they took too long, and their results' entries.
         self._unfinished: dict[str, tuple[_Running, str]] = {}
         self._called_off: set[str] = set()
-        # Of the newest request: its own keys → those of the runs that its calls have joined.
+        # Of the newest request: its own keys → those of the runs that its calls have joined, and
+        # the calls that were made for it.
         self._origin = ""
         self._joined: dict[str, str] = {}
+        self._made: deque[_Running] = deque(maxlen=64)
 
     @property
     def unfinished(self) -> bool:
@@ -65,7 +79,9 @@ class ToolCalls:
     def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         """Write the calls of one answer down, emit them, and run those that run here."""
         client_names = {tool.name for tool in reply.options.client_tools}
+        words = normalised(" ".join(self._dialogue.user_texts(1)))
         made: Counter[str] = Counter()
+        taken: set[str] = set()
         emitted: list[Command] = []
         runs: list[Command] = []
         for call in calls:
@@ -79,12 +95,16 @@ class ToolCalls:
                 continue
             what = signature(call)
             # The same call twice in one answer is meant twice.
-            key = self._key(what, reply, made[what])
+            own = f"{reply.origin}/{what}/{made[what]}"
             made[what] += 1
+            repeated = self._repeated(call, words, reply)
+            key = self._key(own, reply, (one for one in repeated if one not in taken))
+            taken.add(key)
             spec = self._tools.get(call.name)
             stoppable = spec is not None and (spec.read_only or spec.cancellable)
-            running = _Running(what, key, reply.reply_id, item_id, stoppable)
+            running = _Running(call, words, key, reply.reply_id, item_id, stoppable)
             self._running[call.call_id] = running
+            self._made.append(running)
             reply.pending.add(call.call_id)
             beside = tuple(c for c in calls if c is not call and c.name not in client_names)
             runs.append(RunTool(reply.reply_id, call, key, beside))
@@ -135,24 +155,26 @@ class ToolCalls:
         stoppable = [run for run in self._running.values() if run.stoppable]
         return [CancelTool(key) for key in dict.fromkeys(run.key for run in stoppable + late)]
 
-    def _key(self, what: str, reply: Reply, count: int) -> str:
+    def _key(self, own: str, reply: Reply, repeated: Iterable[str]) -> str:
+        """The key of the run that a call joins, or its own; the same however often it is made."""
         if reply.origin != self._origin:
             self._origin, self._joined = reply.origin, {}
-        own = f"{reply.origin}/{what}/{count}"
+            self._made.clear()
         if own not in self._joined:
-            running = self._keys_of_same(what, reply)
-            self._joined[own] = running[count] if count < len(running) else own
+            self._joined[own] = next(iter(repeated), own)
         return self._joined[own]
 
-    def _keys_of_same(self, what: str, reply: Reply) -> list[str]:
-        """Keys of the same calls that run for other replies.
+    def _repeated(self, call: ToolCall, words: str, reply: Reply) -> list[str]:
+        """Keys of calls that other replies have made of the same, those exactly like it first.
 
         The model does not see calls without an answer, so it makes them again; and so does a user
         who was told that it takes too long.
         """
         runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]
-        same = (run.key for run in runs if run.what == what and run.reply_id != reply.reply_id)
-        return list(dict.fromkeys(same))
+        runs += self._made if reply.origin == self._origin else []
+        same = [r for r in runs if r.reply_id != reply.reply_id and r.repeated_by(call, words)]
+        same.sort(key=lambda run: signature(run.call) != signature(call))
+        return list(dict.fromkeys(run.key for run in same))
 
 
 def signature(call: ToolCall) -> str:

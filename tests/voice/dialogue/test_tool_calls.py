@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.support.script import Script
 from voice.dialogue.commands import RunTool
 from voice.inputs import ModelFailed, ToolAnswered, ToolFinished
@@ -43,6 +45,64 @@ def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_r
     script.model("", milk("2"))
     first, again = keys(script)
     assert first == again
+
+
+def timer(call_id: str, **arguments: str) -> ToolCall:
+    return ToolCall(call_id, "set_timer", arguments)
+
+
+def cancelled_and_asked_again(script: Script, words: str, *calls: ToolCall) -> list[str]:
+    """The keys of calls, the first of which is made before the client cancels and asks again."""
+    script.conversation.dialogue.add("typed", Message(Role.USER, "Set a timer for ten minutes"))
+    script.request()
+    script.model("", calls[0])
+    script.cancel()
+    script.conversation.dialogue.add("again", Message(Role.USER, words))
+    script.request()
+    script.model("", *calls[1:])
+    return keys(script)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"duration": "ten minutes"}, {"duration": "ten minutes", "name": "ten"}),
+        ({"duration": "ten minutes", "name": "ten"}, {"duration": "ten minutes"}),
+        ({"duration": "ten minutes"}, {"duration": "ten minutes"}),
+    ],
+)
+def test_a_request_in_the_same_words_is_the_same_with_an_optional_argument_or_without(
+    first: dict[str, str], second: dict[str, str]
+) -> None:
+    made, again = cancelled_and_asked_again(
+        Script(), "set a timer for ten minutes.", timer("1", **first), timer("2", **second)
+    )
+    assert made == again
+
+
+@pytest.mark.parametrize(
+    ("words", "second"),
+    [
+        ("set a timer for ten minutes", {"duration": "five minutes"}),
+        ("and one for the pasta", {"duration": "ten minutes", "name": "pasta"}),
+    ],
+)
+def test_another_value_or_other_words_are_another_request(
+    words: str, second: dict[str, str]
+) -> None:
+    first = timer("1", duration="ten minutes")
+    made, other = cancelled_and_asked_again(Script(), words, first, timer("2", **second))
+    assert made != other
+
+
+def test_two_calls_of_one_answer_never_join_the_same_run() -> None:
+    ten = {"duration": "ten minutes"}
+    first, *again = cancelled_and_asked_again(
+        Script(), "set a timer for ten minutes", timer("1", **ten),
+        timer("2", **ten, name="rice"), timer("3", **ten, name="pasta"),
+    )  # fmt: skip
+    assert first in again
+    assert len(set(again)) == 2
 
 
 def late(call_id: str) -> ToolResult:
