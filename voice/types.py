@@ -175,6 +175,8 @@ class ToolSpec:
     """Whether it may run inside a draft."""
     cancellable: bool = False
     """Whether it may be stopped at the user's word although it has side effects."""
+    ends: bool = False
+    """Whether it ends the conversation: the user is asked first, unless they have said goodbye."""
 
 
 @dataclass(frozen=True, slots=True)

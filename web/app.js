@@ -17,6 +17,7 @@ const byId = (id) => document.getElementById(id);
 
 const STATES = {
   idle: "Ready",
+  ended: "Call ended",
   connecting: "Connecting…",
   reconnecting: "Reconnecting…",
   listening: "Listening",
@@ -28,7 +29,7 @@ const STATES = {
 };
 
 /** States that a screen reader tells; who is speaking in a call can be heard. */
-const OF_THE_CALL = new Set(["idle", "connecting", "reconnecting", "muted"]);
+const OF_THE_CALL = new Set(["idle", "ended", "connecting", "reconnecting", "muted"]);
 
 const url = new URL("v1/realtime", location.href);
 url.protocol = url.protocol.replace("http", "ws");
@@ -73,7 +74,7 @@ function state() {
   const link = call.link.state;
   if (starting || (link === "connecting" && !call.ready)) return "connecting";
   if (link === "waiting" || link === "connecting") return "reconnecting";
-  if (!call.on) return "idle";
+  if (!call.on) return call.ready ? "ended" : "idle";
   const activity = call.conversation.activity;
   if (activity !== "listening") return activity;
   if (!call.sound.microphone?.live) return "writing";

@@ -218,7 +218,8 @@ async def test_a_farewell_is_heard_out(server: ScriptedServer) -> None:
         await server.send(*reply_begins("r1", "m1"), *goodbye, *reply_ends("r1", "m1"))
         await server.hang_up(1000)
         await page.until("quicksilver.state === 'speaking'")
-        await page.until("quicksilver.state === 'idle'")
+        await page.until("quicksilver.state === 'ended'")
+        assert await page.text("#state-text") == "Call ended"
         assert await page.text(".heard") == "Goodbye."
         assert await page.evaluate("document.querySelector('#hang-up').hidden")
         assert server.connections == 1
@@ -280,7 +281,7 @@ async def test_muting_silences_the_microphone_and_not_the_stream(server: Scripte
             while not _silent_for(server.received, seconds=1.4):
                 await server.expect("input_audio_buffer.append", len(server.received))
         await page.click("#hang-up")
-        await page.until("quicksilver.state === 'idle'")
+        await page.until("quicksilver.state === 'ended'")
 
 
 def _silent_for(events: list[dict[str, Any]], seconds: float) -> bool:

@@ -80,7 +80,7 @@ async def test_who_interrupts_a_farewell_is_not_listened_to_any_more(
         await server.send(*reply_ends("r1", "m1"))
         await server.hang_up(1000)
         await page.evaluate(ESCAPE)
-        await page.until("quicksilver.state === 'idle'")
+        await page.until("quicksilver.state === 'ended'")
         await page.until(f"{LIVE} === 0")
         assert await page.evaluate(shows("#talk"))
 

@@ -23,7 +23,9 @@ from voice.types import SpeechStarted, ToolCall, ToolResult, ToolSpec, Transcrip
 T = TypeVar("T")
 
 TOOLS = {
-    name: ToolSpec(name, "A tool.", {"type": "object", "properties": {}})
+    name: ToolSpec(
+        name, "A tool.", {"type": "object", "properties": {}}, ends=name.startswith("end")
+    )
     for name in ("set_timer", "get_time", "end_conversation")
 }
 CLIENT_TOOL = ToolSpec("open_door", "A tool.", {"type": "object", "properties": {}})

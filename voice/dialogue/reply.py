@@ -47,7 +47,7 @@ class Occasion(StrEnum):
 
 
 _NEXT: Mapping[Phase, frozenset[Phase]] = {
-    Phase.BEGUN: frozenset({Phase.ASKED, Phase.COMPLETE}),
+    Phase.BEGUN: frozenset({Phase.ASKED, Phase.TOOLS, Phase.COMPLETE}),
     Phase.ASKED: frozenset({Phase.ASKED, Phase.TOOLS, Phase.HANDING_OVER, Phase.COMPLETE}),
     Phase.TOOLS: frozenset({Phase.ASKED}),
     Phase.HANDING_OVER: frozenset({Phase.COMPLETE}),

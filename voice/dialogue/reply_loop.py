@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
+from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out
@@ -103,6 +104,8 @@ class ReplyLoop:
         self._out_of_band = out_of_band
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
+        # Calls that would end the conversation, until the user has answered whether they shall.
+        self._unconfirmed: tuple[ToolCall, ...] = ()
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
@@ -165,6 +168,9 @@ class ReplyLoop:
         if newest and is_parting(newest[0]):
             self.ending = parting or self.ending
         reply = self._reply()
+        unconfirmed, self._unconfirmed = self._unconfirmed, ()
+        if unconfirmed and newest and agrees_to_end(newest[0]):
+            return self._call(reply, unconfirmed)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
@@ -284,6 +290,7 @@ class ReplyLoop:
             return out
         most = self._limits.max_tool_calls - reply.calls_made
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
+        calls, self._unconfirmed = self._meant(calls)
         refused = self._opposed(reply, calls)
         kept = tuple(call for call in calls if call not in refused.calls)
         if kept:
@@ -291,7 +298,11 @@ class ReplyLoop:
         if calls:
             return out + self._playback.speak(reply, [f" {refused.answer}"]) + self._close(reply)
         if self._tells(reply):
+            # The user is not asked, so a "yes" would be the answer to something else.
+            self._unconfirmed = ()
             return out + self._tell_all(reply)
+        if self._unconfirmed:
+            return out + self._playback.speak(reply, [f" {SHALL_I_END}"]) + self._close(reply)
         if not reply.wrote:
             return out + self._failed(reply, "the model's answer is empty", malformed=True)
         return out + self._close(reply)
@@ -312,6 +323,16 @@ class ReplyLoop:
         newest = reply.seen(self._dialogue).user_texts(1)
         free = reply.options.tool_choice == "auto"
         return opposed(newest[0], calls) if newest and calls and free else Opposed()
+
+    def _meant(
+        self, calls: tuple[ToolCall, ...]
+    ) -> tuple[tuple[ToolCall, ...], tuple[ToolCall, ...]]:
+        """The calls that are made, and those that would end what the user has not said is over."""
+        ending = tuple(c for c in calls if c.name in self._tools and self._tools[c.name].ends)
+        newest = self._dialogue.user_texts(1)
+        if not ending or (newest and says_goodbye(newest[0])):
+            return calls, ()
+        return tuple(call for call in calls if call not in ending), ending
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""

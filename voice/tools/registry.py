@@ -78,7 +78,11 @@ def readable(read: Callable[[str, datetime], object]) -> AfterValidator:
 
 
 def tool(
-    *, read_only: bool = False, cancellable: bool = False, undoes: bool = False
+    *,
+    read_only: bool = False,
+    cancellable: bool = False,
+    undoes: bool = False,
+    ends: bool = False,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -88,10 +92,12 @@ def tool(
             coroutine function then.
         undoes: Whether it takes back what another tool has done. In an answer that calls others as
             well, which may put something in its place, it runs only if all of them can be read.
+        ends: Whether it ends the conversation, so that the user is asked first unless they have
+            said goodbye.
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (read_only, cancellable, undoes))
+        setattr(function, _MARK, (read_only, cancellable, undoes, ends))
         return function
 
     return mark
@@ -139,10 +145,10 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    read_only, cancellable, undoes = getattr(function, _MARK, (False, False, False))
+    read_only, cancellable, undoes, ends = getattr(function, _MARK, (False, False, False, False))
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    spec = ToolSpec(name, description, schema, read_only, cancellable)
+    spec = ToolSpec(name, description, schema, read_only, cancellable, ends)
     return Tool(spec, function, arguments, provided, undoes)
 
 

@@ -26,8 +26,16 @@ async def test_the_conversation_is_asked_to_end(call: Call, scope: SessionScope)
 async def test_a_call_is_asked_to_be_transferred(
     call: Call, scope: SessionScope, to: str, name: str
 ) -> None:
+    scope.line = FakeLine(known=name)
     assert await call("transfer_call", to=to) == f"Transferring you to {name}."
     assert scope.transfer_to == name
+    assert not scope.end_requested
+
+
+async def test_without_a_line_nobody_is_transferred(call: Call, scope: SessionScope) -> None:
+    wanted = "Error: I cannot transfer this call to a person."
+    assert await call("transfer_call") == wanted
+    assert scope.transfer_to is None
     assert not scope.end_requested
 
 

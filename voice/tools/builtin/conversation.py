@@ -6,7 +6,7 @@ from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.scope import SessionScope
 
 
-@tool()
+@tool(ends=True)
 async def end_conversation(*, scope: SessionScope) -> str:
     """End the conversation."""
     scope.request_end()
@@ -19,7 +19,7 @@ async def transfer_call(to: str = "", *, scope: SessionScope) -> str:
     said = to.strip().lower() or "a person"
     if said.split()[0] not in ("a", "an", "the", "my", "your", "some", "someone", "somebody"):
         said = f"the {said}"
-    if scope.line is not None and not scope.line.transfer(said):
+    if scope.line is None or not scope.line.transfer(said):
         raise ToolError(f"I cannot transfer this call to {said}.")
     scope.request_transfer(said)
     return f"Transferring you to {said}."

@@ -1,0 +1,58 @@
+"""Whether the user means to end the conversation: the words of goodbye, and the question before it.
+
+A model that is unsure ends calls over a complaint or a request for somebody else, so its wish to
+end counts only behind words like these, or a "yes" to the question. The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+
+from voice.dialogue.draft_words import normalised
+
+SHALL_I_END = "Would you like to end the conversation?"
+
+_GOODBYE = re.compile(
+    r"\b(?:good ?bye|bye|good ?night|farewell|cheerio|ta ra"
+    r"|see (?:you|ya) (?:later|soon|tomorrow)"
+    r"|(?:talk|speak) to (?:you|ya) (?:later|soon|tomorrow)"
+    r"|have a (?:nice|good|great|lovely) (?:day|one|evening|afternoon|weekend|night))\b"
+)
+_END_IT = re.compile(
+    r"\b(?:hang up|(?:end|stop|close|finish|quit|disconnect|terminate|leave)"
+    r" (?:the|this|our) (?:phone )?(?:call|conversation|chat|session))\b"
+)
+_NOT_THAT = re.compile(r"\b(?:don't|do not|not|never|didn't|did|won't|why)\b.*\b(?:hang|end|stop)")
+_DONE = re.compile(
+    r"(?:that's|that is|that'll be|that will be) (?:all|it|everything)|nothing (?:else|more)"
+    r"|(?:(?:i'm|i am|we're|we are|all) )*(?:done|finished|set|good)|see (?:you|ya)|later"
+    r"|i (?:have to|gotta|must|need to) go"
+)
+_POLITE = re.compile(
+    r"\b(?:thanks|thank you|cheers|please|very much|so much|a lot|for (?:now|today|your help)"
+    r"|then|now|i (?:needed|wanted)|no|okay|ok|yes|yeah|great|and|i think|well|right|alright)\b"
+)
+_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|of course"
+    r"|go ahead|mm|hm|hmm|uh|huh|mhm|i would|i do|end it|it is|that's right|\s)+"
+)
+
+
+def says_goodbye(text: str) -> bool:
+    """Whether the words take leave or ask for the end.
+
+    >>> says_goodbye("that's all, thank you"), says_goodbye("that's all you ever say")
+    (True, False)
+    """
+    words = normalised(text).replace("’", "'")
+    if _GOODBYE.search(words):
+        return True
+    if _END_IT.search(words):
+        return _NOT_THAT.search(words) is None
+    return _DONE.fullmatch(" ".join(_POLITE.sub(" ", words).split())) is not None
+
+
+def agrees_to_end(text: str) -> bool:
+    """Whether the words are a "yes" to `SHALL_I_END`, or take leave."""
+    words = normalised(text).replace("’", "'")
+    return says_goodbye(text) or _YES.fullmatch(words) is not None
