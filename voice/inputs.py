@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from voice.config.moments import Moments
 from voice.types import EndpointEvent, ToolCall, ToolResult, ToolSpec, Transcript
+
+NO_MOMENTS = Moments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,7 @@ class SessionOptions:
 
     Attributes:
         instructions: System message.
+        moments: What is said at once to certain messages, without asking the model.
         agent_tools: Names of the tools that run here.
         client_tools: Tools that the client runs.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
@@ -44,6 +48,7 @@ class SessionOptions:
     """
 
     instructions: str = ""
+    moments: Moments = NO_MOMENTS
     agent_tools: tuple[str, ...] = ()
     client_tools: tuple[ToolSpec, ...] = ()
     tool_choice: str = "auto"

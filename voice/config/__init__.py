@@ -15,9 +15,11 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from voice.config.agent import AgentConfig as AgentConfig
+from voice.config.moments import ShippedMoments
 from voice.config.options import Section, find_file, read_options
 from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
+from voice.errors import ConfigError
 
 CONFIGS_DIR = Path(__file__).resolve().parents[2] / "configs"
 
@@ -396,9 +398,17 @@ def load_agent(name_or_path: str) -> AgentConfig:
         name_or_path: A path, or the bare name of a file in configs/agents/.
 
     Raises:
-        ConfigError: As `load_config`, or a tool is named twice.
+        ConfigError: As `load_config`, or a tool is named twice, or an example of a moment fails.
     """
-    return read_options(AgentConfig, find_file(name_or_path, CONFIGS_DIR / "agents"))
+    file = find_file(name_or_path, CONFIGS_DIR / "agents")
+    agent = read_options(AgentConfig, file)
+    shipped = read_options(ShippedMoments, find_file("english", CONFIGS_DIR / "moments"))
+    try:
+        agent = agent.model_copy(update={"moments": shipped.under(agent.moments)})
+        _ = agent.fixed_words
+    except ValueError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    return agent
 
 
 def secret(env_name: str, environ: Mapping[str, str] | None = None) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 from pydantic import Field, field_validator
 
+from voice.config.moments import Moment, Moments
 from voice.config.options import Section
 
 
@@ -24,6 +26,19 @@ class AgentConfig(Section):
     """Example phrases for the recogniser; {slot} names a list in `values`."""
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Lists of words for the slots of `phrases`."""
+
+    moments: dict[str, Moment] = Field(default_factory=dict)
+    """What is said at once to certain messages, by name, over what configs/moments/english.toml has
+    for `emergency`, `self_harm`, `abuse`, `rudeness` and `person`."""
+
+    @cached_property
+    def fixed_words(self) -> Moments:
+        """Finds the moments.
+
+        Raises:
+            ValueError: As `Moments`.
+        """
+        return Moments(self.moments)
 
     @field_validator("tools")
     @classmethod

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from voice.config import AgentConfig, Config
+from voice.config.moments import Moment
 from voice.config.options import Section
 
 _INTRODUCTION = """\
@@ -53,7 +54,7 @@ def page() -> str:
     """The whole page, in Markdown."""
     sections = "\n".join([_table(Config, ""), *_sections(Config, "")])
     secrets = "".join(_secret_rows(Config, ""))
-    agent = _table(AgentConfig, "")
+    agent = "\n".join([_table(AgentConfig, ""), _table(Moment, "moments.NAME.")])
     return f"{_INTRODUCTION}\n{sections}\n{_SECRETS}{secrets}\n{_AGENT}{agent}"
 
 
@@ -109,6 +110,8 @@ def _type_name(annotation: Any) -> str:
         return f"list of {_type_name(arguments[0])}"
     if origin is dict:
         return "table" if arguments[1] is Any else f"table of {_type_name(arguments[1])}"
+    if issubclass(annotation, Section):
+        return "sections"
     return _TYPES[annotation]
 
 

@@ -153,6 +153,17 @@ class History:
         texts = [e.message.content for e in self._entries if e.message.role is Role.USER]
         return tuple(text for text in reversed(texts[-count:]) if text)
 
+    def unanswered(self) -> str:
+        """What the user has said since the agent was heard last, in however many messages."""
+        said: list[str] = []
+        for entry in reversed(self._entries):
+            message = entry.message
+            if message.role is Role.AGENT and message.content.strip():
+                break
+            if message.role is Role.USER:
+                said.insert(0, message.content)
+        return " ".join(said)
+
     def view(self, limit: int) -> tuple[Message, ...]:
         """The newest messages as the model is to see them, ``limit`` at most.
 

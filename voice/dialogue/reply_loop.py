@@ -174,7 +174,8 @@ class ReplyLoop:
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
-        return [self._generate()]
+        fixed = self._fixed_words(reply)
+        return self.answer(fixed) if fixed else [self._generate()]
 
     def answer(self, text: str) -> list[Command]:
         """Give the reply that was begun fixed words."""
@@ -277,6 +278,12 @@ class ReplyLoop:
             return self._speak_grounded(reply, reply.push(text))
         reply.hear_out(text)
         return self._playback.speak(reply, reply.tell() if reply.wrote else [])
+
+    def _fixed_words(self, reply: Reply) -> str:
+        """What is said without asking the model; nothing outside the conversation."""
+        seen = reply.seen(self._dialogue)
+        readings = () if self._out_of_band else (*seen.user_texts(1), seen.unanswered())
+        return reply.options.moments.words_for(*readings)
 
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or end the reply."""

@@ -174,8 +174,14 @@ class PreemptiveGeneration:
             self._turn_id = wanted.turn_id
         config = self._parts.config
         agent, commands = self._conversation.speculate(wanted)
-        asked = commands[-1]
-        assert isinstance(asked, Generate)
+        asked = next((one for one in commands if isinstance(one, Generate)), None)
+        if asked is None:
+            # The words are fixed: there is nothing to ask, and the sound to prepare.
+            self._cancel()
+            self._replying = False
+            for command in commands:
+                self.perform(command)
+            return
         if self._find(asked.prompt) is not None:
             return
         if not self._parts.load.allows_draft(config, wanted.paused, self._asking):

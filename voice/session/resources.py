@@ -111,6 +111,7 @@ class Resources:
         config = self.config
         return SessionOptions(
             instructions=self.agent.instructions,
+            moments=self.agent.fixed_words,
             agent_tools=self.agent.tools,
             interrupt_response=config.turn.interrupt,
             vad_threshold=config.vad.threshold,

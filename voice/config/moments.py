@@ -1,0 +1,198 @@
+"""Moments at which the agent's words are fixed: an emergency, or "are you a person".
+
+A file says how people speak of each: regular expressions over plain words, which is what was said
+in lower case, without marks and hedges and with contractions written out ("He's still not
+breathing!" is "he is not breathing"). Its examples and counterexamples are checked when it is read.
+It does not know who speaks the words, nor when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pydantic import Field
+
+from voice.config.options import Section
+
+_RULES = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"([a-z])\1{2,}", r"\1"),
+        (r"[^\w' ]+|_|(?<!\w)'|'(?!\w)", " "),
+        # Contractions, those that are typed without an apostrophe first.
+        (r"\b(do|ca|wo|is|are|was|were|does|did|have|has|had|could|would|should)nt\b", r"\1n't"),
+        (r"\b(he|she|it|that|there|what|who|someone|somebody)s\b", r"\1's"),
+        (r"\b(?:(i)(m)|(you|they)(re)|(i|you|they)(ve))\b", r"\1\3\5'\2\4\6"),
+        (r"\b(?:can't|cannot|canny|cannae)\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\bain't\b|\baint\b", "is not"),
+        (r"n't\b", " not"),
+        (r"'m\b", " am"),
+        (r"'re\b", " are"),
+        (r"'ve\b", " have"),
+        (r"'ll\b", " will"),
+        (r"'d\b", " would"),
+        (r"'s\b", " is"),
+        (r"\bis (?=had\b|been\b|got\b)", "has "),
+        # Other spellings, as they are said in other places.
+        (r"\b(beat|bleed|break|breath|burn|chok|com|do|dy|go|hitt|kill|liv|shoot)in\b", r"\1ing"),
+        (r"\b(speak|talk|think|try)in\b", r"\1ing"),
+        (r"\bg[ou]nna\b", "going to"),
+        (r"\bwanna\b", "want to"),
+        (r"\bgotta\b", "got to"),
+        (r"\b(?:u|ya|ye)\b", "you"),
+        (r"\b(?:ur|yer)\b", "your"),
+        (r"\br\b", "are"),
+        (r"\b(?:mum|mam|mama|mummy|mommy)\b", "mom"),
+        (r"\b(?:da|daddy|papa)\b", "dad"),
+        (r"\b(?:nobody|noone)\b", "no one"),
+        (r"\b(some|every)body\b", r"\1one"),
+        (r"\bmeself\b", "myself"),
+        (r"\banymore\b", "any more"),
+        # Hedges and oaths.
+        (r"\b(?:um|uh|erm?|hmm|oh|ah|ooh|aw|god|omg|please|pls|really|very|literally)\b", ""),
+        (r"\b(?:actually|honestly|basically|so|still|even|already|again|totally)\b", ""),
+        (r"\b(?:completely|quite|pretty|probably|definitely|seriously|fully|now)\b", ""),
+        (r"\b(?:suddenly|fuckin|fucking|freaking|frigging|bloody|(?:god)?damn)\b", ""),
+    )
+)
+LONGEST_TEXT = 2000
+"""Characters, the last ones: of a longer text nobody waits for an answer at once."""
+
+
+def plain_words(text: str) -> str:
+    """What was said in the words that patterns are written in.
+
+    >>> plain_words("Oh God, he's STILL not breathing!")
+    'he is not breathing'
+    """
+    words = text[-LONGEST_TEXT:].lower().replace("’", "'")
+    for pattern, instead in _RULES:
+        words = pattern.sub(instead, words)
+    return " ".join(words.split())
+
+
+class Moment(Section):
+    """One kind of moment, and the words for it."""
+
+    say: str = ""
+    """Said at once, without asking the model; empty leaves this kind of moment to the model."""
+    patterns: tuple[str, ...] = ()
+    """Regular expressions over plain words, each to be found anywhere; {name} is one of `lists`."""
+    but_not: tuple[str, ...] = ()
+    """The same for phrases that only sound like it: they are taken out before."""
+    examples: tuple[str, ...] = ()
+    """Sentences that are of this kind."""
+    counterexamples: tuple[str, ...] = ()
+    """Sentences that are of no kind."""
+
+
+class ShippedMoments(Section):
+    """configs/moments/english.toml: how people speak of the moments that every agent knows."""
+
+    lists: dict[str, str] = Field(default_factory=dict)
+    """Parts of patterns by their names; one may name those before it."""
+    moments: dict[str, Moment] = Field(default_factory=dict)
+    """By name; the first that fits counts."""
+
+    def under(self, own: Mapping[str, Moment]) -> dict[str, Moment]:
+        """An agent's moments: what its file says, over what is shipped, with all lists filled in.
+
+        Raises:
+            ValueError: A pattern names a list that there is not.
+        """
+        lists: dict[str, str] = {}
+        for name, part in self.lists.items():
+            lists[name] = f"(?:{_filled(part, lists)})".replace("\n", "")
+        merged = {}
+        for name in {**self.moments, **own}:
+            moment = self.moments.get(name, Moment())
+            changed = own[name].model_dump(exclude_unset=True) if name in own else {}
+            moment = moment.model_copy(update=changed)
+            merged[name] = moment.model_copy(
+                update={
+                    "patterns": tuple(_filled(one, lists) for one in moment.patterns),
+                    "but_not": tuple(_filled(one, lists) for one in moment.but_not),
+                }
+            )
+        return merged
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    name: str
+    say: str
+    found: re.Pattern[str]
+    taken_out: re.Pattern[str]
+
+
+class Moments:
+    """Finds the moment that a message is.
+
+    Args:
+        moments: By name, the first that fits counts; those without words are left out.
+
+    Raises:
+        ValueError: A moment has no patterns, a pattern is malformed, or an example fails.
+    """
+
+    def __init__(self, moments: Mapping[str, Moment] = MappingProxyType({})) -> None:
+        self._kinds = tuple(
+            _Kind(
+                name,
+                moment.say,
+                _compiled(f"moments.{name}.patterns", moment.patterns),
+                _compiled(f"moments.{name}.but_not", moment.but_not),
+            )
+            for name, moment in moments.items()
+            if moment.say
+        )
+        for kind in self._kinds:
+            self._check(kind.name, moments[kind.name])
+
+    def words_for(self, *readings: str) -> str:
+        """What is said to a message, of which there may be several readings; empty for nothing."""
+        kinds = (self._kind_of(text) for text in dict.fromkeys(readings))
+        return next((kind.say for kind in kinds if kind), "")
+
+    def name_of(self, text: str) -> str:
+        """Name of the moment that a message is; empty if it is none."""
+        kind = self._kind_of(text)
+        return kind.name if kind else ""
+
+    def _kind_of(self, text: str) -> _Kind | None:
+        words = plain_words(text)
+        return next((k for k in self._kinds if k.found.search(k.taken_out.sub("|", words))), None)
+
+    def _check(self, name: str, moment: Moment) -> None:
+        if not moment.patterns:
+            raise ValueError(f'moments.{name}: got no patterns; expected some, or say = ""')
+        for sentence in moment.examples:
+            found = self.name_of(sentence)
+            if found != name:
+                raise ValueError(f"moments.{name}.examples: {sentence!r} fits {found or 'nothing'}")
+        for sentence in moment.counterexamples:
+            if found := self.name_of(sentence):
+                raise ValueError(f"moments.{name}.counterexamples: {sentence!r} fits {found}")
+
+
+def _filled(pattern: str, lists: Mapping[str, str]) -> str:
+    def part(name: re.Match[str]) -> str:
+        if name[1] not in lists:
+            raise ValueError(f"moments: got {name[0]} in a pattern; expected one of {list(lists)}")
+        return lists[name[1]]
+
+    return re.sub(r"\{([a-z_]+)\}", part, pattern)
+
+
+def _compiled(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{where}: got {pattern!r}, which is malformed: {error}") from error
+    one_of = "|".join(f"(?:{pattern})" for pattern in patterns)
+    return re.compile(rf"(?<!\S)(?:{one_of})(?!\S)" if patterns else r"(?!)")
