@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support.script import Script
+from voice.config.moments import Moment, Moments
+from voice.dialogue.commands import Draft, Generate, HangUp, RunTool, Speak
+from voice.inputs import EndRequested
+from voice.types import Message, Role, SpeechStarted, ToolCall
+
+CANNOT_CALL = "I cannot call anybody."
+MOMENTS = Moments({"fire": Moment(say=CANNOT_CALL, patterns=("is on fire", "my house is"))})
+TIMER = ToolCall("c1", "set_timer", {})
+
+
+def typed(script: Script, words: str, number: int = 1) -> None:
+    script.conversation.dialogue.add(f"typed{number}", Message(Role.USER, words))
+    script.request()
+
+
+def test_a_spoken_message_is_answered_without_the_model() -> None:
+    script = Script(moments=MOMENTS)
+    script.user("the kitchen is on fire")
+    assert script.spoken() == CANNOT_CALL
+    assert not script.of(Generate)
+    script.sent()
+    script.played()
+    script.user("thank you", turn_id=2)
+    assert script.of(Generate)
+
+
+@pytest.mark.parametrize("speak", [True, False])
+def test_a_typed_message_is_as_well(speak: bool) -> None:
+    script = Script(moments=MOMENTS, speak=speak)
+    typed(script, "The kitchen's on fire!")
+    assert script.history()[-1] == ("agent", CANNOT_CALL)
+    assert not script.of(Generate)
+
+
+def test_so_is_a_message_in_a_context_that_the_client_gives() -> None:
+    script = Script(moments=MOMENTS)
+    script.request(context=[Message(Role.USER, "the kitchen is on fire")])
+    assert script.spoken() == CANNOT_CALL
+
+
+def test_what_is_outside_the_conversation_is_the_clients_own() -> None:
+    script = Script(moments=MOMENTS)
+    script.request(context=[Message(Role.USER, "the kitchen is on fire")], out_of_band=True)
+    assert script.of(Generate)
+
+
+def test_words_in_two_goes_count_together_until_the_agent_was_heard() -> None:
+    script = Script(moments=MOMENTS)
+    script.user("my house")
+    script.feed(SpeechStarted(2, 64_000))
+    script.user("is burning", turn_id=2)
+    assert script.spoken() == CANNOT_CALL
+    script.sent()
+    script.played()
+    script.user("is it", turn_id=3)
+    assert script.of(Generate)
+
+
+def test_the_agent_does_nothing_else_and_ends_nothing() -> None:
+    script = Script(moments=MOMENTS)
+    script.user("goodbye my house is on fire")
+    script.sent()
+    script.played()
+    assert not script.of(RunTool)
+    assert not script.of(HangUp)
+
+
+def test_a_transfer_or_an_end_that_was_under_way_is_taken_back() -> None:
+    script = Script(moments=MOMENTS)
+    script.user("that's all bye")
+    script.model("", ToolCall("c2", "end_conversation", {}))
+    script.feed(EndRequested("ended by the agent"))
+    script.user("wait the kitchen is on fire", turn_id=2)
+    script.sent()
+    script.played()
+    assert script.spoken() == CANNOT_CALL
+    assert not script.of(HangUp)
+
+
+def test_a_draft_with_such_words_is_the_same() -> None:
+    script = Script(moments=MOMENTS)
+    _, commands = script.conversation.speculate(Draft(1, "the kitchen is on fire"))
+    assert [c.segment.text for c in commands if isinstance(c, Speak)] == [CANNOT_CALL]
+    assert not [c for c in commands if isinstance(c, Generate)]
+
+
+def test_a_reply_that_a_cough_has_stopped_is_given_again() -> None:
+    script = Script(moments=MOMENTS)
+    script.user("the kitchen is on fire")
+    script.user("", turn_id=2, seconds=0.3)
+    assert script.spoken() == CANNOT_CALL * 2
+    assert not script.of(Generate)
