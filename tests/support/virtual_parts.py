@@ -30,6 +30,7 @@ import numpy as np
 from tests.support import virtual_tools
 from tests.support.embedded import embedded_config
 from tests.support.virtual_time import now, spend
+from voice.callers import Caller
 from voice.config import AgentConfig
 from voice.errors import ModelError
 from voice.events import ReplyAudio, SessionEvent
@@ -351,10 +352,10 @@ class Call:
 
 
 @asynccontextmanager
-async def calling(loaded: VirtualParts) -> AsyncGenerator[Call, None]:
+async def calling(loaded: VirtualParts, caller: Caller | None = None) -> AsyncGenerator[Call, None]:
     """A call that lasts as long as the block."""
     assert isinstance(loaded.recognizer, Recognizer)
-    call = Call(Session(loaded), loaded.recognizer.tape)
+    call = Call(Session(loaded, caller=caller), loaded.recognizer.tape)
     async with asyncio.TaskGroup() as group:
         group.create_task(call.session.run(call.take))
         microphone = group.create_task(call.microphone())

@@ -158,9 +158,7 @@ class World:
         self.called |= wanted
         return wanted
 
-    def speak(
-        self, reply_id: str, segment: Segment, rate_hz: int, speed: float, voice: str
-    ) -> None:
+    def speak(self, reply_id: str, segment: Segment, rate_hz: int, *sound: object) -> None:
         self.sound.setdefault(reply_id, now())
 
     def end(self, reply_id: str) -> None:

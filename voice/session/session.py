@@ -83,22 +83,10 @@ class Session:
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
         options = options or resources.options()
-        turn = resources.config.turn
         self._output = AudioOutput(
             resources.voice, resources.synthesis_threads, self._emit, self._feed
         )
-        self._conversation = Conversation(
-            options,
-            {spec.name: spec for spec in resources.toolbox.specs(resources.agent.tools)},
-            _unique_ids(self.session_id[-8:]),
-            Limits(
-                turn.max_tool_calls,
-                turn.max_history_messages,
-                resources.config.llm.rephrases,
-            ),
-            resources.draft_words,
-            self._output.heard,
-        )
+        self._conversation = self._begin_conversation(options)
         self._drafts = PreemptiveGeneration(
             self._conversation, self._draft_parts(), self._spawn, self._emit
         )
@@ -117,6 +105,18 @@ class Session:
         self._input.configure(options)
         self._items = ItemTranscription(
             resources.recognizer, resources.recognition_threads, self._runner.feed
+        )
+
+    def _begin_conversation(self, options: SessionOptions) -> Conversation:
+        had = self._resources
+        turn = had.config.turn
+        return Conversation(
+            options,
+            {spec.name: spec for spec in had.toolbox.specs(had.agent.tools)},
+            _unique_ids(self.session_id[-8:]),
+            Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
+            had.draft_words,
+            self._output.heard,
         )
 
     @property

@@ -113,7 +113,7 @@ def test_what_else_was_asked_for_is_done() -> None:
     assert [run.call for run in script.of(RunTool)] == [TIMER]
     script.tool(TIMER, "Timer cancelled.")
     script.model("The timer is cancelled.")
-    assert script.spoken() == "The timer is cancelled."
+    assert script.spoken() == "Timer cancelled."
 
 
 def test_a_typed_yes_counts_as_well() -> None:

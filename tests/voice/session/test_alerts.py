@@ -9,10 +9,11 @@ import pytest
 
 from tests.support.virtual_parts import Call, Model, VirtualParts, Voice, calling, parts
 from tests.support.virtual_time import virtual
+from voice.callers import LOCAL, Owner
 from voice.errors import ModelError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStatus, ReplyText
 from voice.session.session import ALERTS_AFTER_S
-from voice.tools.store import AlertKind
+from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role, ToolSpec
 
 
@@ -24,15 +25,19 @@ def with_timers(*overrides: str, voice: Voice | None = None) -> VirtualParts:
     return replace(loaded, agent=loaded.agent.model_copy(update={"tools": tools}))
 
 
+def store_of(loaded: VirtualParts) -> Store:
+    return Store(loaded.toolbox.database, Owner(loaded.agent.name, LOCAL))
+
+
 def remind(loaded: VirtualParts, *labels: str) -> None:
     """Reminders that were due long ago, soonest first."""
     for due, label in enumerate(labels, 1):
-        loaded.toolbox.store.add_alert(AlertKind.REMINDER, label, float(due), "gone")
+        store_of(loaded).add_alert(AlertKind.REMINDER, label, float(due), "gone")
 
 
 def left(loaded: VirtualParts) -> list[str]:
     """What nobody has been told."""
-    return [alert.label for alert in loaded.toolbox.store.alerts()]
+    return [alert.label for alert in store_of(loaded).alerts()]
 
 
 def told(line: Call) -> list[str]:
@@ -46,7 +51,7 @@ async def test_all_that_is_due_is_told_in_its_order() -> None:
     loaded = with_timers()
     labels = [f"chore {number}" for number in range(24)]
     remind(loaded, *labels)
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await asyncio.sleep(200)
         assert told(line) == labels
     assert left(loaded) == []
@@ -57,10 +62,10 @@ async def test_all_that_is_due_is_told_in_its_order() -> None:
 async def test_what_nobody_has_heard_is_told_in_the_next_conversation(kind: type) -> None:
     loaded = with_timers()
     remind(loaded, "call mom", "buy milk")
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await line.next(kind)
     assert left(loaded) == ["call mom", "buy milk"]
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await asyncio.sleep(20)
         assert told(line) == ["call mom", "buy milk"]
     assert left(loaded) == []
@@ -70,7 +75,7 @@ async def test_what_nobody_has_heard_is_told_in_the_next_conversation(kind: type
 async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
     loaded = with_timers(voice=Voice(word_s=2.0))
     remind(loaded, "call mom")
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         rung = await line.next(ReplyText)
         await line.say("how are you today and what is new")
         await line.next(ReplyText, lambda text: text.delta == "Fine.")
@@ -81,7 +86,7 @@ async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -
 async def test_what_is_typed_while_a_reminder_is_spoken_is_answered_and_the_reminder_told() -> None:
     loaded = with_timers()
     remind(loaded, "call mom")
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await line.next(ReplyText)
         line.session.add_item("typed", Message(Role.USER, "how are you"), None)
         line.session.create_response()
@@ -95,7 +100,7 @@ async def test_what_is_typed_while_a_reminder_is_spoken_is_answered_and_the_remi
 async def test_it_rings_once_where_a_voice_fails_and_is_left_for_another_conversation() -> None:
     loaded = with_timers(voice=Voice(broken=ModelError("no voice")))
     remind(loaded, "call mom")
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await asyncio.sleep(60)
         assert len(line.of(ReplyEnded)) == 1
     assert left(loaded) == ["call mom"]
@@ -114,7 +119,7 @@ async def test_nothing_rings_where_the_user_could_not_have_set_it(
 ) -> None:
     loaded = with_timers()
     remind(loaded, "call mom")
-    async with calling(loaded) as line:
+    async with calling(loaded, LOCAL) as line:
         await asyncio.sleep(ALERTS_AFTER_S / 2)
         before = line.session.options.agent_tools
         line.session.update(**changes)

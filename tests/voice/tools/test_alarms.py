@@ -8,6 +8,7 @@ import pytest
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
+from tests.voice.tools.test_timers import tell
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import Toolbox
 from voice.tools.database import Database
@@ -119,6 +120,7 @@ async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
                 Ringer(database, clock).announcements(conversation("later"))
             ) as heard:
                 assert (await anext(heard)).startswith("Your alarm was for 6:00 PM")
+                await tell(heard)
             (alarm,) = store.alerts(AlertKind.ALARM)
             assert alarm.due is not None
             assert alarm.due > clock().timestamp()
@@ -138,4 +140,5 @@ async def test_moments_that_nobody_heard_are_told_as_one(clock: Clock) -> None:
         clock.advance(days=5)
         async with aclosing(Ringer(database, clock).announcements(conversation("s"))) as heard:
             assert "stretch" in await anext(heard)
+            await tell(heard)
         assert store.alerts(due_by=clock().timestamp()) == []

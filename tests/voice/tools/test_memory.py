@@ -90,7 +90,7 @@ def test_each_kind_is_kept_for_its_time(tmp_path: Path, database: Database) -> N
         each.add_item("shopping", "milk")
         each.place_order("Anna", "1 latte", placed=0.0)
     told = store.add_alert(AlertKind.TIMER, "pasta", 50.0, "s")
-    store.take_alert(told)
+    store.tell_alert(told)
     for table in ("alerts", "list_items"):
         database.write(f"UPDATE {table} SET created = 0")
     day_s = 86_400.0
