@@ -31,7 +31,6 @@ class ToolRuns:
         self._drafts = drafts
         self._slow_s = slow_s
         self._waiting: dict[str, ToolCall] = {}
-        self._in_order = asyncio.Lock()
         # Calls that ended the session or handed it on → why.
         self._endings: dict[str, str] = {}
 
@@ -66,18 +65,8 @@ class ToolRuns:
             ready = await self._drafts.result(call)
             if ready is not None:
                 return ready
-            return await self._run(run, feed)
-        self._drafts.forget_results()
-        if not run.beside or self._toolbox.is_cancellable(call.name):
-            # One that may be stopped could not be while it waited for its turn.
-            return await self._run(run, feed)
-        # A correction takes back before it puts anew, and a list is in the order in which it was
-        # said.
-        async with self._in_order:
-            return await self._run(run, feed)
-
-    async def _run(self, run: RunTool, feed: Feed) -> ToolResult:
-        call = run.call
+        else:
+            self._drafts.forget_results()
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:

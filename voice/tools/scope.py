@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -62,6 +63,8 @@ class SessionScope:
         order: Drinks ordered so far → how many of each, oldest first.
         removed: What the call before has taken back, in an answer that calls another tool as well:
             that one may put it back, changed.
+        in_order: Held by a call that changes something, so that those of one answer run one after
+            the other: a correction takes back before it puts anew.
         end_requested: Whether the user has asked to end the conversation; read by the session.
         asked_to_forget: When the user was asked whether to delete all that is kept; None before.
         transfer_to: Whom the call is to be handed over to; None without such a request.
@@ -74,6 +77,7 @@ class SessionScope:
     now: Callable[[], datetime] = local_now
     order: dict[Drink, int] = field(default_factory=dict)
     removed: object | None = None
+    in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
     asked_to_forget: datetime | None = None
     transfer_to: str | None = None

@@ -14,7 +14,7 @@ import logging
 import sqlite3
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -125,10 +125,6 @@ class Toolbox:
         """Whether a tool changes nothing; an unknown tool may change anything."""
         return name in self._tools and self._tools[name].spec.read_only
 
-    def is_cancellable(self, name: str) -> bool:
-        """Whether a tool may be stopped although it changes something."""
-        return name in self._tools and self._tools[name].spec.cancellable
-
     def can_ring(self, names: Iterable[str]) -> bool:
         """Whether one of these tools sets what rings later."""
         tools = (self._tools[name] for name in names if name in self._tools)
@@ -172,8 +168,15 @@ class Toolbox:
             Store: Store(self.database, session.owner),
             Progress: progress or Progress(),
         }
+        # One that may be stopped could not be while it waited for its turn.
+        in_order = bool(beside) and not (read_only or tool.spec.cancellable)
+
+        async def work() -> ToolResult:
+            async with session.in_order if in_order else nullcontext():
+                return await self._answer(tool, call, provided, limit_s)
+
         try:
-            result = await run(full, lambda: self._answer(tool, call, provided, limit_s))
+            result = await run(full, work)
         except Cancelled:
             return _stopped(call)
         if result is None:
