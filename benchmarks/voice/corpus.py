@@ -125,7 +125,12 @@ def people() -> tuple[Utterance, ...]:
 @cache
 def orders() -> tuple[Utterance, ...]:
     """Coffee orders spoken by real people; empty where the recordings are absent."""
-    return tuple(_recorded(row, "coffee") for row in _rows("orders.jsonl"))
+    return orders_of("orders.jsonl")
+
+
+def orders_of(*manifests: str) -> tuple[Utterance, ...]:
+    """Coffee orders of some manifests of the recordings' folder."""
+    return tuple(_recorded(row, "coffee") for name in manifests for row in _rows(name))
 
 
 def everything() -> list[Utterance]:

@@ -22,6 +22,7 @@ from voice.demo.client import RATE_HZ
 from voice.demo.recordings import load
 from voice.demo.virtual_audio import PACKET_MS, speech_span
 from voice.events import UserSpeechStarted
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.asr.sphinx import SphinxRecognizer, SphinxStream
 from voice.hearing.vad.silero import SileroVad
 from voice.inputs import Announce
@@ -68,7 +69,7 @@ class SlowStream(SphinxStream):
 
 
 class SlowRecognizer(SphinxRecognizer):
-    def open(self, turn_id: int) -> SlowStream:
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> SlowStream:
         return SlowStream(self, self._config, turn_id)
 
 

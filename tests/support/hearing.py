@@ -14,6 +14,7 @@ import numpy as np
 from tests.support.patience import PATIENCE_S
 from voice.config import EndpointingConfig
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.audio_input import AudioInput, HearingEvent
 from voice.inputs import SessionOptions
 from voice.types import (
@@ -83,7 +84,7 @@ class Recognizer:
         self.let_finish = threading.Event()
         self.let_finish.set()
 
-    def open(self, turn_id: int) -> Stream:
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> Stream:
         self.streams.append(Stream(self, turn_id))
         return self.streams[-1]
 

@@ -34,6 +34,7 @@ from voice.callers import Caller
 from voice.config import AgentConfig
 from voice.errors import ModelError
 from voice.events import ReplyAudio, SessionEvent
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.session.load_monitor import LoadMonitor
 from voice.session.resources import RECOGNITION_THREADS, SYNTHESIS_THREADS, Resources
@@ -105,7 +106,7 @@ class Recognizer:
         self.interim_frames = interim_ms // FRAME_MS
         self.decode_s = decode_s
 
-    def open(self, turn_id: int) -> Stream:
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> Stream:
         return Stream(self, turn_id)
 
 

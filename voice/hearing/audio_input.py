@@ -23,6 +23,7 @@ import numpy as np
 from voice.audio import Framer, StreamResampler
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.backchannel import BEFORE_MS, LONGEST_MS, sound_log_odds
 from voice.hearing.end_of_turn import Cues, Profile
 from voice.hearing.endpointing import Endpointer
@@ -162,6 +163,7 @@ class AudioInput:
         self._buffer: deque[AudioFrame] = deque(maxlen=BUFFERED_S * SAMPLE_RATE_HZ // FRAME_SAMPLES)
         self._position = 0
         self._detects = True
+        self._domain = ANYTHING
         self._turn: _Turn | None = None
         self._cues = Cues()
         self._work: deque[_Turn] = deque()
@@ -180,6 +182,10 @@ class AudioInput:
         if self._detects != options.turn_detection:
             self.clear()
         self._detects = options.turn_detection
+
+    def expect(self, domain: Domain) -> None:
+        """What the user is likely to say from the next turn on."""
+        self._domain = domain
 
     @property
     def position(self) -> int:
@@ -374,7 +380,7 @@ class AudioInput:
     def _recognise(self, turn: _Turn) -> Transcript | None:
         """In a thread: give the recogniser the queued frames. Only this thread uses the stream."""
         if turn.stream is None:
-            turn.stream = self._recognizer.open(turn.turn_id)
+            turn.stream = self._recognizer.open(turn.turn_id, self._domain)
         while turn.queued:
             turn.stream.accept(turn.queued.popleft())
         if turn.decoded == turn.decodes:

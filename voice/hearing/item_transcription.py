@@ -12,6 +12,7 @@ import numpy as np
 
 from voice.audio import Framer, StreamResampler
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.inputs import ItemTranscribed, ItemTranscriptionFailed
 from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, Samples, Transcript
 
@@ -39,6 +40,11 @@ class ItemTranscription:
         self._recognizer = recognizer
         self._executor = executor
         self._emit = emit
+        self._domain = ANYTHING
+
+    def expect(self, domain: Domain) -> None:
+        """What is likely to be said in the next items."""
+        self._domain = domain
 
     async def transcribe(self, item_id: str, samples: Samples, rate_hz: int) -> None:
         """Recognise an item's audio and emit its words, or why there are none.
@@ -66,7 +72,7 @@ class ItemTranscription:
         if rate_hz != SAMPLE_RATE_HZ:
             resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ)
             samples = np.concatenate((resampler.push(samples), resampler.flush()))
-        framer, stream = Framer(), self._recognizer.open(0)
+        framer, stream = Framer(), self._recognizer.open(0, self._domain)
         for frame in framer.push(np.pad(samples, (0, -len(samples) % FRAME_SAMPLES))):
             stream.accept(frame)
         return stream.finish()

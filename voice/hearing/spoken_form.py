@@ -7,12 +7,21 @@ turn read. People are shown the written text.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
-from voice.speech.normalization import spoken
+from voice.speech.normalization import spoken_words
+
+_MARKS = ",;:.!?"
 
 
 def spoken_form(written: str) -> str:
     """Lower-case words without marks and hyphens; words that are in this form stay as they are."""
-    said = spoken(written).lower().replace("-", " ")
-    return " ".join(re.sub(r"(?<![,;:.!?])[,;:.!?]++(?=\s|$)", " ", said).split())
+    return " ".join(word for word, _ in spoken_with_places(written))
+
+
+def spoken_with_places(written: str) -> Iterator[tuple[str, int]]:
+    """Each word of `spoken_form`, and the index just past the written word that it belongs to."""
+    for word in spoken_words(written):
+        for part in word.text.lower().replace("-", " ").split():
+            if bare := part.rstrip(_MARKS):
+                yield bare, word.end_char

@@ -5,8 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from voice.config import AgentConfig, Config, load_agent
+from voice.config import AgentConfig, AsrConfig, Config, load_agent
 from voice.hearing.asr import Recognizer, Recognizers
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.vad import Vad, make_vad
 from voice.inputs import SessionOptions
 from voice.llm.base import Prompt, ReplyModel
@@ -30,6 +31,7 @@ class Resources:
         load_monitor: How busy the model and the loop are.
         recognizers: Of all agents.
         voices: That a session may ask for instead of `synthesizer`.
+        domain: What users of the agent are likely to say.
     """
 
     config: Config
@@ -44,6 +46,7 @@ class Resources:
     load_monitor: LoadMonitor = field(default_factory=LoadMonitor)
     recognizers: Recognizers = field(default_factory=Recognizers)
     voices: Voices = field(default_factory=Voices)
+    domain: Domain = ANYTHING
 
     @classmethod
     def load(cls, config: Config) -> Resources:
@@ -55,11 +58,11 @@ class Resources:
         """
         agent = load_agent(config.agent)
         toolbox = Toolbox(config.tools, config.turn)
-        toolbox.specs(agent.tools)
+        domain = Domain.of(agent).including(toolbox.specs(agent.tools))
         recognizers = Recognizers()
         with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
             # Each may wait seconds for a hub that does not answer; they wait together.
-            hearing = pool.submit(recognizers.of, config.asr, agent)
+            hearing = pool.submit(_ears, recognizers, config.asr, agent, domain)
             speaking = pool.submit(make_synthesizer, config.tts)
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
@@ -83,6 +86,7 @@ class Resources:
             synthesis_threads=ThreadPoolExecutor(SYNTHESIS_THREADS, thread_name_prefix="synthesis"),
             recognizers=recognizers,
             voices=installed_voices(config.tts, synthesizer),
+            domain=domain,
         )
 
     def describe(self) -> list[str]:
@@ -140,9 +144,10 @@ class Resources:
         """
         agent = load_agent(name_or_path)
         _warm_up(self.model, self.toolbox, agent)
-        recognizer, line = self.recognizers.of(self.config.asr, agent)
+        domain = Domain.of(agent).including(self.toolbox.specs(agent.tools))
+        recognizer, line = _ears(self.recognizers, self.config.asr, agent, domain)
         lines = [f"recogniser of {agent.name}: {line}"]
-        return replace(self, agent=agent, recognizer=recognizer, lines=lines)
+        return replace(self, agent=agent, recognizer=recognizer, lines=lines, domain=domain)
 
     async def close(self) -> None:
         """Release everything; sessions must have ended."""
@@ -150,6 +155,15 @@ class Resources:
         await self.toolbox.close()
         self.recognition_threads.shutdown(wait=False, cancel_futures=True)
         self.synthesis_threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _ears(
+    recognizers: Recognizers, config: AsrConfig, agent: AgentConfig, domain: Domain
+) -> tuple[Recognizer, str]:
+    """The recogniser of an agent, and why it is the one; the first turn need not wait for it."""
+    recognizer, line = recognizers.of(config, agent)
+    recognizer.open(0, domain)
+    return recognizer, line
 
 
 def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:

@@ -28,6 +28,7 @@ from voice.events import (
     SessionEnded,
     SessionEvent,
 )
+from voice.hearing.asr.domain import Domain
 from voice.hearing.audio_input import AudioInput
 from voice.hearing.item_transcription import ItemTranscription
 from voice.inputs import Announce, IdleElapsed, Input, OptionsChanged, SessionOptions, with_changes
@@ -40,7 +41,7 @@ from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.tools.scope import Line
-from voice.types import Message, Samples
+from voice.types import Message, Samples, ToolSpec
 
 IDLE_CHECK_S = 0.25
 ALERTS_AFTER_S = 1.0
@@ -106,6 +107,7 @@ class Session:
         self._items = ItemTranscription(
             resources.recognizer, resources.recognition_threads, self._runner.feed
         )
+        self._expect(resources.domain)
 
     def _begin_conversation(self, options: SessionOptions) -> Conversation:
         had = self._resources
@@ -144,6 +146,7 @@ class Session:
                 group.create_task(self._input.run())
                 group.create_task(self._output.run())
                 self._ring_if_wanted()
+                group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
                 await self._closed.wait()
                 raise self._refused or _Over
@@ -192,12 +195,25 @@ class Session:
         self._runner.feed(OptionsChanged(options))
         self._input.configure(options)
         self._ring_if_wanted()
+        if options.client_tools != before.client_tools and self._group is not None:
+            self._spawn(self._learn(options.client_tools))
         if options.voice != before.voice:
             # Should it have to be loaded, the next reply had better not wait for all of it.
             self._resources.synthesis_threads.submit(self._resources.voice, options.voice)
         if options.turn_detection != before.turn_detection:
             # The turn that was under way has been dropped; nobody is to wait for its end.
             self._forget_turn()
+
+    def _expect(self, domain: Domain) -> None:
+        self._input.expect(domain)
+        self._items.expect(domain)
+
+    async def _learn(self, tools: tuple[ToolSpec, ...]) -> None:
+        # A client may declare so much that the event loop had better not read it.
+        loop, threads = asyncio.get_running_loop(), self._resources.recognition_threads
+        domain = await loop.run_in_executor(threads, self._resources.domain.including, tools)
+        if self.options.client_tools == tools:
+            self._expect(domain)
 
     def _forget_turn(self) -> None:
         # What its drafts have read would be old news by the next turn.

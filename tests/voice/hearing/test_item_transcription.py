@@ -8,6 +8,7 @@ import soxr
 
 from voice.demo import recordings
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.item_transcription import ItemTranscription
 from voice.inputs import ItemTranscribed, ItemTranscriptionFailed
 from voice.session.resources import Resources
@@ -36,7 +37,7 @@ async def test_a_recogniser_that_fails_costs_the_item(error: Exception, message:
     class Broken:
         name = "broken"
 
-        def open(self, turn_id: int) -> object:
+        def open(self, turn_id: int, domain: Domain = ANYTHING) -> object:
             raise error
 
     emitted: list[ItemTranscribed | ItemTranscriptionFailed] = []

@@ -22,6 +22,7 @@ from tests.support.virtual_parts import (
 )
 from tests.support.virtual_time import run, virtual
 from voice.events import DraftsUsed, Failure, ReplyEnded, ReplyStarted, ReplyToolResult
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.llm.base import MalformedAnswer, Prompt
 from voice.types import Transcript
 
@@ -319,7 +320,7 @@ async def test_a_turn_of_which_nothing_was_understood_needed_no_draft() -> None:
 class Deaf(Recognizer):
     """Is sure of nothing in the end."""
 
-    def open(self, turn_id: int) -> Stream:
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> Stream:
         return Unsure(self, turn_id)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -29,6 +30,7 @@ from voice.events import (
     UserSpeechStarted,
 )
 from voice.hearing.asr import RecognizerStream
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, TextPiece
 from voice.session.resources import Resources
 from voice.session.session import Session
@@ -214,7 +216,7 @@ async def test_a_recogniser_that_fails_is_told_and_apologised_for(
         name = "once broken"
         broken = True
 
-        def open(self, turn_id: int) -> RecognizerStream:
+        def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
             if self.broken:
                 self.broken = False
                 raise ModelError("the recogniser is gone")
@@ -298,3 +300,31 @@ async def test_what_a_door_raises_ends_the_session(embedded_parts: Resources) ->
             group.create_task(request())
             await session.run(take)
     assert raised.group_contains(ProtocolError, match="does not take")
+
+
+async def test_the_recogniser_expects_what_the_clients_tools_name(
+    embedded_parts: Resources,
+) -> None:
+    class Noting:
+        name = "noting"
+        domain = ANYTHING
+
+        def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
+            self.domain = domain
+            return embedded_parts.recognizer.open(turn_id)
+
+    noting = Noting()
+    options = {"medicine": {"type": "string", "enum": ["Amoxicillin"]}}
+    refill = ToolSpec("refill", "Refill it.", {"type": "object", "properties": options})
+    # One thread takes the tools before the turn.
+    with ThreadPoolExecutor(1) as threads:
+        parts = replace(embedded_parts, recognizer=noting, recognition_threads=threads)
+        async with _running(parts) as rig:
+            await rig.say("assistant-6-time")
+            await rig.next(ReplyEnded)
+            assert "Amoxicillin" not in noting.domain.names
+            rig.session.update(client_tools=(refill,))
+            await rig.say("assistant-6-time")
+            while "Amoxicillin" not in noting.domain.names:
+                await rig.next(ReplyEnded)
+    assert set(embedded_parts.domain.names) <= set(noting.domain.names)

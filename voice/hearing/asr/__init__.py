@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.types import AudioFrame, Transcript
 
 if TYPE_CHECKING:
@@ -62,8 +63,13 @@ class Recognizer(Protocol):
 
     name: str
 
-    def open(self, turn_id: int) -> RecognizerStream:
-        """Begin the recognition of a turn; may be called from any thread."""
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
+        """Begin the recognition of a turn; may be called from any thread.
+
+        Args:
+            turn_id: Of the turn.
+            domain: What its user is likely to say. The first turn of a domain is slow to open.
+        """
         ...
 
 

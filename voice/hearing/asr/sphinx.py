@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from voice.config import AgentConfig, SphinxConfig
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.asr.sphinx_model import SphinxFiles, sphinx_files
 from voice.hearing.asr.turn_audio import TurnAudio
 from voice.types import AudioFrame, Samples, Transcript, samples_of_ms
@@ -90,8 +91,11 @@ class SphinxRecognizer:
         self._lock = threading.Lock()
         self._idle = [SphinxDecoder(self._files)]
 
-    def open(self, turn_id: int) -> SphinxStream:
-        """Begin the recognition of a turn; may be called from any thread."""
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> SphinxStream:
+        """Begin the recognition of a turn; may be called from any thread.
+
+        The domain changes nothing: the language model is that of the agent's phrases.
+        """
         return SphinxStream(self, self._config, turn_id)
 
     def borrow(self) -> SphinxDecoder:

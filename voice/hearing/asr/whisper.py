@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ from numpy.typing import NDArray
 
 from voice.config import WhisperConfig
 from voice.errors import ModelError
+from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.asr.packaged import PACKAGED, read_packaged
+from voice.hearing.asr.pronunciation import Pronunciation
+from voice.hearing.asr.repair import Repair, Token
 from voice.hearing.asr.turn_audio import TurnAudio
 from voice.hearing.spoken_form import spoken_form
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
@@ -41,6 +45,7 @@ _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
 """More than anybody says; cuts a decoder that repeats itself short."""
+_LEAST_PROBABILITY = 1e-10
 _SHARE_OF_TIME = 0.35
 """Interim decodes take at most this share of real time."""
 _DECODES_AT_ONCE = 2
@@ -48,6 +53,8 @@ _DECODES_AT_ONCE = 2
 _HEARD = 0.5
 """Confidence from which on the last words count as heard: lower than for a recogniser of few words,
 which puts those that it knows in place of others."""
+_DOMAINS = 16
+"""Domains kept ready; a session whose client declares tools has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ class WhisperRecognizer:
         files = read_packaged(config.model) if config.model in PACKAGED else None
         self._model = _load(config, files)
         self._needs = _needs(config, files)
+        self._pronunciation = cache(Pronunciation)
+        self._repair = lru_cache(_DOMAINS)(self._repair_of)
         try:
             # Some of what is missing, as a file or CUDA's libraries, is missed here first.
             self.decode_s = min(self._timed() for _ in range(2))
@@ -111,12 +120,32 @@ class WhisperRecognizer:
         self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
         return time.perf_counter() - began
 
-    def open(self, turn_id: int) -> WhisperStream:
-        """Begin the recognition of a turn; may be called from any thread."""
-        return WhisperStream(self, turn_id)
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> WhisperStream:
+        """Begin the recognition of a turn; may be called from any thread.
 
-    def decode(self, audio: Samples, beam_size: int) -> Decoded:
+        Raises:
+            ModelError: What reads the domain's names is missing or not what was expected.
+        """
+        return WhisperStream(self, turn_id, self.repair(domain))
+
+    def repair(self, domain: Domain) -> Repair | None:
+        """What repairs transcripts of a domain; slow the first time. Raises as `open`."""
+        return self._repair(domain) if domain.names else None
+
+    def _repair_of(self, domain: Domain) -> Repair:
+        return Repair(domain, self._pronunciation(), self._is_ordinary)
+
+    def _is_ordinary(self, word: str) -> bool:
+        """Whether the word is so common that the model's vocabulary has all of it."""
+        return len(self._model.hf_tokenizer.encode(f" {word}", add_special_tokens=False)) == 1
+
+    def decode(self, audio: Samples, beam_size: int, repair: Repair | None = None) -> Decoded:
         """Recognise (T,) int16 samples at 16 kHz, in windows of at most 30 s.
+
+        Args:
+            audio: The samples.
+            beam_size: 1 is greedy.
+            repair: Puts names of a domain in place of what sounds like them.
 
         Raises:
             ModelError: CTranslate2 failed, or the model's weights are no numbers.
@@ -125,7 +154,9 @@ class WhisperRecognizer:
         shortest = round(_SHORTEST_REST_S * SAMPLE_RATE_HZ)
         starts = range(0, max(len(audio) - shortest, min(len(audio), 1)), longest)
         try:
-            parts = [self._decode_window(audio[at : at + longest], beam_size) for at in starts]
+            parts = [
+                self._decode_window(audio[at : at + longest], beam_size, repair) for at in starts
+            ]
         except RuntimeError as error:
             raise ModelError(f"whisper failed: {error}") from error
         heard = [part for part in parts if part.text]
@@ -135,7 +166,7 @@ class WhisperRecognizer:
             " ".join(part.text for part in heard), min(part.confidence for part in heard)
         )
 
-    def _decode_window(self, audio: Samples, beam_size: int) -> Decoded:
+    def _decode_window(self, audio: Samples, beam_size: int, repair: Repair | None) -> Decoded:
         seconds = len(audio) / SAMPLE_RATE_HZ
         encoded = self._model.encode(self._features(audio))
         tokenizer = self._tokenizer(encoded)
@@ -159,7 +190,20 @@ class WhisperRecognizer:
         text = tokenizer.decode(tokens).strip()
         if not self._credible(text, log_probability, result.no_speech_prob):
             return Decoded("", 0.0)
+        if repair is not None and tokenizer.language_code == "en":
+            text = repair(text, partial(self._judge, encoded, tokenizer))
         return Decoded(text, math.exp(min(0.0, log_probability)))
+
+    def _judge(self, encoded: Any, tokenizer: Any, text: str) -> list[Token]:
+        """How likely the sound makes each token of a text."""
+        tokens = self._model.hf_tokenizer.encode(f" {text}", add_special_tokens=False)
+        frames = encoded.shape[1]
+        sequence = list(tokenizer.sot_sequence)
+        judged = self._model.model.align(encoded, sequence, [tokens.ids], frames)[0]
+        return [
+            (end - 1, math.log(max(probability, _LEAST_PROBABILITY)))
+            for (_, end), probability in zip(tokens.offsets, judged.text_token_probs, strict=True)
+        ]
 
     def _features(self, audio: Samples) -> NDArray[np.float32]:
         """Log-mel features (mels, frames) of the audio, padded to the encoder's context."""
@@ -206,8 +250,11 @@ class WhisperRecognizer:
 class WhisperStream:
     """Recognition of one turn."""
 
-    def __init__(self, recognizer: WhisperRecognizer, turn_id: int) -> None:
+    def __init__(
+        self, recognizer: WhisperRecognizer, turn_id: int, repair: Repair | None = None
+    ) -> None:
         self._recognizer = recognizer
+        self._repair = repair
         self._turn_id = turn_id
         self._audio = TurnAudio()
         self._next_interim = samples_of_ms(recognizer.config.interim_ms)
@@ -260,7 +307,7 @@ class WhisperStream:
     def _decode(self, beam_size: int) -> Decoded:
         # The one clock: a decode slower than real time would put the stream ever further behind.
         started = time.perf_counter()
-        decoded = self._recognizer.decode(self._audio.samples(), beam_size)
+        decoded = self._recognizer.decode(self._audio.samples(), beam_size, self._repair)
         spent_ms = (time.perf_counter() - started) * 1000
         wait_ms = max(self._recognizer.config.interim_ms, spent_ms / _SHARE_OF_TIME)
         self._next_interim = self._audio.length + samples_of_ms(wait_ms)

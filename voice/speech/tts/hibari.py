@@ -8,7 +8,7 @@ here: hibari's own reader says codes, telephone numbers and addresses as amounts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -55,14 +55,12 @@ class HibariSynthesizer:
 
     def __init__(self, voice: str = "heart", download: bool = False) -> None:
         from hibari import SAMPLE_RATE, Hibari
-        from hibari.g2p import G2P, oov
+        from hibari.g2p import G2P
 
         path, digest, british = _files(voice, download)
-        unknown_words = Path(oov.ASSETS) / ("oov_gb.onnx" if british else "oov.onnx")
-        checked(unknown_words, SHA256[unknown_words.name])
         self.name = f"hibari:{voice}"
         self.sample_rate_hz = int(SAMPLE_RATE)
-        reader = G2P(oov=oov.OOV(str(unknown_words)), british=british)
+        reader = G2P(oov=unknown_word_reader(british), british=british)
         self._hibari = Hibari(voice, _giving_durations(checked(path, digest)), g2p=reader)
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
@@ -117,6 +115,23 @@ class HibariSynthesizer:
             symbols += [self._hibari.vocab[sign] for sign in said if sign in self._hibari.vocab]
             char += len(token.text) + len(token.whitespace)
         return symbols, starts
+
+
+def unknown_word_reader(british: bool = False) -> Callable[[str], str | None]:
+    """The network that reads words which no dictionary has.
+
+    Returns:
+        Lower-case word → its phonemes as Kokoro writes them; None where it has no letters.
+
+    Raises:
+        ModelError: Its weights are not the ones that were published.
+    """
+    from hibari.g2p import oov
+
+    weights = Path(oov.ASSETS) / ("oov_gb.onnx" if british else "oov.onnx")
+    checked(weights, SHA256[weights.name])
+    reader: Callable[[str], str | None] = oov.OOV(str(weights))
+    return reader
 
 
 def hibari_voices() -> list[str]:

@@ -15,6 +15,7 @@ from tests.support.tiny_whisper import SENTENCE, make_tiny_whisper
 from voice.audio import Framer
 from voice.config import WhisperConfig
 from voice.errors import ModelError
+from voice.hearing.asr.repair import Repair
 from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, WhisperStream, agreed
 from voice.hearing.end_of_turn import TRUSTED
 from voice.types import SAMPLE_RATE_HZ, Samples, Transcript
@@ -50,7 +51,7 @@ class Script(WhisperRecognizer):
         self.decoded: list[int] = []
         self.beams: list[int] = []
 
-    def decode(self, audio: Samples, beam_size: int) -> Decoded:
+    def decode(self, audio: Samples, beam_size: int, repair: Repair | None = None) -> Decoded:
         self.decoded.append(len(audio))
         self.beams.append(beam_size)
         text = self.texts.pop(0)

@@ -1,0 +1,127 @@
+"""What a session's users are likely to say: names, and which words follow each other.
+
+It is made of text alone: of the phrases and values in the agent's file, and of the declarations of
+the tools that the session has, its client's included. It knows nothing of sounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import Any
+
+from dlm.language import identifiers
+from voice.config import AgentConfig
+from voice.hearing.spoken_form import spoken_form
+from voice.types import ToolSpec
+
+Words = tuple[str, ...]
+Pair = tuple[str, str]
+
+_MOST_NAMES, _LONGEST_NAME = 2000, 60
+"""A client declares what it likes; a decode looks through every name, and a sentence is none."""
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What is said of few things, and how.
+
+    Attributes:
+        names: What a request may be about, as it is written: values of an agent's slots, options of
+            arguments, and words that the declarations of tools use.
+        words: Of the names and the phrases, in their spoken form.
+        pairs: Words that follow each other in a name or a phrase.
+    """
+
+    names: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    pairs: frozenset[Pair] = field(default=frozenset(), repr=False)
+
+    @classmethod
+    def of(cls, agent: AgentConfig) -> Domain:
+        """What the agent's file expects."""
+        values = {slot: [*map(words_of, said)] for slot, said in agent.values.items()}
+        phrases = [[*_places(phrase, values)] for phrase in agent.phrases]
+        said = [words for of_slot in values.values() for words in of_slot]
+        pairs = {pair for words in said for pair in pairwise(words)}
+        for before, after in (near for places in phrases for near in pairwise(places)):
+            pairs.update(product({words[-1] for words in before}, {words[0] for words in after}))
+        said += [words for places in phrases for place in places for words in place]
+        names = dict.fromkeys(value for of_slot in agent.values.values() for value in of_slot)
+        return cls(
+            tuple(names), frozenset(word for words in said for word in words), frozenset(pairs)
+        )
+
+    def including(self, tools: Collection[ToolSpec]) -> Domain:
+        """What is said where the model may also call these tools; itself where there are none."""
+        if not tools:
+            return self
+        named: dict[str, None] = {}
+        for tool in tools:
+            named.update(dict.fromkeys(_options(tool.parameters)))
+            for text in (identifiers.words(tool.name), tool.description, *_told(tool.parameters)):
+                named.update(dict.fromkeys(words_of(text)))
+        new = [name for name in named if len(name) <= _LONGEST_NAME][:_MOST_NAMES]
+        said = [*map(words_of, new)]
+        return Domain(
+            tuple(dict.fromkeys((*self.names, *new))),
+            self.words.union(*said),
+            self.pairs.union(*map(pairwise, said)),
+        )
+
+    def knows(self, words: Sequence[str]) -> bool:
+        """Whether they are all of the domain, and each follows the one before it there."""
+        return self.words.issuperset(words) and self.pairs.issuperset(pairwise(words))
+
+
+ANYTHING = Domain()
+"""Nothing is likelier than anything else."""
+
+
+def words_of(text: str) -> Words:
+    """The words of a text in their spoken form."""
+    return tuple(spoken_form(text).split())
+
+
+def _places(phrase: str, values: Mapping[str, Sequence[Words]]) -> Iterator[list[Words]]:
+    """What may stand at each place of a phrase, one after another."""
+    for index, part in enumerate(_SLOT.split(phrase)):
+        if index % 2:
+            yield [words for words in values.get(part, ()) if words]
+        else:
+            for word in words_of(part):
+                yield [(word,)]
+
+
+def _options(schema: Any) -> Iterator[str]:
+    """Texts that a JSON schema lets an argument be."""
+    for key, value in _entries(schema):
+        if key in ("enum", "examples", "const"):
+            for option in value if isinstance(value, list) else [value]:
+                if isinstance(option, str):
+                    plain = " " in option or (option[:1].isupper() and "_" not in option)
+                    yield option if plain else identifiers.words(option)
+
+
+def _told(schema: Any) -> Iterator[str]:
+    """Names of a JSON schema's properties, and what it says of them."""
+    for key, value in _entries(schema):
+        if key == "properties" and isinstance(value, dict):
+            yield from map(identifiers.words, value)
+        elif key == "description" and isinstance(value, str):
+            yield value
+
+
+def _entries(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every key in a schema, however deep, with what it holds."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield from node.items()
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
