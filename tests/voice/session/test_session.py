@@ -311,20 +311,17 @@ async def test_the_recogniser_expects_what_the_clients_tools_name(
 
         def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
             self.domain = domain
-            return embedded_parts.recognizer.open(turn_id)
+            raise ModelError("nothing is to be heard")
 
     noting = Noting()
     options = {"medicine": {"type": "string", "enum": ["Amoxicillin"]}}
     refill = ToolSpec("refill", "Refill it.", {"type": "object", "properties": options})
-    # One thread takes the tools before the turn.
     with ThreadPoolExecutor(1) as threads:
         parts = replace(embedded_parts, recognizer=noting, recognition_threads=threads)
-        async with _running(parts) as rig:
-            await rig.say("assistant-6-time")
-            await rig.next(ReplyEnded)
-            assert "Amoxicillin" not in noting.domain.names
+        async with _running(parts) as rig, asyncio.timeout(PATIENCE_S):
             rig.session.update(client_tools=(refill,))
-            await rig.say("assistant-6-time")
             while "Amoxicillin" not in noting.domain.names:
-                await rig.next(ReplyEnded)
+                rig.session.hear_item("mine", np.ones(1600, np.int16), 16_000)
+                # Whatever the thread was given is done by then.
+                await asyncio.get_running_loop().run_in_executor(threads, int)
     assert set(embedded_parts.domain.names) <= set(noting.domain.names)
