@@ -46,6 +46,7 @@ _SETS = re.compile(
     r"|(?:start|begin)(?! .*\b(?:over|new|again|fresh)\b))\b"
 )
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
+_NOT_TO_FORGET = re.compile(r"(?:n't|\bnot|\bnever)(?: let me)? forget\b")
 _NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
 _FACTS = re.compile(
     r"^(?:so|and|hey|ok|okay|well|um|uh|please|tell me|do you know|\W)*\s*"
@@ -108,6 +109,8 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
         return None if _BEGINS.search(left) else _Aim.END
     if _FACTS.match(said) and not _BEGINS.search(rest):
         return _Aim.LEARN
+    if _NOT_TO_FORGET.search(rest):
+        return _Aim.BEGIN
     return _Aim.BEGIN if _SETS.search(rest) and not _NOT.search(rest) else None
 
 

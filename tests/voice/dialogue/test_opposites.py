@@ -26,6 +26,7 @@ def call(tool: str, **arguments: Any) -> ToolCall:
         ("stop reminding me to drink water", call("set_reminder", text="drink water")),
         ("set an alarm for seven", call("cancel_alarm", when="seven")),
         ("add eggs", call("remove_from_list", item="eggs")),
+        ("don't let me forget to lock up", call("cancel_reminder", text="lock up")),
         ("how much water do roses need", call("set_device", device="water", state="need")),
         ("close the tab and delete the file", call("createFile", path="file")),
     ],
