@@ -15,13 +15,15 @@ from voice.types import Role
 
 NOTHING_SAID = "I have not said anything yet."
 NOTHING_ASKED = "You have not asked me anything yet."
+MOST_LOOKED_AT = 12
+"""Messages of the user's among which one that was a question is looked for."""
 
 _SPEED_STEP, _SLOWEST, _FASTEST = 1.25, 0.5, 1.5
 _LOUDNESS_STEP, _QUIETEST, _LOUDEST = 1.6, 0.2, 2.56
 
 _POLITE = re.compile(
     r"\b(?:oh|ok|okay|no|wait|hey|please|sorry|thanks|thank you|now|then|quicksilver|for me|can you"
-    r"|could you|would you|will you|just|(?:a )?(?:little|bit|lot)(?: bit)?|much|you re|you are)\b"
+    r"|could you|would you|will you|you ll have to|you have to|just|(?:a )?(?:little|bit|lot)(?: bit)?|much|you re|you are)\b"
 )
 _SPEAK = r"(?:(?:speak|talk|go|say (?:it|that)) )?"
 _TOO = r"(?:speaking |talking )?too "
@@ -34,12 +36,12 @@ def _any(*phrases: str) -> re.Pattern[str]:
 _REPEAT = _any(
     r"(?:repeat|say)(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
     r"(?:what|again|once more|pardon|pardon me|come again)",
-    r"what (?:was that|did you(?: just)? say)(?: again)?",
+    r"what (?:was that(?: you said)?|did you say)(?: again)?",
     r"i (?:didn t|did not|couldn t) (?:hear|catch|get|understand) (?:it|that|you)",
 )
 _ASKED = _any(
-    r"what did i (?:ask|say|tell you)(?: you| to you)?(?: before| last)?",
-    r"what was my (?:last )?(?:question|request)",
+    r"what did i (?:ask|say|tell)(?: you| to you)?(?: before| last| for| to do)?",
+    r"what was (?:my (?:last )?(?:question|request)|it i (?:asked|said|told)(?: you)?(?: for| to do)?)",
     r"what have i (?:asked|said)(?: you)?",
 )
 _SLOWER = _any(
@@ -60,6 +62,12 @@ _QUIETER = _any(
     r"(?:turn (?:it|yourself|the volume|your voice) down|volume down)",
     r"(?:turn down|lower|reduce) (?:the|your) (?:volume|voice)",
 )
+_AT_ONCE = (
+    (re.compile(r"(?:slow down|(?:speak|talk) (?:more )?slow(?:er|ly)|not so fast)\b"), _SLOWER),
+    (re.compile(r"(?:speak up|(?:speak|talk) louder|i can t hear you)\b"), _LOUDER),
+    (re.compile(r"(?:not so loud|(?:speak|talk) (?:quieter|softer|more quietly))\b"), _QUIETER),
+)
+"""Beginnings after which the user may say why: "speak up, there is a lorry"."""
 _NORMALLY = _any(rf"{_SPEAK}(?:normally|at normal speed|like before|as before)")
 
 
@@ -69,25 +77,31 @@ def controlled(dialogue: History, options: SessionOptions) -> tuple[str, Session
     None where the message is none of these.
     """
     said = dialogue.user_texts(1)
-    bare = _bare(said[0]) if said else ""
-    if not bare:
-        return None
-    if _REPEAT.fullmatch(bare):
+    meant = _meant(said[0]) if said else None
+    if meant is _REPEAT:
         return _last_reply(dialogue) or NOTHING_SAID, options
-    if _ASKED.fullmatch(bare):
-        before = [text for text in dialogue.user_texts(2)[1:] if text]
-        return f"You said: {before[0]}" if before else NOTHING_ASKED, options
-    if _SLOWER.fullmatch(bare):
-        return _spoken_at(options, options.speed / _SPEED_STEP)
-    if _FASTER.fullmatch(bare):
-        return _spoken_at(options, options.speed * _SPEED_STEP)
-    if _LOUDER.fullmatch(bare):
-        return _as_loud(options, options.loudness * _LOUDNESS_STEP)
-    if _QUIETER.fullmatch(bare):
-        return _as_loud(options, options.loudness / _LOUDNESS_STEP)
-    if _NORMALLY.fullmatch(bare):
+    if meant is _ASKED:
+        before = dialogue.user_texts(MOST_LOOKED_AT)[1:]
+        asked = next((text for text in before if _meant(text) is None), "")
+        return f"You said: {asked}" if asked else NOTHING_ASKED, options
+    if meant in (_SLOWER, _FASTER):
+        return _spoken_at(options, options.speed * _SPEED_STEP ** (1 if meant is _FASTER else -1))
+    if meant in (_LOUDER, _QUIETER):
+        factor = _LOUDNESS_STEP ** (1 if meant is _LOUDER else -1)
+        return _as_loud(options, options.loudness * factor)
+    if meant is _NORMALLY:
         return "Okay, as before.", replace(options, speed=1.0, loudness=1.0)
     return None
+
+
+def _meant(text: str) -> re.Pattern[str] | None:
+    """Which of the patterns a message is; None where it is for the model."""
+    bare = _bare(text)
+    kinds = (_REPEAT, _ASKED, _SLOWER, _FASTER, _LOUDER, _QUIETER, _NORMALLY)
+    for kind in kinds:
+        if bare and kind.fullmatch(bare):
+            return kind
+    return next((kind for beginning, kind in _AT_ONCE if beginning.match(bare)), None)
 
 
 def _spoken_at(options: SessionOptions, speed: float) -> tuple[str, SessionOptions]:

@@ -37,6 +37,9 @@ HAD = (
         ("you're talking too slowly", "Okay, I speak faster now."),
         ("Speak up!", "Okay, I speak louder now."),
         ("turn the volume down", "Okay, I speak quieter now."),
+        ("Not so loud, the baby is asleep.", "Okay, I speak quieter now."),
+        ("you'll have to speak louder, there is a lorry", "Okay, I speak louder now."),
+        ("what was it I asked you to do?", "You said: what time is it"),
     ],
 )
 def test_what_is_said_to_the_conversation_itself(text: str, answer: str) -> None:
@@ -52,6 +55,11 @@ def test_what_is_said_to_the_conversation_itself(text: str, answer: str) -> None
 )  # fmt: skip
 def test_other_messages_are_the_models(text: str) -> None:
     assert controlled(dialogue(*HAD, (Role.USER, text)), SessionOptions()) is None
+
+
+def test_what_was_asked_is_what_was_asked_of_the_model() -> None:
+    asked = dialogue(*HAD, (Role.USER, "say that again"), (Role.USER, "what did i ask"))
+    assert controlled(asked, SessionOptions()) == ("You said: what time is it", SessionOptions())
 
 
 def test_there_may_be_nothing_to_repeat() -> None:
