@@ -23,7 +23,8 @@ _LOUDNESS_STEP, _QUIETEST, _LOUDEST = 1.6, 0.2, 2.56
 
 _POLITE = re.compile(
     r"\b(?:oh|ok|okay|no|wait|hey|please|sorry|thanks|thank you|now|then|quicksilver|for me|can you"
-    r"|could you|would you|will you|you ll have to|you have to|just|(?:a )?(?:little|bit|lot)(?: bit)?|much|you re|you are)\b"
+    r"|could you|would you|will you|you ll have to|you have to|just|much|you re|you are"
+    r"|(?:a )?(?:little|bit|lot)(?: bit)?)\b"
 )
 _SPEAK = r"(?:(?:speak|talk|go|say (?:it|that)) )?"
 _TOO = r"(?:speaking |talking )?too "
@@ -41,7 +42,8 @@ _REPEAT = _any(
 )
 _ASKED = _any(
     r"what did i (?:ask|say|tell)(?: you| to you)?(?: before| last| for| to do)?",
-    r"what was (?:my (?:last )?(?:question|request)|it i (?:asked|said|told)(?: you)?(?: for| to do)?)",
+    r"what was my (?:last )?(?:question|request)",
+    r"what was it i (?:asked|said|told)(?: you)?(?: for| to do)?",
     r"what have i (?:asked|said)(?: you)?",
 )
 _SLOWER = _any(

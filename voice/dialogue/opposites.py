@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from voice.types import ToolCall
+from voice.types import ToolCall, ToolSpec
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
@@ -61,6 +61,7 @@ class _Aim(Enum):
 
     BEGIN = auto()
     END = auto()
+    SET = auto()
     LEARN = auto()
     REST = auto()
 
@@ -73,18 +74,33 @@ class Opposed:
     answer: str = UNSURE
 
 
-def opposed(message: str, calls: Sequence[ToolCall]) -> Opposed:
+def opposed(
+    message: str, calls: Sequence[ToolCall], setters: frozenset[str] = frozenset()
+) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
     None where another call of the answer does what is asked: then the message asks for both.
+
+    Args:
+        setters: Names of tools that set something to a value, and so may end it as well.
     """
-    aims = [_aim_of_tool(call.name) for call in calls]
+    aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
     if asked is None or asked in aims or (asked is _Aim.LEARN and None in aims):
         return Opposed()
-    wrong = (call for call, aim in zip(calls, aims, strict=True) if aim not in (None, asked))
+    fine = {None, asked} | ({_Aim.SET} if asked in (_Aim.BEGIN, _Aim.END) else set())
+    wrong = (call for call, aim in zip(calls, aims, strict=True) if aim not in fine)
     return Opposed(tuple(wrong), LEFT_ALONE if asked is _Aim.REST else UNSURE)
+
+
+def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
+    """Tools that set something to a value: they need to know what and to what."""
+    return frozenset(
+        tool.name
+        for tool in tools
+        if re.match("set(?![a-z])", tool.name) and len(tool.parameters.get("required", ())) > 1
+    )
 
 
 def _aim_of_tool(name: str) -> _Aim | None:

@@ -15,7 +15,7 @@ from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out
 from voice.dialogue.number_check import is_grounded
-from voice.dialogue.opposites import Opposed, opposed
+from voice.dialogue.opposites import Opposed, opposed, setters
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.tool_calls import ToolCalls
@@ -328,8 +328,10 @@ class ReplyLoop:
     def _opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
         """The calls that do the opposite of what the user has asked for."""
         newest = reply.seen(self._dialogue).user_texts(1)
-        free = reply.options.tool_choice == "auto"
-        return opposed(newest[0], calls) if newest and calls and free else Opposed()
+        if not newest or not calls or reply.options.tool_choice != "auto":
+            return Opposed()
+        values = setters([*self._tools.values(), *reply.options.client_tools])
+        return opposed(newest[0], calls, values)
 
     def _meant(
         self, calls: tuple[ToolCall, ...]

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import RunTool
-from voice.dialogue.opposites import LEFT_ALONE, UNSURE, Opposed, opposed
+from voice.dialogue.opposites import LEFT_ALONE, UNSURE, Opposed, opposed, setters
 from voice.events import ReplyToolCall
-from voice.types import ToolCall
+from voice.types import ToolCall, ToolSpec
 
 
 def call(tool: str, **arguments: Any) -> ToolCall:
@@ -71,6 +71,15 @@ def test_a_call_that_does_not(message: str, made: ToolCall) -> None:
 )
 def test_what_is_not_to_be_ended_is_left_alone(message: str, made: ToolCall) -> None:
     assert opposed(message, [made]) == Opposed((made,), LEFT_ALONE)
+
+
+def test_what_sets_a_value_may_end_something_but_answers_no_question() -> None:
+    needs = {"type": "object", "required": ["device", "state"]}
+    found = setters([ToolSpec("set_device", "", needs), ToolSpec("set_alarm", "", {})])
+    assert found == {"set_device"}
+    killed = call("set_device", device="light", state="off")
+    assert opposed("kill the hall light", [killed], found).calls == ()
+    assert opposed("how much light does it need", [killed], found).calls == (killed,)
 
 
 def test_a_message_that_asks_for_both_is_served_by_both() -> None:
