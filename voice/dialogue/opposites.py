@@ -1,6 +1,6 @@
 """Whether a call does the opposite of what was asked: the last guard before a tool runs.
 
-What a tool does is in the verb of its name (``cancel_alarm``), what is asked in the verbs of the
+What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of the
 message: both begin something, or both end something. Words that are arguments are no verbs of the
 request ("remind me to cancel the subscription"). A question for facts asks for neither, and so does
 "don't cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
@@ -104,10 +104,11 @@ def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
 
 
 def _aim_of_tool(name: str) -> _Aim | None:
-    verbs = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)}
-    if verbs & _ENDING:
+    words = re.findall(r"[A-Z]?[a-z]+", name)
+    verb = words[0].lower() if words else ""
+    if verb in _ENDING:
         return _Aim.END
-    return _Aim.BEGIN if verbs & _BEGINNING else None
+    return _Aim.BEGIN if verb in _BEGINNING else None
 
 
 def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
@@ -123,7 +124,7 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
     left = _ENDS.sub(" ", rest)
     if left != rest:
         return None if _BEGINS.search(left) else _Aim.END
-    if _FACTS.match(said) and not _BEGINS.search(rest):
+    if _FACTS.match(said) and not _SETS.search(rest):
         return _Aim.LEARN
     if _NOT_TO_FORGET.search(rest):
         return _Aim.BEGIN
