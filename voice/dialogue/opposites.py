@@ -1,9 +1,9 @@
 """Whether a call does the opposite of what was asked: the last guard before a tool runs.
 
-What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of the
-message: both begin something, or both end something. Words that are arguments are no verbs of the
-request ("remind me to cancel the subscription"). A question for facts asks for neither, and so does
-"don't cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
+What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of
+the message: both begin something, or both end something. Words that are arguments are no verbs of
+the request ("remind me to cancel the subscription"). A question for facts asks for neither, and so
+does "do not cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
 """
 
 from __future__ import annotations
