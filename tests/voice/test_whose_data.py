@@ -57,6 +57,7 @@ from voice.session.session import Session
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin.house import House
 from voice.tools.scope import Line
+from voice.tools.store import Store
 from voice.types import SAMPLE_RATE_HZ, Segment, SpeechChunk, ToolCall
 
 KEY = "the-operators-key"
@@ -304,6 +305,7 @@ async def alone(plans: Sequence[Plan], minutes: float = 0.0) -> list[list[str]]:
         async with aclosing(world.toolbox.ringer.announcements(scope)) as heard:
             if name == "a" and len(plans) > 1:
                 assert "call ida" in await anext(heard)
+                tell(world, scope)
     await world.toolbox.close()
     return answers
 
@@ -339,10 +341,19 @@ async def test_nobody_has_to_do_with_another_callers_data(world: World, tmp_path
         async with conversations(world, open_at, keyed_at) as sessions:
             await rung(sessions)
             scopes = {who: found.scope for who, found in sessions.items()}
+            for scope in scopes.values():
+                tell(world, scope)
             answers = await together(world, scopes, ENDING)
             for who in CALLERS:
                 assert answers[who] == (strangers_second if who in STRANGERS else second), who
         await ended(world)
+
+
+def tell(world: World, scope: SessionScope) -> None:
+    """What is due was heard, whether or not this end of a line reports what it has played."""
+    store = Store(world.toolbox.database, scope.owner)
+    for alert in store.alerts(due_by=world.clock().timestamp()):
+        store.tell_alert(alert)
 
 
 async def ended(world: World) -> None:
