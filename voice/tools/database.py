@@ -23,7 +23,7 @@ from voice.callers import LOCAL, Caller
 from voice.config import ToolsConfig
 from voice.errors import ConfigError
 
-_VERSION = 1
+_VERSION = 2
 """Of the schema; to be raised when a table gets another column."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS alerts (
@@ -192,12 +192,14 @@ class Database:
         database.execute("PRAGMA synchronous = NORMAL")
         # What is deleted is overwritten, in the file and in every page that the log gets.
         database.execute("PRAGMA secure_delete = ON")
-        if self._is_older():
-            # Takes away what was deleted before deleting overwrote.
-            database.execute("VACUUM")
+        if self._is_current():
+            return
+        # Takes away what was deleted from an older file before deleting overwrote.
+        database.execute("VACUUM")
         with database:
             database.execute("BEGIN IMMEDIATE")
-            old = _tables(database) if self._is_older() else []
+            # Another process may have done it meanwhile.
+            old = [] if self._is_current() else _tables(database)
             for table in old:
                 database.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
             if old:
@@ -208,9 +210,9 @@ class Database:
                 _take_over(database, table)
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
-    def _is_older(self) -> bool:
+    def _is_current(self) -> bool:
         ((version,),) = self._connection.execute("PRAGMA user_version").fetchall()
-        return bool(version < _VERSION and _tables(self._connection))
+        return bool(version >= _VERSION and len(_tables(self._connection)) == len(_TABLES))
 
 
 def _take_over(database: sqlite3.Connection, table: str) -> None:
