@@ -152,7 +152,8 @@ def _bound_number(node: dict[str, Any], decimals: bool) -> None:
     high = _bound(node, "maximum", "exclusiveMaximum", _LARGEST)
     if low is None or high is None:
         return
-    if decimals and "multipleOf" not in node and _leaves_decimals(low, high):
+    # Only where numbers of so many decimals are between the bounds.
+    if decimals and "multipleOf" not in node and high - low > 100 * 10**-MOST_DECIMALS:
         node["multipleOf"] = 10**-MOST_DECIMALS
 
 
@@ -162,13 +163,9 @@ def _bound(node: dict[str, Any], keyword: str, exclusive: str, outermost: int) -
     if not given:
         node[keyword] = outermost
         return outermost
+    # In Python a bool, which draft 4 has here, is an int, too.
     usual = all(type(one) in (int, float) and abs(one) < _LARGEST // 2 for one in given)
     return float(given[-1]) if usual else None
-
-
-def _leaves_decimals(low: float, high: float) -> bool:
-    """Whether numbers of `MOST_DECIMALS` decimals are between two bounds."""
-    return high - low > 100 * 10**-MOST_DECIMALS
 
 
 def _leave_out_property_names(node: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from dlm.effort import Effort
 from dlm.engine.request import Request
 from dlm.grammar.formats import AnswerFormat, JsonSchema, Lark, Regex
 from dlm.language.messages import Call, Tool, Turn
+from dlm.language.references import with_definitions
 from dlm.server.bodies import (
     AssistantMessage,
     ChatRequest,
@@ -174,7 +175,7 @@ def _tool(tool: FunctionTool, index: int) -> Tool:
     function = tool.function
     parameters = function.parameters or {}
     check_parameters(parameters, f"tools[{index}].function.parameters")
-    return Tool(function.name, function.description or "", parameters)
+    return Tool(function.name, function.description or "", with_definitions(parameters))
 
 
 def _format(response_format: ResponseFormat | None) -> AnswerFormat | None:

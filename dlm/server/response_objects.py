@@ -95,7 +95,8 @@ class ResponseReply(Reply):
     def failure(self, error: ApiError) -> Chunk:
         """See `Reply.failure`."""
         told = error.body()["error"]
-        return self._event("error", **{name: told[name] for name in ("code", "message", "param")})  # type: ignore[literal-required]
+        fields = {"code": told["code"], "message": told["message"], "param": told["param"]}
+        return self._event("error", **fields)
 
     @property
     def done(self) -> bytes:

@@ -11,10 +11,11 @@ from typing import Any
 from dlm.language.references import MAX_LEVELS, count_levels, resolve
 from dlm.server.errors import invalid
 
-# Keywords of a tool's parameters that do not restrict several properties together.
-_TOP_KEYWORDS = {
-    *("type", "properties", "required", "additionalProperties", "$defs", "definitions"),
-    *("$schema", "$id", "$comment", "title", "description", "default", "examples", "strict"),
+# Keywords of a tool's parameters that restrict several properties together, or all of them.
+_JOINING = {
+    *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref"),
+    *("dependentRequired", "dependentSchemas", "dependencies", "patternProperties"),
+    *("minProperties", "maxProperties", "unevaluatedProperties", "$dynamicRef", "$recursiveRef"),
 }
 _TYPES = {"string", "integer", "number", "boolean", "array", "object", "null"}
 _DEEPEST = 32
@@ -54,9 +55,10 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
     if (deep := count_levels(parameters)) > MAX_LEVELS:
         got = f"got {deep} levels of schemas, expected at most {MAX_LEVELS}"
         raise invalid(where, got, "unsupported_schema")
-    for key in sorted(parameters.keys() - _TOP_KEYWORDS):
-        if not key.startswith("x-"):
-            raise invalid(f"{where}.{key}", "is not supported here", "unsupported_schema")
+    for key in sorted(parameters.keys() & _JOINING):
+        raise invalid(f"{where}.{key}", "is not supported here", "unsupported_schema")
+    if parameters.get("propertyNames", {"type": "string"}) not in ({}, {"type": "string"}, True):
+        raise invalid(f"{where}.propertyNames", "is not supported here", "unsupported_schema")
 
 
 def check_form(parameters: Mapping[str, Any], where: str) -> None:

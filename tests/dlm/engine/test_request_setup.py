@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
-from dlm.decoding.forwards import Eager, drive
+from dlm.decoding.decoder import Decoder
+from dlm.decoding.forwards import Eager, Steps, drive
 from dlm.effort import Effort
 from dlm.engine.request import RequestJob
 from dlm.engine.request_setup import DRAFT_CHARACTERS, RequestSetup
@@ -14,6 +15,12 @@ from dlm.language.template import Template
 from dlm.network.model import Transformer
 from tests.dlm.asking import SAID, TIMER_CALL, request
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template, tokenizer
+
+
+def start(
+    begun: RequestSetup, job: RequestJob, running: Iterable[Decoder]
+) -> tuple[Decoder, Steps[None]]:
+    return begun.start(job, begun.matcher(job), running)
 
 
 def setup(made: Transformer) -> RequestSetup:
@@ -26,7 +33,7 @@ def live(*turns: Turn | str, **options: object) -> RequestJob:
 
 def answered(made: Transformer, begun: RequestSetup, wanted: RequestJob) -> list[int]:
     """Run a request to its end by itself; its tokens."""
-    decoder, steps = begun.start(wanted, ())
+    decoder, steps = start(begun, wanted, ())
     drive(made, decoder.cache, steps)
     begun.keep(decoder)
     return decoder.progress.tokens
@@ -36,10 +43,10 @@ def test_what_was_kept_need_not_be_forwarded_again() -> None:
     made = taught()
     begun = setup(made)
     answered(made, begun, live())
-    decoder, _ = begun.start(live(), ())
+    decoder, _ = start(begun, live(), ())
     assert decoder.cache.length == len(decoder.prompt) - 1
     # Another that is under way lends what it knows as well.
-    other, _ = begun.start(live(), [decoder])
+    other, _ = start(begun, live(), [decoder])
     assert other.cache.length == decoder.cache.length
     assert other.cache is not decoder.cache
 
@@ -61,9 +68,9 @@ def test_only_who_thinks_may_close_a_thought() -> None:
 def test_there_is_room_for_as_much_as_is_said_and_for_no_more() -> None:
     begun = setup(model())
     room = begun.room(request(SAID))
-    begun.start(live(max_tokens=room), ())
+    start(begun, live(max_tokens=room), ())
     with pytest.raises(ValueError, match="got 4097 positions, expected at most 4096"):
-        begun.start(live(max_tokens=room + 1), ())
+        start(begun, live(max_tokens=room + 1), ())
     prefix = "Well then"
     assert begun.room(request(SAID, prefix=prefix)) == room - len(template().text(prefix))
 
@@ -84,9 +91,9 @@ def test_what_cannot_begin_costs_nothing_that_is_known(wrong: dict[str, object],
     dialogue = (SAID, Turn("assistant", calls=(TIMER_CALL,)), "thanks")
     known = len(template().prompt([Turn("user", SAID)], request(SAID).tools))
     with pytest.raises(ValueError, match=told):
-        begun.start(live(*dialogue, **wrong), ())
+        start(begun, live(*dialogue, **wrong), ())
     # All of it is in the new prompt, so its cache itself would have been handed over.
-    again, _ = begun.start(live(*dialogue), ())
+    again, _ = start(begun, live(*dialogue), ())
     assert again.cache.length == known
 
 
@@ -101,7 +108,7 @@ def test_of_a_draft_no_more_is_spelled_than_an_answer_may_hold() -> None:
     made = taught()
     begun = RequestSetup(made.config, Listening(tokenizer()), Eager(made))
     for draft in ("ten minutes", "ten minutes " * 1000):
-        begun.start(live(max_tokens=8, draft=draft), ())
+        start(begun, live(max_tokens=8, draft=draft), ())
     assert lengths == [11, 8 * DRAFT_CHARACTERS]
 
 
@@ -112,9 +119,9 @@ def test_a_second_reply_to_a_result_takes_fewer_forwards() -> None:
     begun = setup(made)
     for _ in range(3):
         one = live(*turns, copy_sources=(SAID,))
-        decoder, steps = begun.start(one, ())
+        decoder, steps = start(begun, one, ())
         drive(made, decoder.cache, steps)
-        start, end = wanted.answers[-1]
-        assert decoder.progress.tokens == wanted.ids[start:end]
+        first, end = wanted.answers[-1]
+        assert decoder.progress.tokens == wanted.ids[first:end]
         forwards.append(decoder.progress.forwards)
     assert forwards[2] == forwards[1] < forwards[0]
