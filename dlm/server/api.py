@@ -44,7 +44,7 @@ from dlm.server.conversion import (
     rewrite_requests,
 )
 from dlm.server.description import ModelCard, openapi
-from dlm.server.errors import ApiError, error_response, from_engine, invalid
+from dlm.server.errors import ApiError, error_response, from_engine, invalid, not_routed
 from dlm.server.execution import Executor, RequestEngine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
 from dlm.server.response_objects import ResponseReply
@@ -309,14 +309,6 @@ def build_app(engine: Engine, card: ModelCard, gate: Gate, limits: Limits) -> St
             Route("/healthz", health),
             Route("/openapi.json", describe),
         ],
-        exception_handlers={HTTPException: _not_routed},
+        exception_handlers={HTTPException: not_routed},
         lifespan=lifespan,
     )
-
-
-async def _not_routed(request: HttpRequest, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    message = f"{request.method} {request.url.path}: {error.detail.lower()}"
-    response = error_response(ApiError(error.status_code, message, "not_routed"))
-    response.headers.update(error.headers or {})
-    return response

@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-from starlette.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
 from dlm.grammar.formats import FormatError
@@ -64,6 +66,15 @@ class ApiError(Exception):
 def error_response(error: ApiError) -> JSONResponse:
     """An error object with its status and headers."""
     return JSONResponse(error.body(), error.status, error.headers())
+
+
+async def not_routed(request: Request, error: Exception) -> Response:
+    """The error object for a path or a method that there is none of."""
+    assert isinstance(error, HTTPException)
+    message = f"{request.method} {request.url.path}: {error.detail.lower()}"
+    response = error_response(ApiError(error.status_code, message, "not_routed"))
+    response.headers.update(error.headers or {})
+    return response
 
 
 def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:

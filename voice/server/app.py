@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -133,8 +134,19 @@ def build_app(
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
         middleware=[Middleware(_HostCheck, policy=routes.policy)],
+        exception_handlers={HTTPException: _not_routed},
         lifespan=lifespan,
     )
+
+
+async def _not_routed(request: Request, error: Exception) -> Response:
+    """For a path or a method that there is none of, what clients of the API or browsers expect."""
+    assert isinstance(error, HTTPException)
+    if not request.url.path.startswith("/v1/"):
+        return PlainTextResponse(error.detail, error.status_code, error.headers)
+    from dlm.server.errors import not_routed
+
+    return await not_routed(request, error)
 
 
 class Routes:

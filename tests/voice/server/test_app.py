@@ -72,6 +72,18 @@ async def test_health(server: Server) -> None:
         assert (await server.http.get("/healthz")).json()["sessions"] == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/nothing", 404), ("POST", "/v1/models", 405), ("POST", "/v1/embeddings", 405)],
+)
+async def test_the_api_refuses_in_objects(
+    server: Server, method: str, path: str, status: int
+) -> None:
+    answer = await server.http.request(method, path)
+    assert answer.status_code == status
+    assert answer.json()["error"]["code"] == "not_routed"
+
+
 async def test_the_page_is_served_with_care(server: Server) -> None:
     answer = await server.http.get("/")
     assert answer.headers["content-type"].startswith("text/html")
