@@ -25,8 +25,9 @@ LONGEST_WAY_OUT = 512
 """Tokens of a way out that is looked for, at most."""
 LOOK_AHEAD = 32
 """More tokens than a draft has."""
-SPARE = 16
-"""Tokens by which a single token may lengthen the way out, beyond the length of the first one."""
+SPARE = 64
+"""Tokens by which a single token may lengthen the way out, beyond twice the length of the first:
+what is optional, and so no part of that one, may hold as much that is required."""
 
 
 class Closers:
@@ -85,7 +86,7 @@ class EndingMatcher(Matcher):
         self._tail: tuple[int, ...] = ()
         first = self._way_out()
         # Tokens by which one may lengthen the way out; 0 where the end is out of reach.
-        self._growth = SPARE + len(first) if first and len(first) <= room else 0
+        self._growth = SPARE + 2 * len(first) if first and len(first) <= room else 0
         # Tokens that can come before the room may be used up.
         self._unwatched = self._slack(first) if first else 0
         self._looked = False

@@ -38,6 +38,7 @@ def test_every_endpoint_is_described() -> None:
         "/v1/fim/completions",
         "/v1/models",
         "/v1/models/{name}",
+        "/v1/responses",
     ]
     for path in paths.values():
         (operation,) = path.values()
