@@ -41,6 +41,10 @@ _LONGEST_WINDOW_S = 30.0
 _WINDOW_STEP_S = 0.5
 _SHORTEST_REST_S = 0.1
 """What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
+_LONGEST_TAUGHT_S = 10.0
+"""Of what weights for a short context were fine-tuned with (`voice.finetune.data`)."""
+_QUIET_MS = 200
+"""The length of the quietest part of a long recording, where it is cut."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
@@ -74,16 +78,32 @@ class Needs:
         silence_s: How much silence has to follow the audio.
         repetition_penalty: Keeps a decoder in a context shorter than it was trained with from
             saying a word for ever.
+        longest_s: Longer audio is decoded in pieces.
     """
 
     shortest_s: float
     silence_s: float
     repetition_penalty: float
+    longest_s: float = _LONGEST_WINDOW_S
 
     def window_s(self, seconds: float) -> float:
         """The encoder context for so much audio."""
         steps = math.ceil(round((seconds + self.silence_s) / _WINDOW_STEP_S, 6))
         return max(seconds, min(_LONGEST_WINDOW_S, max(self.shortest_s, steps * _WINDOW_STEP_S)))
+
+    def pieces(self, audio: Samples) -> list[Samples]:
+        """The audio in pieces of the longest length at most, cut where it is quietest."""
+        longest, quiet = samples_of_ms(self.longest_s * 1000), samples_of_ms(_QUIET_MS)
+        found, rest = [], audio
+        while len(rest) > longest:
+            second_half = rest[longest // 2 : longest].astype(np.float64)
+            power = np.convolve(second_half**2, np.ones(quiet), "valid")
+            place = longest // 2 + int(power.argmin()) + quiet // 2
+            found.append(rest[:place])
+            rest = rest[place:]
+        if len(rest) >= samples_of_ms(_SHORTEST_REST_S * 1000) or not found:
+            found.append(rest)
+        return [piece for piece in found if len(piece)]
 
 
 STOCK = Needs(shortest_s=8.0, silence_s=1.0, repetition_penalty=1.1)
@@ -140,7 +160,7 @@ class WhisperRecognizer:
         return len(self._model.hf_tokenizer.encode(f" {word}", add_special_tokens=False)) == 1
 
     def decode(self, audio: Samples, beam_size: int, repair: Repair | None = None) -> Decoded:
-        """Recognise (T,) int16 samples at 16 kHz, in windows of at most 30 s.
+        """Recognise (T,) int16 samples at 16 kHz, in as many pieces as the weights need.
 
         Args:
             audio: The samples.
@@ -150,12 +170,9 @@ class WhisperRecognizer:
         Raises:
             ModelError: CTranslate2 failed, or the model's weights are no numbers.
         """
-        longest = round(_LONGEST_WINDOW_S * SAMPLE_RATE_HZ)
-        shortest = round(_SHORTEST_REST_S * SAMPLE_RATE_HZ)
-        starts = range(0, max(len(audio) - shortest, min(len(audio), 1)), longest)
         try:
             parts = [
-                self._decode_window(audio[at : at + longest], beam_size, repair) for at in starts
+                self._decode_window(piece, beam_size, repair) for piece in self._needs.pieces(audio)
             ]
         except RuntimeError as error:
             raise ModelError(f"whisper failed: {error}") from error
@@ -352,7 +369,7 @@ def _needs(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Needs:
     shortest_s = said["window_s"]
     if not isinstance(shortest_s, int | float) or not 0 < shortest_s <= _LONGEST_WINDOW_S:
         raise ModelError(f"{file}: got window_s {shortest_s!r}; expected 0 < window_s <= 30")
-    return Needs(config.window_s or shortest_s, silence_s=0.0, repetition_penalty=1.0)
+    return Needs(config.window_s or shortest_s, 0.0, 1.0, longest_s=_LONGEST_TAUGHT_S)
 
 
 def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:

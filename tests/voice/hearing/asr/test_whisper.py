@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.support.tiny_whisper import SENTENCE, make_tiny_whisper
@@ -16,7 +19,13 @@ from voice.audio import Framer
 from voice.config import WhisperConfig
 from voice.errors import ModelError
 from voice.hearing.asr.repair import Repair
-from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, WhisperStream, agreed
+from voice.hearing.asr.whisper import (
+    STOCK,
+    Decoded,
+    WhisperRecognizer,
+    WhisperStream,
+    agreed,
+)
 from voice.hearing.end_of_turn import TRUSTED
 from voice.types import SAMPLE_RATE_HZ, Samples, Transcript
 
@@ -243,3 +252,27 @@ def test_what_cannot_decode_is_an_error_at_the_start(model: Path, tmp_path: Path
 def test_weights_that_are_no_numbers_are_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="got words of the probability nan"):
         recognizer(make_tiny_whisper(tmp_path, scale=math.nan))
+
+
+@given(st.floats(0, 70), st.lists(st.floats(0, 70), max_size=8), st.sampled_from([6.0, 10.0, 30.0]))
+@settings(max_examples=40, deadline=None)
+def test_long_audio_is_cut_where_it_is_quiet(
+    seconds: float, pauses: list[float], longest_s: float
+) -> None:
+    audio = np.random.default_rng(1).integers(-9000, 9000, round(seconds * 16_000), dtype=np.int16)
+    for pause in pauses:
+        audio[round(pause * 16_000) :][:4800] //= 100
+    pieces = replace(STOCK, longest_s=longest_s).pieces(audio)
+    assert all(len(piece) <= longest_s * 16_000 for piece in pieces)
+    kept = np.concatenate([*pieces, np.empty(0, np.int16)])
+    assert np.array_equal(kept, audio[: len(kept)])
+    assert len(audio) - len(kept) < 1600
+    assert all(len(piece) > longest_s * 8_000 for piece in pieces[:-1])
+
+
+def test_a_pause_is_where_long_audio_is_cut() -> None:
+    audio = np.random.default_rng(1).integers(-9000, 9000, 15 * 16_000, dtype=np.int16)
+    audio[8 * 16_000 :][:4800] //= 100
+    first, second = replace(STOCK, longest_s=10.0).pieces(audio)
+    assert 8 * 16_000 < len(first) < 8 * 16_000 + 4800
+    assert len(first) + len(second) == len(audio)
