@@ -39,12 +39,11 @@ from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples
 
 _LONGEST_WINDOW_S = 30.0
 _WINDOW_STEP_S = 0.5
-_SHORTEST_REST_S = 0.1
-"""What is left behind a whole window is as long as a word at least; Whisper makes words of less."""
 _LONGEST_TAUGHT_S = 10.0
 """Of what weights for a short context were fine-tuned with (`voice.finetune.data`)."""
 _QUIET_MS = 200
-"""The length of the quietest part of a long recording, where it is cut."""
+"""The length of the quietest part of a long recording, in the middle of which it is cut: what is
+left is as long as a word at least, since Whisper makes words of less."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
@@ -101,9 +100,7 @@ class Needs:
             place = longest // 2 + int(power.argmin()) + quiet // 2
             found.append(rest[:place])
             rest = rest[place:]
-        if len(rest) >= samples_of_ms(_SHORTEST_REST_S * 1000) or not found:
-            found.append(rest)
-        return [piece for piece in found if len(piece)]
+        return [*found, rest] if len(rest) else found
 
 
 STOCK = Needs(shortest_s=8.0, silence_s=1.0, repetition_penalty=1.1)

@@ -125,13 +125,6 @@ def test_more_than_30_s_is_decoded_in_windows(model: Path) -> None:
     assert recognizer(model).decode(long, beam_size=1).text == f"{SENTENCE} {SENTENCE}"
 
 
-def test_a_rest_too_short_for_a_word_is_not_made_into_words(model: Path) -> None:
-    long = np.concatenate([NOISE] * 15)
-    assert recognizer(model).decode(np.append(long, NOISE[:1600]), 1).text == SENTENCE
-    assert recognizer(model).decode(np.append(long, NOISE[:1601]), 1).text != SENTENCE
-    assert recognizer(model).decode(NOISE[:1], 1).text == SENTENCE
-
-
 def test_silence_of_no_length_is_nothing(model: Path) -> None:
     final = recognizer(model).open(1).finish()
     assert (final.text, final.confidence) == ("", 0.0)
@@ -264,9 +257,8 @@ def test_long_audio_is_cut_where_it_is_quiet(
         audio[round(pause * 16_000) :][:4800] //= 100
     pieces = replace(STOCK, longest_s=longest_s).pieces(audio)
     assert all(len(piece) <= longest_s * 16_000 for piece in pieces)
-    kept = np.concatenate([*pieces, np.empty(0, np.int16)])
-    assert np.array_equal(kept, audio[: len(kept)])
-    assert len(audio) - len(kept) < 1600
+    assert np.array_equal(np.concatenate([*pieces, np.empty(0, np.int16)]), audio)
+    assert len(pieces) < 2 or len(pieces[-1]) > 1600
     assert all(len(piece) > longest_s * 8_000 for piece in pieces[:-1])
 
 
