@@ -62,8 +62,9 @@ class Closers:
             return 0
         if text and not text.strip(b'"]}'):
             return 100 - size
-        # Letters are long where a string has a least length; zeros may never become a number.
-        if size > 1 and text.isalpha():
+        # Letters before digits, of which a fraction may have any number before its "Z"; long ones,
+        # for strings of a least length. Zeros may never become a number.
+        if text.isalpha():
             return 200 - size
         if size == 1 and text.isdigit():
             return 200 + (text[0] - ord("1")) % 10
