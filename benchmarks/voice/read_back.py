@@ -35,6 +35,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.report import Program, percentiles
+from voice.callers import LOCAL, Owner
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
 from voice.events import (
@@ -48,6 +49,7 @@ from voice.llm.base import ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.session.resources import Resources
 from voice.session.session import Session
 from voice.speech.normalization import spoken
+from voice.tools.store import Store
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 Case = Mapping[str, Any]
@@ -142,7 +144,7 @@ async def talking(
 ) -> AsyncGenerator[Talk, None]:
     """A conversation; ``tools`` are a client's, in place of the agent's."""
     model = Overheard(resources.model)
-    session = Session(replace(resources, model=model))
+    session = Session(replace(resources, model=model), caller=LOCAL)
     talk = Talk(session, model)
     running = asyncio.create_task(session.run(talk.take))
     await asyncio.sleep(0)
@@ -186,7 +188,7 @@ def foreign(said: str, sources: Sequence[str]) -> set[str]:
 
 async def of_list(resources: Resources, case: Case) -> tuple[str, Said]:
     """The agent is asked what is on a list."""
-    store = resources.toolbox.store
+    store = Store(resources.toolbox.database, Owner(resources.agent.name, LOCAL))
     name = str(case["list"]).replace("-", " ")
     for item in store.items(name):
         store.remove_item(name, item)
@@ -203,7 +205,7 @@ async def of_list(resources: Resources, case: Case) -> tuple[str, Said]:
 
 async def of_reminder(resources: Resources, case: Case) -> tuple[str, Said]:
     """The agent is asked for a reminder, and for what it has noted."""
-    store = resources.toolbox.store
+    store = Store(resources.toolbox.database, Owner(resources.agent.name, LOCAL))
     for alert in store.alerts():
         store.remove_alert(alert.id)
     async with talking(resources) as talk:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlm.grammar.distinct_spans import PIECES
-from dlm.grammar.formats import AnswerFormat, format_rules, strict_json
+from dlm.grammar.formats import AnswerFormat, FormatError, format_rules, strict_json
 from dlm.grammar.said import runs
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
@@ -212,7 +212,11 @@ def _tool(
         value = f"{rule}_{number}"
         key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
         parts.append(key if name in tool.required else f"({key})?")
-        values.append(f"{value}: {_value(schema, texts)}")
+        try:
+            values.append(f"{value}: {_value(schema, texts)}")
+        except FormatError as error:
+            fault = str(error).removeprefix("format: ")
+            raise FormatError(f"{tool.name}.{name}: {fault}", tool.name, name) from None
     return [f"{rule}: {' '.join(parts)}", *values]
 
 

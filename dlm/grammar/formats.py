@@ -76,9 +76,9 @@ def format_rules(
     if isinstance(wanted, JsonSchema):
         return [f"text: {begin}%json {strict_json(wanted.schema)}"], []
     inner = _pattern(wanted.pattern) if isinstance(wanted, Regex) else wanted.grammar
-    _check_repeats(inner)
     if not isinstance(wanted, Regex):
         _check_lark(inner)
+    _check_repeats(inner)
     return [f"text: {begin}@format"], [{"name": "format", "lark_grammar": inner}]
 
 

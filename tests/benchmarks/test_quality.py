@@ -71,4 +71,4 @@ def test_recordings_are_heard_and_asked_about() -> None:
     assert figures["commands"] == figures["orders"] == 3
     assert 0 < figures["commands_read"] < 1
     assert any("shopping list" in text.lower() for text in texts)
-    assert {len(request.tools) for request in asked} == {6, 20}
+    assert {len(request.tools) for request in asked} == {7, 30}

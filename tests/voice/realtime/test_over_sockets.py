@@ -16,12 +16,13 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support.serving import receive, receive_until, send, serving
 from voice.audio import pcm16_from_samples
+from voice.callers import LOCAL, Owner
 from voice.config import ServerConfig
 from voice.demo import recordings
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.server.app import build_app
 from voice.session.resources import Resources
-from voice.tools.store import AlertKind
+from voice.tools.store import AlertKind, Store
 from voice.types import Samples, ToolSpec
 
 IDLE = 200
@@ -114,7 +115,7 @@ def aside(instructions: str, **more: Any) -> dict[str, Any]:
 async def test_what_is_asked_for_while_a_reminder_is_spoken_is_answered(
     embedded_parts: Resources,
 ) -> None:
-    store = embedded_parts.toolbox.store
+    store = Store(embedded_parts.toolbox.database, Owner(embedded_parts.agent.name, LOCAL))
     alert = store.add_alert(AlertKind.REMINDER, "call mom about the long weekend", 1.0, "gone")
     async with running(embedded_parts, Held()) as url, connect(url) as socket:
         reminder = await created(socket)

@@ -148,7 +148,7 @@ def counted(sequences: Sequence[Phones]) -> NDArray[np.float32]:
         for phone in phones:
             of_kind = row[_KIND[PHONES[phone]]]
             of_kind[min(int(of_kind.sum()), _MOST_OF_A_KIND - 1)] = 1.0
-    return table.reshape(len(sequences), -1)
+    return table.reshape(len(sequences), len(_KINDS) * _MOST_OF_A_KIND)
 
 
 def distances(some: NDArray[np.int16], others: NDArray[np.int16]) -> Costs:
