@@ -122,6 +122,9 @@ def carved(
 ) -> Transformer:
     """Some layers of a model under another vocabulary, as a checkpoint of our own family.
 
+    It says that it reads, for it was pretrained on texts of users as well, and the healing run
+    teaches readings beside examples only to such a checkpoint.
+
     Args:
         model: With a tied head.
         layers: In order.
@@ -135,6 +138,7 @@ def carved(
         mask_token_id=int(Mark.MASK),
         eos_token_id=int(Mark.END),
         block_size=16,
+        reads=True,
     )
     small = Transformer(config)
     weights = model.state_dict()
