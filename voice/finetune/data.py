@@ -32,6 +32,7 @@ import soxr
 import torch
 
 from dlm.datagen.dialogues import SHARES, Source, stream
+from dlm.train import machine
 from voice.finetune.augment import Audio, scaled
 from voice.finetune.weights import decode, encode, packaged_folder, read, tensors
 from voice.speech.tts.espeak import EspeakSynthesizer
@@ -50,6 +51,8 @@ _SLOWED = (0.9, 1.12)
 _LEAD_S = 0.4
 _MOST_WORDS = {"speech_commands": 4, "fsdd": 9}
 """How many words of one speaker are joined, of the corpora of single words."""
+_SHARE_ALIKE = {"fsdd"}
+"""Corpora under a licence that weights made from them might have to carry on; not used."""
 _RECITALS, _SAYINGS, _HELD_OUT_SAYINGS = 700, 2400, 60
 _ESPEAK_VOICES = ("en-us", "en-gb-x-rp", "en-gb-scotland", "en-us-nyc")
 _FLITE_VOICES = ("slt", "rms", "awb", "kal16")
@@ -194,7 +197,8 @@ def prepare(speech: Path, out: Path, minutes: float, report: Callable[[str], Non
             continue
         if time.monotonic() > deadline:
             break
-        arrays = teacher.answer(*heard(clip, speech))
+        usable = clip.corpus not in _SHARE_ALIKE
+        arrays = teacher.answer(*heard(clip, speech)) if usable else None
         done.add(f"{index:06d}")
         # An empty file says that there is nothing to learn from the clip.
         whole = out / f"{index:06d}.npz"
@@ -348,7 +352,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    machine.prepare(options.threads)
     print(prepare(options.speech, options.out, options.minutes, print), "clips")
 
 

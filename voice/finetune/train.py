@@ -19,7 +19,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
+from dlm.train.machine import prepare
 from voice.finetune.augment import Audio, degraded, without_speech
-from voice.finetune.data import END, LIKELY, NO_SPEECH, NO_TIMESTAMPS, START, fast_bfloat16
+from voice.finetune.data import (
+    END,
+    LIKELY,
+    NO_SPEECH,
+    NO_TIMESTAMPS,
+    SHORTEST_S,
+    START,
+    fast_bfloat16,
+)
+from voice.finetune.likelihood import log_probabilities
 from voice.finetune.weights import (
-    decode,
+    EMBEDDINGS,
+    decoder_states,
     encode,
     export,
     packaged_folder,
@@ -43,8 +53,13 @@ from voice.finetune.weights import (
 )
 from voice.types import SAMPLE_RATE_HZ
 
+SETTINGS = {"window_s": SHORTEST_S, "suppress_ids_begin": [220]}
+"""What the config.json of the exported weights says: how short a context they need, and that a
+transcript begins with no blank, but may end at once where nobody speaks."""
 _FRAMES_PER_S = 100
 _IGNORED = -100
+_CONFUSED = 5
+"""A token is misread as one of so many that are likeliest in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +72,22 @@ class TrainConfig:
         average: Share of the moving average that a step keeps.
         quiet: Share of clips of which only noise is left.
         clean: Share of the others that are not degraded.
+        misheard: Share of the tokens read that are likely ones instead of those said.
+        end_weight: Of the end of the text among the words, each of which counts 1.
         step_s: The context is a multiple of this.
         spare_s: Up to so much silence follows the longest clip.
     """
 
-    batch: int = 8
-    learning_rate: float = 5e-5
-    warmup: int = 40
-    average: float = 0.99
-    quiet: float = 0.08
-    clean: float = 0.25
+    batch: int = 16
+    learning_rate: float = 1e-4
+    warmup: int = 100
+    average: float = 0.998
+    quiet: float = 0.12
+    clean: float = 0.2
+    misheard: float = 0.1
+    end_weight: float = 2.0
     step_s: float = 0.5
-    spare_s: float = 0.8
+    spare_s: float = 1.5
     seed: int = 1
 
 
@@ -121,7 +140,8 @@ class Clips:
         samples = round(np.ceil(seconds / config.step_s) * config.step_s * SAMPLE_RATE_HZ)
         pairs = [self._drawn(clip, samples, config, rng) for clip in found]
         mel = np.stack([self._features(audio) for audio, _ in pairs])
-        return _stacked(torch.from_numpy(mel), [kept for _, kept in pairs])
+        kept = [clip and _misread(clip, config.misheard, rng) for _, clip in pairs]
+        return _stacked(torch.from_numpy(mel), kept)
 
     def _drawn(
         self, clip: dict[str, Any], samples: int, config: TrainConfig, rng: np.random.Generator
@@ -156,8 +176,11 @@ class Run:
         }
         self._learned = {name: value for name, value in self._weights.items() if trainable(name)}
         self._average = {name: value.detach().clone() for name, value in self._learned.items()}
+        self._embeddings = frozen[EMBEDDINGS].to(
+            torch.bfloat16 if fast_bfloat16() else torch.float32
+        )
         self._optimizer = torch.optim.AdamW(
-            list(self._learned.values()), lr=config.learning_rate, weight_decay=0.0
+            list(self._learned.values()), lr=config.learning_rate, weight_decay=0.0, fused=True
         )
 
     def averaged(self) -> dict[str, Tensor]:
@@ -174,7 +197,7 @@ class Run:
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
-            parts = losses(self._weights, batch)
+            parts = losses(self._weights, self._embeddings, batch, self.config.end_weight)
             total = torch.stack(list(parts.values())).sum()
         if not torch.isfinite(total):
             raise ValueError(f"expected a loss that is a number at step {self.step}, got {total}")
@@ -184,8 +207,10 @@ class Run:
         self._optimizer.step()
         self.step += 1
         kept = min(self.config.average, self.step / (self.step + 10))
-        for name, value in self._learned.items():
-            self._average[name].lerp_(value.detach(), 1 - kept)
+        with torch.no_grad():
+            torch._foreach_lerp_(
+                list(self._average.values()), list(self._learned.values()), 1 - kept
+            )
         return {name: float(value.detach()) for name, value in parts.items()}
 
     def save(self, path: Path) -> None:
@@ -220,25 +245,36 @@ class Run:
         self._optimizer.load_state_dict(state["optimizer"])
 
 
-def losses(weights: dict[str, Tensor], batch: Batch) -> dict[str, Tensor]:
+def losses(
+    weights: Mapping[str, Tensor], embeddings: Tensor, batch: Batch, end_weight: float
+) -> dict[str, Tensor]:
     """The parts of the loss.
 
     ``states``: squared error as a share of the states' variance. ``likely``: cross-entropy to the
     packaged weights' likely tokens, less its least. ``words``: cross-entropy to the words.
     """
     states = encode(weights, batch.mel)
-    logits = decode(weights, batch.tokens, states).float().log_softmax(-1)
-    wanted, given = batch.states[batch.heard], states.float()[batch.heard]
-    share = (given - wanted).square().mean() / wanted.var().clamp_min(1e-6)
-    of_likely = logits.gather(-1, batch.likely)
-    entropy = (batch.probability * (batch.probability.clamp_min(1e-9).log() - of_likely)).sum()
-    places = (batch.probability.sum(-1) > 0).sum().clamp_min(1)
-    words = functional.nll_loss(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=_IGNORED)
+    places = batch.wanted != _IGNORED
+    probability, words = batch.probability[places], batch.wanted[places][:, None]
+    found = log_probabilities(
+        decoder_states(weights, batch.tokens, states)[places],
+        embeddings,
+        torch.cat((words, batch.likely[places]), 1),
+    )
+    of_word, of_likely = found[:, 0], found[:, 1:]
+    entropy = (probability * (probability.clamp_min(1e-9).log() - of_likely)).sum()
+    weight = torch.where(words[:, 0] == END, end_weight, 1.0)
     return {
-        "states": share if len(wanted) else logits.sum() * 0,
-        "likely": entropy / places,
-        "words": 0.5 * words,
+        "states": _states_loss(batch.states[batch.heard], states.float()[batch.heard]),
+        "likely": entropy / (probability.sum(-1) > 0).sum().clamp_min(1),
+        "words": -0.5 * (weight * of_word).sum() / weight.sum(),
     }
+
+
+def _states_loss(wanted: Tensor, given: Tensor) -> Tensor:
+    if not len(wanted):
+        return given.sum()
+    return (given - wanted).square().mean() / wanted.var().clamp_min(1e-6)
 
 
 def train(
@@ -290,6 +326,19 @@ def _floats(audio: NDArray[np.int16]) -> Audio:
     return np.asarray(audio, np.float32) / np.float32(32768)
 
 
+def _misread(clip: dict[str, Any], share: float, rng: np.random.Generator) -> dict[str, Any]:
+    """The clip with what the decoder reads: its tokens, and likely ones in place of some.
+
+    So it learns to go on from mistakes of its own by what it hears.
+    """
+    read = clip["tokens"][:-1].copy()
+    other = clip["likely"][np.arange(len(read)), rng.integers(_CONFUSED, size=len(read))]
+    chosen = rng.random(len(read)) < share
+    chosen[:2] = False  # before the words
+    read[chosen] = np.roll(other, 1)[chosen]
+    return clip | {"read": read}
+
+
 def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
     """Put the clips' arrays together; None for a clip of which only noise is left."""
     quiet = np.array([START, NO_SPEECH, END])
@@ -310,7 +359,7 @@ def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
         length, places = len(clip["states"]), len(clip["tokens"]) - 1
         states[row, :length] = torch.from_numpy(clip["states"]).float()
         heard[row, :length] = True
-        tokens[row, :places] = torch.from_numpy(clip["tokens"][:-1]).long()
+        tokens[row, :places] = torch.from_numpy(clip["read"]).long()
         wanted[row, :places] = torch.from_numpy(clip["tokens"][1:]).long()
         if clip["agrees"]:
             likely[row, :places] = torch.from_numpy(clip["likely"]).long()
@@ -327,7 +376,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--export", type=Path, help="write the weights for CTranslate2 here")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    prepare(options.threads)
     options.run.mkdir(parents=True, exist_ok=True)
     run = Run(TrainConfig())
     if (options.run / "run.pt").exists():
@@ -335,7 +384,7 @@ def main() -> None:
     if options.minutes > 0:
         train(run, Clips(options.clips), options.run, options.minutes, print)
     if options.export:
-        export(packaged_folder(), run.averaged(), options.export)
+        export(packaged_folder(), run.averaged(), options.export, SETTINGS)
 
 
 if __name__ == "__main__":
