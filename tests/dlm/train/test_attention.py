@@ -28,17 +28,28 @@ def full_mask(length: int, copies: Copies) -> torch.Tensor:
     return torch.cat((above, below), dim=2)
 
 
-def test_causal_is_attention_to_what_stands_before() -> None:
+BY_TYPE = pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 2e-2)]
+)
+"""A CPU attends in bfloat16 by products of our own."""
+
+
+@BY_TYPE
+def test_causal_is_attention_to_what_stands_before(dtype: torch.dtype, tolerance: float) -> None:
     _, _, (queries, keys, values) = problem()
     size = queries.shape[2]
     mask = torch.ones(size, size, dtype=torch.bool).tril()
     expected = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
-    torch.testing.assert_close(causal(queries, keys, values), expected, atol=1e-5, rtol=1e-5)
+    found = causal(*(x.to(dtype) for x in (queries, keys, values)))
+    torch.testing.assert_close(found.float(), expected, atol=tolerance, rtol=tolerance)
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@BY_TYPE
 @pytest.mark.parametrize("kind", ["joint", "flex"])
-def test_attention_in_parts_is_attention_under_the_whole_mask(kind: str) -> None:
+def test_attention_in_parts_is_attention_under_the_whole_mask(
+    kind: str, dtype: torch.dtype, tolerance: float
+) -> None:
     length, copies, (queries, keys, values) = problem()
     mask = full_mask(length, copies)
     expected = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
@@ -47,4 +58,5 @@ def test_attention_in_parts_is_attention_under_the_whole_mask(kind: str) -> None
         if kind == "joint"
         else Flex.joint(length, copies.blocks, copies.starts, compiled=False)
     )
-    torch.testing.assert_close(attend(queries, keys, values), expected, atol=1e-5, rtol=1e-5)
+    found = attend(*(x.to(dtype) for x in (queries, keys, values)))
+    torch.testing.assert_close(found.float(), expected, atol=tolerance, rtol=tolerance)
