@@ -21,6 +21,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ SETTINGS = {"window_s": SHORTEST_S, "suppress_ids_begin": [220]}
 transcript begins with no blank, but may end at once where nobody speaks."""
 _FRAMES_PER_S = 100
 _IGNORED = -100
+_LONGEST_PAUSE_S = 0.7
 _CONFUSED = 5
 """A token is misread as one of so many that are likeliest in its place."""
 
@@ -72,6 +74,7 @@ class TrainConfig:
         average: Share of the moving average that a step keeps.
         quiet: Share of clips of which only noise is left.
         clean: Share of the others that are not degraded.
+        joined: Share of steps whose clips are two utterances with a pause between them.
         misheard: Share of the tokens read that are likely ones instead of those said.
         end_weight: Of the end of the text among the words, each of which counts 1.
         step_s: The context is a multiple of this.
@@ -85,6 +88,7 @@ class TrainConfig:
     quiet: float = 0.12
     clean: float = 0.2
     misheard: float = 0.1
+    joined: float = 0.35
     end_weight: float = 2.0
     step_s: float = 0.5
     spare_s: float = 1.5
@@ -135,6 +139,8 @@ class Clips:
         low = max(0, min(middle - near // 2, self.count - near))
         chosen = low + rng.choice(min(near, self.count), config.batch, replace=self.count < near)
         found = [self._clips[index] for index in chosen]
+        if rng.random() < config.joined:
+            found = [_joined(clip, other, rng) for clip, other in pairwise([*found, found[0]])]
         seconds = max(len(clip["audio"]) for clip in found) / SAMPLE_RATE_HZ
         seconds += rng.uniform(0, config.spare_s)
         samples = round(np.ceil(seconds / config.step_s) * config.step_s * SAMPLE_RATE_HZ)
@@ -324,6 +330,22 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _floats(audio: NDArray[np.int16]) -> Audio:
     return np.asarray(audio, np.float32) / np.float32(32768)
+
+
+def _joined(
+    clip: dict[str, Any], other: dict[str, Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Two clips one after the other; the encoder's states are known of the first alone."""
+    pause = np.zeros(round(rng.uniform(0, _LONGEST_PAUSE_S) * SAMPLE_RATE_HZ), np.int16)
+    makes: dict[str, Any] = {
+        "audio": np.concatenate((clip["audio"], pause, other["audio"])),
+        "states": clip["states"],
+        "tokens": np.concatenate((clip["tokens"][:-1], other["tokens"][2:])),
+        "agrees": clip["agrees"] & other["agrees"],
+    }
+    for name in ("likely", "log_probability"):
+        makes[name] = np.concatenate((clip[name][:-1], other[name][1:]))
+    return makes
 
 
 def _misread(clip: dict[str, Any], share: float, rng: np.random.Generator) -> dict[str, Any]:

@@ -129,6 +129,19 @@ def test_chosen_tokens_are_as_likely_as_by_torch_and_lead_to_the_same_gradient()
     assert torch.allclose(ours.grad, theirs.grad, atol=1e-6)
 
 
+def test_joined_clips_have_the_words_of_both_and_the_states_of_the_first(clips: Path) -> None:
+    drawn = train.Clips(clips)
+    plain, joined = (
+        drawn.batch(train.TrainConfig(batch=2, quiet=0.0, clean=1.0, joined=share), 0)
+        for share in (0.0, 1.0)
+    )
+    words = [[int(t) for t in row if t != -100] for row in plain.wanted]
+    both = [[int(t) for t in row if t != -100] for row in joined.wanted]
+    assert both == [words[0][:-1] + words[1][1:], words[1][:-1] + words[0][1:]]
+    assert joined.mel.shape[2] > plain.mel.shape[2]
+    assert joined.heard.sum() == plain.heard.sum()
+
+
 def test_the_decoder_reads_likely_tokens_in_place_of_some_but_never_before_the_words(
     clips: Path,
 ) -> None:
