@@ -50,7 +50,8 @@ def _plain(queries: Tensor, keys: Tensor, values: Tensor, sees: Tensor) -> Tenso
     """Attention where ``sees`` (..., T, S) bool is true."""
     hidden = torch.zeros(sees.shape, dtype=queries.dtype).masked_fill_(~sees, -torch.inf)
     scores = (queries * queries.shape[-1] ** -0.5) @ keys.transpose(2, 3) + hidden
-    return scores.softmax(dim=-1).to(values.dtype) @ values
+    mixed: Tensor = scores.softmax(dim=-1).to(values.dtype) @ values
+    return mixed
 
 
 @dataclass(frozen=True, slots=True)

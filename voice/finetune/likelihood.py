@@ -35,7 +35,7 @@ class _LogProbabilities(torch.autograd.Function):
         return of_all.gather(1, chosen).float()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         of_all, embeddings, chosen = ctx.saved_tensors
         mass = -gradient.sum(1, keepdim=True).to(of_all.dtype)
         logits = of_all.exp().mul_(mass)

@@ -215,7 +215,8 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
     scores = (q * _HEAD**-0.5) @ k.transpose(2, 3)
     if causal:
         scores = scores + torch.full_like(scores[0, 0], -torch.inf).triu(1)
-    return (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).flatten(2)
+    mixed: Tensor = scores.softmax(-1).to(v.dtype) @ v
+    return mixed.transpose(1, 2).flatten(2)
 
 
 def _number(file: BinaryIO, kind: str) -> int:
