@@ -42,7 +42,6 @@ TOKEN, PUBLIC = "twilio-auth-token", "voice.example.com"
 ORDER = "order-10"
 OPTIONS = (
     "agent=coffee",
-    "asr.engine=sphinx",
     'telephony.doors=["twilio", "asterisk"]',
     f"telephony.public_url=https://{PUBLIC}",
     "telephony.require_ticket=false",
