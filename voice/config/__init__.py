@@ -93,8 +93,9 @@ class WhisperConfig(Section):
     """faster-whisper."""
 
     model: str = "tiny.en"
-    """tiny.en comes with the installation and base, of many languages, with the extra `base`; else
-    a local directory, or a name on the hub."""
+    """tiny.en-short, fine-tuned to need no silence around an utterance, and tiny.en come with the
+    installation, base, of many languages, with the extra `base`; else a local directory, or a name
+    on the hub."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where it runs."""
     compute_type: str = "auto"
