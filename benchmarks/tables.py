@@ -40,7 +40,7 @@ _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def latency(told: dict[str, Any]) -> list[list[str]]:
-    """Voice to voice, of turns.json; what was not understood, and the network, are left out."""
+    """Voice to voice; what was not understood, and the network, are left out."""
     figures = told["figures"]
     rows = [["", "n", "p50", "p95"]]
     named = [("understood turns", figures["all"]), ("people alone", figures["people"])]
@@ -243,15 +243,13 @@ def interruptions(told: dict[str, Any]) -> list[list[str]]:
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
-    "latency": ("turns", latency),
-    "latency_whisper": ("turns_whisper", latency),
+    "latency": ("turns_whisper", latency),
     "endings": ("endpointing", endings),
     "dead_air": ("endpointing", dead_air),
     "opinion": ("opinion", opinion),
     "interruptions": ("interruptions", interruptions),
     "drafting": ("turns", drafting),
-    "understanding": ("turns", understanding),
-    "understanding_whisper": ("turns_whisper", understanding),
+    "understanding": ("turns_whisper", understanding),
     "noise": ("turns", noise),
     "talked_over": ("turns", talked_over),
     "pareto": ("pareto", pareto),
