@@ -2,7 +2,8 @@
 
 The tool stands for the schema, its parameters for the properties, those of objects inside it
 included. So the model reads in its prompt what is asked for, and strings are spans of what was
-said. It knows nothing of tokens.
+said. A call that has to be made is JSON under the schema of its tool's parameters. It knows nothing
+of tokens.
 """
 
 from __future__ import annotations
@@ -48,15 +49,24 @@ class JsonCall:
         paths: By parameter, the property that it stands for, below those that lead to it.
         texts: What strings are spans of.
         lists: By parameter that stands for a list of words, how many items it may have at most.
+        declared: Whether the client declared the tool and wants its calls; else it wants the JSON.
     """
 
     tool: Tool
     paths: Mapping[str, Path]
     texts: tuple[str, ...]
     lists: Mapping[str, int]
+    declared: bool = False
 
-    def content(self, call: Call) -> str:
-        """A call of the tool as JSON text."""
+    def read(self, answer: Answer) -> Answer:
+        """An answer that calls the tool, as the client wants it."""
+        if self.declared:
+            calls = (Call(call.name, self.value(call)) for call in answer.calls)
+            return Answer(answer.content, tuple(calls))
+        return Answer(json.dumps(self.value(answer.calls[0]), ensure_ascii=False), ())
+
+    def value(self, call: Call) -> dict[str, Any]:
+        """The JSON object that a call of the tool stands for."""
         made: dict[str, Any] = {}
         for parameter, path in self.paths.items():
             inner = made
@@ -67,7 +77,7 @@ class JsonCall:
                 if parameter in self.lists and value is not None:
                     value = _items(value)[: self.lists[parameter]]
                 inner[path[-1]] = value
-        return json.dumps(made, ensure_ascii=False)
+        return made
 
     def answer(self, text: str) -> Answer:
         """A JSON text as the model would write it; any other text as it is."""
@@ -93,11 +103,16 @@ def said_texts(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def json_call(
-    schema: Mapping[str, Any], texts: tuple[str, ...], names: Sequence[str], accepts: Accepts
+    schema: Mapping[str, Any],
+    texts: tuple[str, ...],
+    names: Sequence[str],
+    accepts: Accepts,
+    declared: Tool | None = None,
 ) -> JsonCall | None:
     """The tool for a schema, beside tools of some names; None where it is not properties alone.
 
-    All references of the schema lead to its ``$defs``.
+    All references of the schema lead to its ``$defs``. The tool is called as the one of the
+    client's whose parameters the schema is, where it is any.
     """
     definitions = schema.get("$defs", {})
     found = dict(_properties(schema, definitions))
@@ -106,9 +121,9 @@ def json_call(
     if not (0 < len(found) <= MOST_PARAMETERS and len(parameters) == len(found) and spelled):
         return None
     said = Said.of(texts)
-    described = schema.get("description")
+    described = declared.description if declared else schema.get("description")
     tool = Tool(
-        next(name for name in _names() if name not in names),
+        declared.name if declared else next(name for name in _names() if name not in names),
         described if isinstance(described, str) else DESCRIPTION,
         {
             "type": "object",
@@ -126,7 +141,7 @@ def json_call(
         for path, one in found.items()
         if said.spans and _is_list_of_words(one.schema, definitions)
     }
-    return JsonCall(tool, parameters, texts, lists)
+    return JsonCall(tool, parameters, texts, lists, declared is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,15 @@ class Request:
         wanted = self.reasoning and self.verified and not self.prefix
         return wanted and REASONING[self.effort] is not None
 
+    @property
+    def obliged_tool(self) -> Tool | None:
+        """The one tool that has to be called; None where there is a choice, or values are bound."""
+        if self.tool_choice in ("auto", "none") or self.copy_sources is not None:
+            return None
+        named = self.tool_choice != "required"
+        tools = [tool for tool in self.tools if not named or tool.name == self.tool_choice]
+        return tools[0] if len(tools) == 1 else None
+
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
@@ -156,7 +165,7 @@ class RequestJob:
         reasoning: Marks of the reasoning before the answer; None for none.
         rules: What the answer may be.
         cancelled: Set when the caller wants no more events.
-        json_call: The tool whose call is the JSON that was asked for; None for none.
+        json_call: The tool whose calls stand for JSON; None for none.
         prefix_ids: Ids of the request's prefix; they belong to the prompt.
     """
 
@@ -329,7 +338,7 @@ class RequestJob:
             raise AnswerError(f"got {len(answer.calls)} calls, expected at most 1")
         made = self.json_call
         if made is not None and answer.calls and answer.calls[0].name == made.tool.name:
-            return Answer(made.content(answer.calls[0]), ())
+            return made.read(answer)
         return answer
 
 

@@ -32,7 +32,7 @@ from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.language.chat_format import Dialect, MarkedCalls, ReasoningMarks
 from dlm.language.identifiers import worded
-from dlm.language.messages import Answer
+from dlm.language.messages import Answer, Tool
 from dlm.language.references import with_definitions
 from dlm.network.config import ModelConfig
 
@@ -80,11 +80,13 @@ class RequestSetup:
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
     def with_json_call(self, request: Request) -> tuple[Request, JsonCall | None]:
-        """A request for JSON as one for a call, where the checkpoint was taught calls.
+        """A request for JSON, or for calls of one tool, as one for calls whose values were said.
 
-        Else the request, and None.
+        The request, and None, where the checkpoint was not taught calls or is asked for neither.
         """
         marked = isinstance(self._dialect.calls, MarkedCalls) and request.verified
+        if marked and request.obliged_tool is not None:
+            return self._with_obliged(request, request.obliged_tool)
         free = request.tool_choice in ("auto", "none")
         if not (marked and free and isinstance(request.format, JsonSchema)):
             return request, None
@@ -97,6 +99,14 @@ class RequestSetup:
         choice = "required" if names and request.tool_choice == "auto" else call.tool.name
         tools = (*request.tools, call.tool)
         return replace(request, tools=tools, tool_choice=choice, format=None, parallel=False), call
+
+    def _with_obliged(self, request: Request, tool: Tool) -> tuple[Request, JsonCall | None]:
+        schema, texts = tool.parameters, said_texts(request.turns)
+        call = json_call(schema, texts, (), self._grammars.accepts, tool)
+        if call is None:
+            return request, None
+        tools = tuple(call.tool if one.name == tool.name else one for one in request.tools)
+        return replace(request, tools=tools, format=None), call
 
     def room(self, request: Request) -> int:
         """See `Engine.room`."""
@@ -189,7 +199,7 @@ class RequestSetup:
         choice = self._tool_choice(job)
         matcher = self._grammars.matcher(job.rules, choice, request.max_tokens)
         matcher.follow(job.prefix_ids)
-        if request.format is not None or job.json_call is not None:
+        if request.format is not None or job.json_call is not None or job.rules.has_json:
             matcher = EndingMatcher(matcher, self._closers, request.max_tokens)
         budget = REASONING[request.effort]
         if job.reasoning is None or budget is None:

@@ -20,7 +20,7 @@ from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded
 from dlm.language.messages import Tool
 from dlm.language.references import reachable
-from dlm.language.schema import AS_SAID, is_words, options, written
+from dlm.language.schema import AS_SAID, is_number, is_words, options, written
 from dlm.language.template import Template
 
 
@@ -48,6 +48,12 @@ class AnswerRules:
     def must_call(self) -> bool:
         """Whether an answer of words alone is ruled out."""
         return self.choice not in ("auto", "none")
+
+    @property
+    def has_json(self) -> bool:
+        """Whether a value of a call is JSON of any length."""
+        values = (value for tool in self.callable() for value in tool.properties.values())
+        return any(not (options(v) or is_words(v) or is_number(v)) for v in values)
 
     def callable(self) -> tuple[Tool, ...]:
         """The tools that an answer may call.

@@ -29,9 +29,19 @@ SPARE = 64
 """Tokens by which a single token may lengthen the way out, beyond twice the length of the first:
 what is optional, and so no part of that one, may hold as much that is required."""
 
+# Separators before digits, of which a number needs few, and a minus behind them; "0" is any digit.
+_SIGNS = b",@:/.0-_+#()=;?&%*!~"
+KINDS = len(_SIGNS) + 5
+# How often in a row: what closes may do so at several levels.
+_PATIENCE = np.array([8, 8, 2] + [1] * (KINDS - 3))
+
 
 class Closers:
     """Which token leads out soonest, of those that a grammar allows.
+
+    Tokens are of kinds, which are tried in their order: what closes something, letters, what
+    separates, digits, other signs. A kind that led back to where it was taken, as letters do before
+    the "@" of an address, gives way to the next for a round.
 
     Args:
         size: V.
@@ -44,31 +54,48 @@ class Closers:
         self._spell = spell
         self._marks = marks
 
-    def choose(self, bits: NDArray[np.int32]) -> int | None:
-        """The first of the allowed tokens, whose bits are (W,); None where there is none."""
+    def choose(self, bits: NDArray[np.int32], taken: NDArray[np.int64]) -> int | None:
+        """The first of the allowed tokens; None where there is none.
+
+        Args:
+            bits: (W,) the tokens that are allowed.
+            taken: (KINDS,) how often tokens of each kind were taken where these are allowed. The
+                chosen one is counted.
+        """
         flags = np.unpackbits(bits.view(np.uint8), count=self._size, bitorder="little")
         allowed = np.flatnonzero(flags)
-        return int(allowed[self._ranks[allowed].argmin()]) if len(allowed) else None
+        if not len(allowed):
+            return None
+        kinds = self._kinds[allowed]
+        rounds = taken[kinds] // _PATIENCE[kinds]
+        first = int(np.lexsort((self._sizes[allowed], kinds, rounds))[0])
+        taken[kinds[first]] += 1
+        return int(allowed[first])
 
     @cached_property
-    def _ranks(self) -> NDArray[np.int64]:
-        """(V,) in which order tokens are tried. All of them are spelled, so it takes a while."""
-        return np.array([self._rank(token) for token in range(self._size)], dtype=np.int64)
+    def _kinds(self) -> NDArray[np.int64]:
+        """(V,) of tokens. All of them are spelled, so it takes a while."""
+        return np.array([self._kind(token) for token in range(self._size)], dtype=np.int64)
 
-    def _rank(self, token: int) -> int:
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """(V,) by which tokens of one kind are ordered: the longest first, zero last of digits."""
+        texts = (self._spell(token).strip() for token in range(self._size))
+        return np.array([9 if text == b"0" else -len(text[:64]) for text in texts], dtype=np.int64)
+
+    def _kind(self, token: int) -> int:
         text = self._spell(token).strip()
-        size = min(len(text), 64)
         if token in self._marks:
             return 0
         if text and not text.strip(b'"]}'):
-            return 100 - size
-        # Letters before digits, of which a fraction may have any number before its "Z"; long ones,
-        # for strings of a least length. Zeros may never become a number.
+            return 1
+        # Long ones, for strings of a least length.
         if text.isalpha():
-            return 200 - size
-        if size == 1 and text.isdigit():
-            return 200 + (text[0] - ord("1")) % 10
-        return 300
+            return 2
+        if len(text) != 1:
+            return KINDS - 1
+        sign = b"0" if text.isdigit() else text
+        return 3 + (_SIGNS.index(sign) if sign in _SIGNS else len(_SIGNS))
 
 
 class EndingMatcher(Matcher):
@@ -85,7 +112,8 @@ class EndingMatcher(Matcher):
         self._room = room
         # The last tokens, as many as a loop is recognised by.
         self._tail: tuple[int, ...] = ()
-        first = self._way_out()
+        # A way out from here; one looked for further on need not be the rest of it.
+        self._way = first = self._way_out()
         # Tokens by which one may lengthen the way out; 0 where the end is out of reach.
         self._growth = SPARE + 2 * len(first) if first and len(first) <= room else 0
         # Tokens that can come before the room may be used up.
@@ -104,10 +132,7 @@ class EndingMatcher(Matcher):
         if must is not None:
             return must
         token = super().best(logits)
-        if self._leaves_room(token):
-            return token
-        way = self._way_out()
-        return way[0] if way else token
+        return token if self._leaves_room(token) or not self._way else self._way[0]
 
     def takes(self, token: int) -> bool:
         """See `Matcher.takes`."""
@@ -122,7 +147,7 @@ class EndingMatcher(Matcher):
         Matcher.__init__(other, *self._parts())
         other._closers, other._room, other._tail = self._closers, self._room, self._tail
         other._growth, other._unwatched = self._growth, self._unwatched
-        other._looked, other._must = self._looked, self._must
+        other._looked, other._must, other._way = self._looked, self._must, self._way
         return other
 
     def spend(self, tokens: int) -> None:
@@ -137,6 +162,7 @@ class EndingMatcher(Matcher):
             self._unwatched -= 1
             self._tail = (*self._tail, token)[-LOOP_TOKENS * 4 :]
             self._looked = False
+            self._way = self._way[1:] if self._way and self._way[0] == token else None
         return taken
 
     def _bits(self) -> NDArray[np.int32]:
@@ -158,7 +184,9 @@ class EndingMatcher(Matcher):
             return self._must
         self._looked, self._must = True, None
         loops = looping(self._tail)
-        way = self._way_out() if loops or self._is_near else None
+        if not (loops or self._is_near):
+            return None
+        self._way = way = self._way or self._way_out()
         if way is None:
             return None
         if len(way) > self._room:
@@ -171,7 +199,8 @@ class EndingMatcher(Matcher):
 
     def _leaves_room(self, token: int) -> bool:
         """Whether the answer can end in time behind a token that the grammar allows."""
-        if token == self.end or not self._is_near:
+        on_the_way = self._way is not None and self._way[0] == token
+        if token == self.end or on_the_way or not self._is_near:
             return True
         way = self._way_out(token)
         return way is None or len(way) < self._room
@@ -185,13 +214,15 @@ class EndingMatcher(Matcher):
         if token is not None and not here._consume(token):
             return None
         out: list[int] = []
+        taken: dict[bytes, NDArray[np.int64]] = {}
         while len(out) <= LONGEST_WAY_OUT:
             bits = here._bits()
             if bits[self.end // 32] >> (self.end % 32) & 1:
                 return [*out, self.end]
             forced = here.forced()
             if not forced:
-                chosen = self._closers.choose(bits)
+                here_taken = taken.setdefault(bits.tobytes(), np.zeros(KINDS, np.int64))
+                chosen = self._closers.choose(bits, here_taken)
                 forced = [] if chosen is None else [chosen]
             if not forced or not all(map(here._consume, forced)):
                 return None

@@ -37,6 +37,7 @@ from dlm.server.bodies import (
     ToolMessage,
 )
 from dlm.server.errors import invalid
+from dlm.server.prompted_schema import take_schema
 from dlm.server.tool_schemas import check_parameters
 
 FIM_TOKENS = 512
@@ -52,12 +53,16 @@ def chat_requests(body: ChatRequest) -> list[Request]:
         ApiError: Fields contradict each other, or ask for what cannot be.
     """
     choice = body.tool_choice or "auto"
+    wanted, dialogue = _format(body.response_format), turns(body.messages)
+    if isinstance(body.response_format, JsonObjectFormat):
+        schema, dialogue = take_schema(dialogue)
+        wanted = wanted if schema is None else JsonSchema(schema)
     request = Request(
-        turns=turns(body.messages),
+        turns=dialogue,
         tools=tuple(_tool(tool, i) for i, tool in enumerate(body.tools or ())),
         tool_choice=choice.function.name if isinstance(choice, NamedTool) else choice,
         parallel=body.parallel_tool_calls is not False,
-        format=_format(body.response_format),
+        format=wanted,
         draft=_text(body.prediction.content) if body.prediction else None,
         max_tokens=body.max_completion_tokens or body.max_tokens or 0,
     )
@@ -202,7 +207,8 @@ def _choices(body: Generation, request: Request) -> list[Request]:
     stop = [body.stop] if isinstance(body.stop, str) else body.stop or []
     if any(not text for text in stop):
         raise invalid("stop", "got an empty text")
-    named = body.reasoning_effort or "medium"
+    # More effort makes no answer of the checkpoint that ships better (docs/LOG.md).
+    named = body.reasoning_effort or "instant"
     effort = _EFFORTS[named] if named in _EFFORTS else Effort(named)
     return [
         replace(

@@ -19,6 +19,16 @@ def ask(client: str, program: str, server: str) -> dict[str, Any]:
     return report(python_of(client), PROGRAMS / program, server, KEY, MODEL)
 
 
+def check_everyday(found: dict[str, Any]) -> None:
+    """That what was asked for came, of the words that were there."""
+    assert found["Person"] == {"name": "Anna", "age": 34}
+    assert found["Customer"]["address"]["city"] == "Leeds"
+    assert found["Fault"]["urgency"] in ("low", "high")
+    assert set(found["Shopping"]["items"]) <= {"milk", "eggs", "bread"}
+    assert found["Invoice"]["number"] in "Invoice B20 has no date."
+    assert found["Invoice"]["due"] is None
+
+
 def test_openai(server: str) -> None:
     found = ask("openai", "openai_sdk.py", server)
     assert MODEL in found["models"]
@@ -69,6 +79,7 @@ def test_langchain(server: str) -> None:
     assert found["streamed"] == found["calls"]
     assert found["after"]
     assert found["ticket"]["urgency"] in ("low", "high")
+    check_everyday(found["everyday"])
 
 
 def test_litellm(server: str) -> None:
@@ -79,14 +90,23 @@ def test_litellm(server: str) -> None:
     for made in (found["call"], found["ticket"]):
         assert made["urgency"] in ("low", "high")
         assert made["floor"] in (1, 2, 3)
+    check_everyday(found["everyday"])
 
 
 def test_instructor(server: str) -> None:
     found = ask("instructor", "instructor_sdk.py", server)
-    assert sorted(found) == ["json_schema_mode", "tool_call"]
-    for ticket in found.values():
+    assert sorted(found["tickets"]) == ["json_schema_mode", "tool_call"]
+    for ticket in found["tickets"].values():
         assert ticket["urgency"] in ("low", "high")
         assert all(room["floor"] in (None, *range(10)) for room in ticket["rooms"])
+    check_everyday(found["tool"])
+    check_everyday(found["prompt"])
+
+
+def test_pydantic_ai(server: str) -> None:
+    found = ask("pydantic_ai", "pydantic_ai_sdk.py", server)
+    check_everyday(found["tool"])
+    check_everyday(found["schema"])
 
 
 def test_vercel(server: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import instructor
 import openai
+from everyday import extracted
 from pydantic import BaseModel, Field
 
 URL, KEY, MODEL = sys.argv[1:]
@@ -35,7 +36,21 @@ def main():
             max_retries=0,
         )
         found[mode.value] = ticket.model_dump()
-    print(json.dumps(found))
+    print(json.dumps({"tickets": found, "tool": by("TOOLS"), "prompt": by("JSON")}))
+
+
+def by(mode):
+    """Everyday schemas by the default, a tool, or by a schema in the prompt."""
+    mode = instructor.Mode[mode]
+    client = instructor.from_openai(openai.OpenAI(base_url=URL, api_key=KEY), mode=mode)
+    return extracted(
+        lambda kind, text: client.chat.completions.create(
+            model=MODEL,
+            response_model=kind,
+            messages=[{"role": "user", "content": text}],
+            max_retries=0,
+        )
+    )
 
 
 main()

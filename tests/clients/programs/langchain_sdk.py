@@ -4,6 +4,7 @@ import json
 import sys
 from typing import Literal
 
+from everyday import extracted
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -27,6 +28,7 @@ class Ticket(BaseModel):
 
 def main():
     model = ChatOpenAI(base_url=URL, api_key=KEY, model=MODEL, max_tokens=200)
+    plain = ChatOpenAI(base_url=URL, api_key=KEY, model=MODEL)
     answer = model.invoke("Hello, who are you?")
     pieces = [chunk.content for chunk in model.stream("Hello, who are you?")]
     asked = HumanMessage("What is the weather in Paris?")
@@ -49,6 +51,7 @@ def main():
         "streamed": [[one["name"], one["args"]] for one in streamed.tool_calls],
         "after": bool(after.content or after.tool_calls),
         "ticket": ticket.model_dump(),
+        "everyday": extracted(lambda kind, text: plain.with_structured_output(kind).invoke(text)),
     }
     print(json.dumps(found))
 

@@ -7,6 +7,7 @@ import sys
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm
+from everyday import extracted
 
 URL, KEY, MODEL = sys.argv[1:]
 SCHEMA = {
@@ -27,7 +28,15 @@ def main():
     call = litellm.completion(messages=hello, tools=[TOOL], tool_choice="required", **shared)
     wanted = {"type": "json_schema", "json_schema": {"name": "t", "schema": SCHEMA, "strict": True}}
     ticket = litellm.completion(messages=hello, response_format=wanted, **shared)
+
+    def parsed(kind, text):
+        asked = [{"role": "user", "content": text}]
+        unbounded = {**shared, "max_tokens": None}
+        told = litellm.completion(messages=asked, response_format=kind, **unbounded)
+        return kind.model_validate_json(told.choices[0].message.content)
+
     found = {
+        "everyday": extracted(parsed),
         "content": answer.choices[0].message.content,
         "total": answer.usage.total_tokens,
         "pieces": "".join(pieces),

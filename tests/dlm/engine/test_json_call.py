@@ -13,7 +13,7 @@ from dlm.effort import Effort
 from dlm.engine.engine import Engine, Request
 from dlm.engine.json_call import JsonCall, json_call
 from dlm.grammar.formats import JsonSchema
-from dlm.language.messages import Answer, Call, Turn
+from dlm.language.messages import Answer, Call, Tool, Turn
 from tests.dlm.tiny import TOOLS
 
 WORDS = {"type": "string"}
@@ -66,7 +66,7 @@ def test_properties_of_objects_inside_are_parameters() -> None:
         "address.street": "Hill Road",
         "hobbies": "chess, tea and",
     }
-    text = made.content(Call("extract", given))
+    text = made.read(Answer("", (Call("extract", given),))).content
     assert json.loads(text) == {
         "name": "Anna",
         "age": None,
@@ -149,3 +149,44 @@ def test_a_prediction_is_read_as_a_call(shipped: Engine) -> None:
     wanted = JsonSchema({"type": "object", "properties": {"name": WORDS}, "required": ["name"]})
     asked = Request((Turn("user", "Anna is 34"),), format=wanted, draft='{"name": "Anna"}')
     assert shipped.answer(asked).usage.kept > 3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "string", "format": "email"},
+        {"type": "string", "format": "uri"},
+        {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"},
+        {"type": "string", "minLength": 60},
+    ],
+)
+def test_values_that_letters_alone_never_end_are_ended(
+    shipped: Engine, kind: dict[str, Any]
+) -> None:
+    schema = {"type": "object", "properties": {"a": kind}, "required": ["a"]}
+    asked = Request((Turn("user", "The printer burns"),), format=JsonSchema(schema), max_tokens=48)
+    last = shipped.answer(asked)
+    assert last.reason == "stop"
+    Draft202012Validator(schema).validate(json.loads(last.answer.content))
+
+
+@pytest.mark.parametrize("choice", ["register", "required"])
+def test_a_call_that_has_to_be_made_has_values_of_the_text(shipped: Engine, choice: str) -> None:
+    tool = Tool("register", "Registers somebody.", PERSON)
+    turns = (Turn("user", TEXT),)
+    last = shipped.answer(Request(turns, (tool,), tool_choice=choice, max_tokens=128))
+    (call,) = last.answer.calls
+    assert call.name == "register"
+    Draft202012Validator(PERSON).validate(call.arguments)
+    assert call.arguments["name"] in TEXT
+    assert call.arguments["address"]["street"] in TEXT
+
+
+def test_a_tool_among_others_ends_too(shipped: Engine) -> None:
+    rows = {"type": "array", "items": {"type": "object"}}
+    table = {"type": "object", "properties": {"rows": rows}, "required": ["rows"]}
+    tools = (Tool("write_table", "Writes a table.", table), *TOOLS)
+    turns = (Turn("user", "write a table of everything"),)
+    last = shipped.answer(Request(turns, tools, tool_choice="required", max_tokens=60))
+    assert last.reason == "stop"
+    assert last.answer.calls

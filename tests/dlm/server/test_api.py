@@ -143,13 +143,14 @@ async def test_a_thought_is_no_part_of_the_answer(thinker: Engine) -> None:
         quiet = await post(client, messages=HELLO, tools=TOOLS_BODY)
     assert spent[0] == spent[1] < spent[2] < spent[3]
     assert "reasoning_summary" not in quiet
-    # Medium is what a request gets that does not say.
-    assert quiet["usage"]["completion_tokens"] == spent[2]
+    # Instant is what a request gets that does not say.
+    assert quiet["usage"]["completion_tokens"] == spent[0]
 
 
 async def test_a_streamed_thought_is_told_before_the_answer(thinker: Engine) -> None:
     fields = {"stream": True, "reasoning_summary": True, "reasoning_summary_wait": True}
-    body = {"model": "tiny", "messages": HELLO, "tools": TOOLS_BODY, **fields}
+    asked = {"reasoning_effort": "medium", "messages": HELLO, "tools": TOOLS_BODY}
+    body = {"model": "tiny", **asked, **fields}
     async with asking(Starlette(routes=api_of(thinker).routes())) as client:
         answer = await client.post("/v1/chat/completions", json=body)
     told = [

@@ -52,10 +52,29 @@ def result(call: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call, "content": text}
 
 
+@pytest.mark.parametrize("role", ["system", "user"])
+def test_a_schema_in_the_prompt_binds_an_object(role: str) -> None:
+    text = f'Be brief {{"so": 1}}. JSON schema:\n{json.dumps(SIZES)}\nAnswer with JSON.'
+    messages = [{"role": role, "content": text}, HELLO]
+    (request,) = chat(messages=messages, response_format={"type": "json_object"})
+    assert request.format == JsonSchema(SIZES)
+    assert request.turns[0].content == 'Be brief {"so": 1}. JSON schema:\n\nAnswer with JSON.'
+    (as_text,) = chat(messages=messages)
+    assert (as_text.format, as_text.turns[0].content) == (None, text)
+
+
+@pytest.mark.parametrize("text", ["no schema", "{" * 5000, '{"type": "object"}', '{"a": {}} {"type'])
+def test_a_prompt_without_a_schema_leaves_an_object_free(text: str) -> None:
+    messages = [{"role": "user", "content": text}]
+    (request,) = chat(messages=messages, response_format={"type": "json_object"})
+    assert request.format == JsonSchema({"type": "object"})
+    assert request.turns == (Turn("user", text),)
+
+
 def test_a_plain_question() -> None:
     (request,) = chat()
     assert request == Request(
-        (Turn("user", "hello"),), effort=Effort.MEDIUM, max_tokens=0, priority=0
+        (Turn("user", "hello"),), effort=Effort.INSTANT, max_tokens=0, priority=0
     )
 
 
