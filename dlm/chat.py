@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m dlm.chat", description="Talk to a checkpoint.")
     parser.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
-    parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.MEDIUM)
+    parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.INSTANT)
     parser.add_argument("--max-tokens", type=int, default=256, help="longest answer")
     parser.add_argument("--device", help="such as cpu or cuda:0")
     given = parser.parse_args(arguments)

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
 from dlm.evaluate.report import plot, table
@@ -43,6 +44,7 @@ def _run(arguments: argparse.Namespace) -> None:
         not arguments.quick,
         arguments.seed,
         arguments.data,
+        arguments.effort,
     )
     results = Results()
     try:
@@ -78,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--free", action="store_true", help="string arguments need not be spans")
     parser.add_argument("--quick", action="store_true", help="the sets alone")
     parser.add_argument("--seed", type=int, default=SEED, help="of the cases")
+    parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.INSTANT)
     parser.add_argument("--threads", type=int, default=0, help="of torch; 0 takes what is fast")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")

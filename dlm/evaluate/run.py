@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dlm.datagen import examples
+from dlm.effort import Effort
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.evaluate import talk
 from dlm.evaluate.cases import CALLS, Case, cases
@@ -38,6 +39,7 @@ class Plan:
         extras: Whether talk, speed and the comparison without spans are measured too.
         seed: Of the cases.
         data: A file of dialogues in the chat format of fine-tuning; they become the set "data".
+        effort: Of the answers to the sets; an endpoint answers at its own.
     """
 
     corpora: Path | None = None
@@ -47,6 +49,7 @@ class Plan:
     extras: bool = True
     seed: int = SEED
     data: Path | None = None
+    effort: Effort = Effort.INSTANT
 
 
 @dataclass(slots=True)
@@ -90,10 +93,14 @@ def evaluate(
     if plan.data is not None:
         asked["data"] = list(cases(examples.read(plan.data)))
     scored: dict[str, Scores] = {}
+
+    def answers(request: Request) -> Finished | None:
+        return ask(replace(request, effort=plan.effort))
+
     try:
         for name in [name for name, some in asked.items() if some]:
             scored[name] = Scores()
-            score(asked[name], ask, plan.spans, scored[name])
+            score(asked[name], answers, plan.spans, scored[name])
             report(f"{name}: {len(asked[name])} cases")
     finally:
         _sum_up(scored, results)
