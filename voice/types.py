@@ -132,6 +132,8 @@ class Transcript:
         ending_confidence: The confidence of its last words alone, where the recogniser can tell:
             whether a turn ends behind them hangs on them, and not on a word misheard long before.
         written: The text as people are shown it, where that differs: with capitals and figures.
+        language: Code of the language that it is in.
+        language_confidence: How sure that is, in [0, 1].
     """
 
     turn_id: int
@@ -143,6 +145,8 @@ class Transcript:
     sound_odds: float | None = None
     ending_confidence: float | None = None
     written: str = ""
+    language: str = "en"
+    language_confidence: float = 1.0
 
     @property
     def shown(self) -> str:

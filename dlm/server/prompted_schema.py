@@ -1,6 +1,7 @@
 """A JSON schema in the words of a prompt, as clients put it there that ask for any JSON object.
 
-They know servers that take no schema, and hope that the model reads it: instructor's mode JSON does.
+They know servers that take no schema, and hope that the model reads it: instructor's mode JSON
+does.
 """
 
 from __future__ import annotations

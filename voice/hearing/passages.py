@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voice.audio import Framer
-from voice.types import FRAME_MS, FRAME_SAMPLES, AudioFrame, Samples
+from voice.hearing.asr.transcribed import Transcribed, Word
+from voice.types import FRAME_MS, FRAME_SAMPLES, Samples
 
 if TYPE_CHECKING:
-    from voice.hearing.asr import Recognizer
     from voice.hearing.vad import Vad
 
 GAP_MS = 500
@@ -31,21 +31,26 @@ class Passage:
         start_s: Where it begins in the recording.
         end_s: Where it ends.
         text: Its words as people are shown them.
+        language: Code of the language that they are in.
+        words: With their times in the recording, if they were asked for.
     """
 
     start_s: float
     end_s: float
     text: str
+    language: str = "en"
+    words: tuple[Word, ...] = ()
 
 
 def passages(
-    samples: Samples, vad: Vad, recognizer: Recognizer, threshold: float
+    samples: Samples, vad: Vad, transcribe: Callable[[Samples], Transcribed], threshold: float
 ) -> Iterator[Passage]:
     """Recognise a recording.
 
     Args:
         samples: (T,) int16 mono at 16 kHz.
         vad: A detector of its own.
+        transcribe: Recognises an utterance.
         threshold: Probability from which on a frame counts as speech.
 
     Yields:
@@ -58,17 +63,12 @@ def passages(
     spoken = np.array([vad.probability(frame) for frame in frames])
     around = AROUND_MS // FRAME_MS
     for start, end in _utterances(spoken, threshold):
-        heard = _recognised(frames[max(0, start - around) : end + around], recognizer)
-        if heard:
-            yield Passage(start * FRAME_MS / 1000, end * FRAME_MS / 1000, heard)
-
-
-def _recognised(frames: list[AudioFrame], recognizer: Recognizer) -> str:
-    stream = recognizer.open(0)
-    for frame in frames:
-        stream.accept(frame)
-    transcript = stream.finish()
-    return transcript.written or transcript.text
+        first = max(0, start - around)
+        heard = transcribe(samples[first * FRAME_SAMPLES : (end + around) * FRAME_SAMPLES])
+        if heard.text:
+            words = tuple(word.later(first * FRAME_MS / 1000) for word in heard.words)
+            times = start * FRAME_MS / 1000, end * FRAME_MS / 1000
+            yield Passage(*times, heard.text, heard.language, words)
 
 
 def _utterances(spoken: np.ndarray, threshold: float) -> Iterator[tuple[int, int]]:

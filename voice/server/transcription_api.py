@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,17 +18,21 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 
 from voice.access.keys import Grant
 from voice.errors import ProtocolError
+from voice.hearing.asr.transcribed import Word
 from voice.hearing.passages import Passage, passages
 from voice.realtime.wire import WireModel, validated
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 if TYPE_CHECKING:
+    from voice.hearing.asr import Recognizer
     from voice.session.resources import Resources
 
 LARGEST_BYTES = 25 * 1024 * 1024
 """Of a recording, as in OpenAI's API."""
 LONGEST_S = 3600
 """Of a recording, once it is decoded: an hour of Opus can be small."""
+CUE_CHARACTERS, CUE_S = 84, 7.0
+"""Longest subtitle: two lines, and as long as one is read."""
 _FORMATS = "wav,mp3,ogg,flac,mov,mp4,m4a,matroska,webm,aac"
 """FFmpeg's readers that are used; others, as those of playlists, would open what a file names."""
 
@@ -38,7 +43,13 @@ class _Fields(WireModel):
     prompt: str = ""
     response_format: Literal["json", "text", "srt", "vtt", "verbose_json"] = "json"
     stream: Literal["true", "false", "True", "False"] = "false"
-    timestamp_granularities: list[Literal["segment"]] = Field(default=[])
+    timestamp_granularities: list[Literal["segment", "word"]] = Field(default=[])
+
+    @property
+    def wants_times(self) -> bool:
+        """Whether the words' times are needed."""
+        subtitles = self.response_format in ("srt", "vtt")
+        return subtitles or "word" in self.timestamp_granularities
 
 
 class TranscriptionApi:
@@ -55,13 +66,19 @@ class TranscriptionApi:
         """The words of the uploaded file; only the server's own key may ask."""
         grant.check_main()
         fields, file = await _form(request)
+        recognizer = self._resources.recognizer
+        transcribe = partial(
+            recognizer.transcribe,
+            language=_language(fields, recognizer),
+            times=fields.wants_times,
+        )
         threads = self._resources.recognition_threads
         loop = asyncio.get_running_loop()
         samples = await loop.run_in_executor(threads, decoded, file)
         found = passages(
             samples,
             self._resources.vad(),
-            self._resources.recognizer,
+            transcribe,
             self._resources.config.vad.threshold,
         )
         # An utterance at a time, so that the threads are shared with the conversations.
@@ -95,6 +112,19 @@ def decoded(file: bytes) -> Samples:
     except (av.FFmpegError, IndexError, ValueError) as error:
         raise ProtocolError("file: no sound that can be read", param="file") from error
     return np.concatenate(parts)
+
+
+def _language(fields: _Fields, recognizer: Recognizer) -> str:
+    """Code of the language that was asked for; empty for none."""
+    code = fields.language.partition("-")[0].lower()
+    if code and code not in recognizer.languages:
+        heard = ", ".join(recognizer.languages[:9])
+        message = f"language: got {code[:20]!r}; {recognizer.name} hears {heard} here"
+        raise ProtocolError(message, "invalid_value", "language")
+    if "word" in fields.timestamp_granularities and not recognizer.tells_times:
+        message = f"timestamp_granularities: {recognizer.name} tells no times of words"
+        raise ProtocolError(message, "invalid_value", "timestamp_granularities")
+    return code
 
 
 async def _form(request: Request) -> tuple[_Fields, bytes]:
@@ -153,19 +183,62 @@ def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields) -> Respon
             cues = "".join(_cues(heard, "."))
             return PlainTextResponse(f"WEBVTT\n\n{cues}", media_type="text/vtt")
         case "verbose_json":
-            segments = [
-                {"id": index, "start": p.start_s, "end": p.end_s, "text": p.text}
-                for index, p in enumerate(heard)
-            ]
-            whole = {"task": "transcribe", "language": "english", "duration": seconds}
-            return JSONResponse(whole | {"text": text, "segments": segments})
+            return JSONResponse(_verbose(heard, seconds, fields.timestamp_granularities))
     return JSONResponse({"text": text})
 
 
+def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) -> dict[str, Any]:
+    lengths: Counter[str] = Counter()
+    for passage in heard:
+        lengths[passage.language] += len(passage.text)
+    code = max(lengths, key=lengths.__getitem__, default="en")
+    whole: dict[str, Any] = {
+        "task": "transcribe",
+        "language": _name(code),
+        "duration": seconds,
+        "text": " ".join(passage.text for passage in heard),
+    }
+    if "word" in wanted:
+        words = [word for passage in heard for word in passage.words]
+        whole["words"] = [{"word": w.text, "start": w.start_s, "end": w.end_s} for w in words]
+    if "segment" in wanted or not wanted:
+        whole["segments"] = [
+            {"id": index, "start": p.start_s, "end": p.end_s, "text": p.text}
+            for index, p in enumerate(heard)
+        ]
+    return whole
+
+
+def _name(code: str) -> str:
+    """A language's name in English, as OpenAI's API has it."""
+    from babel import Locale
+
+    return str(Locale("en").languages.get(code, code)).lower()
+
+
 def _cues(heard: Sequence[Passage], mark: str) -> Iterator[str]:
-    for number, passage in enumerate(heard, start=1):
-        times = f"{_time(passage.start_s, mark)} --> {_time(passage.end_s, mark)}"
-        yield f"{number}\n{times}\n{passage.text}\n\n"
+    spoken = (cue for passage in heard for cue in _parts(passage))
+    for number, (start_s, end_s, text) in enumerate(spoken, start=1):
+        yield f"{number}\n{_time(start_s, mark)} --> {_time(end_s, mark)}\n{text}\n\n"
+
+
+def _parts(passage: Passage) -> Iterator[tuple[float, float, str]]:
+    """An utterance in cues that fit a screen: start, end and text; one where no times are known."""
+    if not passage.words:
+        yield passage.start_s, passage.end_s, passage.text
+        return
+    cue: list[Word] = []
+    for word in passage.words:
+        full = len(" ".join(one.text for one in [*cue, word])) > CUE_CHARACTERS
+        if cue and (full or word.end_s - cue[0].start_s > CUE_S):
+            yield _cue(cue)
+            cue = []
+        cue.append(word)
+    yield _cue(cue)
+
+
+def _cue(words: Sequence[Word]) -> tuple[float, float, str]:
+    return words[0].start_s, words[-1].end_s, " ".join(word.text for word in words)
 
 
 def _time(seconds: float, mark: str) -> str:

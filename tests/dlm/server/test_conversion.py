@@ -63,7 +63,7 @@ def test_a_schema_in_the_prompt_binds_an_object(role: str) -> None:
     assert (as_text.format, as_text.turns[0].content) == (None, text)
 
 
-@pytest.mark.parametrize("text", ["no schema", "{" * 5000, '{"type": "object"}', '{"a": {}} {"type'])
+@pytest.mark.parametrize("text", ["none", "{" * 5000, '{"type": "object"}', '{"a": {}} {"type'])
 def test_a_prompt_without_a_schema_leaves_an_object_free(text: str) -> None:
     messages = [{"role": "user", "content": text}]
     (request,) = chat(messages=messages, response_format={"type": "json_object"})

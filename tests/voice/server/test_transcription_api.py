@@ -12,11 +12,12 @@ import httpx
 import numpy as np
 import pytest
 
+from voice.hearing.asr.transcribed import Transcribed
 from voice.hearing.passages import LONGEST_MS, passages
 from voice.server.app import build_app
-from voice.server.transcription_api import LONGEST_S
+from voice.server.transcription_api import CUE_CHARACTERS, LONGEST_S
 from voice.session.resources import Resources
-from voice.types import AudioFrame, Transcript
+from voice.types import AudioFrame, Samples
 
 FIRST, SECOND = "Good morning, everybody.", "My brother plays the piano."
 
@@ -69,6 +70,31 @@ async def test_the_words_in_every_format(http: httpx.AsyncClient) -> None:
     assert times.count(",") == 2
     subtitles = (await asked(http, file, response_format="vtt")).text
     assert subtitles.startswith("WEBVTT\n\n1\n00:00:00.")
+
+
+async def test_when_each_word_was_said(http: httpx.AsyncClient) -> None:
+    file = await recording(http)
+    fields = {"response_format": "verbose_json", "timestamp_granularities[]": "word"}
+    told = (await asked(http, file, language="en-GB", **fields)).json()
+    words = told["words"]
+    assert " ".join(word["word"] for word in words) == f"{FIRST} {SECOND}"
+    assert "segments" not in told
+    assert told["language"] == "english"
+    for before, after in pairwise(words):
+        assert before["start"] < before["end"] <= after["start"] + 0.02
+    assert words[3]["start"] - words[2]["end"] > 1.5
+    assert words[-1]["end"] <= told["duration"]
+
+
+async def test_subtitles_fit_a_screen(http: httpx.AsyncClient) -> None:
+    said = "We walked along the river and talked about the garden, the weather and the old bridge "
+    body = {"input": f"{said} until it was dark.", "response_format": "wav"}
+    file = (await http.post("/v1/audio/speech", json=body)).content
+    lines = (await asked(http, file, response_format="srt")).text.splitlines()
+    assert len(lines[2::4]) > 1
+    assert all(0 < len(text) <= CUE_CHARACTERS for text in lines[2::4])
+    times = [time for line in lines[1::4] for time in line.split(" --> ")]
+    assert times == sorted(times)
 
 
 async def test_words_come_utterance_by_utterance(http: httpx.AsyncClient) -> None:
@@ -124,7 +150,8 @@ async def test_a_recording_without_end_is_refused(http: httpx.AsyncClient) -> No
     ("fields", "param"),
     [
         ({"response_format": "docx"}, "response_format"),
-        ({"timestamp_granularities[]": "word"}, "timestamp_granularities.0"),
+        ({"timestamp_granularities[]": "letter"}, "timestamp_granularities.0"),
+        ({"language": "de"}, "language"),
         ({"stream": "perhaps"}, "stream"),
     ],
 )
@@ -154,21 +181,11 @@ def test_speech_without_a_pause_is_cut() -> None:
 
         def reset(self) -> None: ...
 
-    class Counting:
-        name = "counting"
-
-        def open(self, turn_id: int) -> Counting:
-            self.frames = 0
-            return self
-
-        def accept(self, frame: AudioFrame) -> None:
-            self.frames += 1
-
-        def finish(self) -> Transcript:
-            return Transcript(0, f"{self.frames} frames", True, 1.0, 0)
+    def counting(audio: Samples) -> Transcribed:
+        return Transcribed(f"{len(audio)} samples", "en")
 
     samples = np.zeros(60 * 16_000, np.int16)
-    found = list(passages(samples, Talk(), Counting(), 0.5))
+    found = list(passages(samples, Talk(), counting, 0.5))
     assert found[0].start_s == 0
     assert found[-1].end_s == 60
     for before, after in pairwise(found):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
 from voice.errors import ModelError
 from voice.hearing.asr.domain import ANYTHING, Domain
-from voice.types import AudioFrame, Transcript
+from voice.hearing.asr.transcribed import Transcribed
+from voice.types import AudioFrame, Samples, Transcript
 
 if TYPE_CHECKING:
     from voice.hearing.asr.whisper import WhisperRecognizer
@@ -59,9 +60,19 @@ class RecognizerStream(Protocol):
 
 
 class Recognizer(Protocol):
-    """A loaded recogniser."""
+    """A loaded recogniser.
+
+    Attributes:
+        tells_times: Whether it knows when each word was said.
+    """
 
     name: str
+    tells_times: bool
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages that it hears."""
+        ...
 
     def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
         """Begin the recognition of a turn; may be called from any thread.
@@ -69,6 +80,19 @@ class Recognizer(Protocol):
         Args:
             turn_id: Of the turn.
             domain: What its user is likely to say. The first turn of a domain is slow to open.
+        """
+        ...
+
+    def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
+        """Recognise a recording of seconds.
+
+        Args:
+            audio: (T,) int16 at 16 kHz.
+            language: One of `languages`; empty is the one that it sounds like.
+            times: Whether the words' times are wanted, where it can tell them.
+
+        Raises:
+            ModelError: The recogniser failed.
         """
         ...
 

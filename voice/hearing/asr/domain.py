@@ -34,11 +34,13 @@ class Domain:
             arguments, and words that the declarations of tools use.
         words: Of the names and the phrases, in their spoken form.
         pairs: Words that follow each other in a name or a phrase.
+        language: Code of the language that it is said in; empty where that is to be heard.
     """
 
     names: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     pairs: frozenset[Pair] = field(default=frozenset(), repr=False)
+    language: str = ""
 
     @classmethod
     def of(cls, agent: AgentConfig) -> Domain:

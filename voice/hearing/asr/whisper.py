@@ -33,7 +33,9 @@ from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.asr.packaged import PACKAGED, read_packaged
 from voice.hearing.asr.pronunciation import Pronunciation
 from voice.hearing.asr.repair import Repair, Token
+from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.asr.turn_audio import TurnAudio
+from voice.hearing.asr.word_times import word_times
 from voice.hearing.spoken_form import spoken_form
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
@@ -56,16 +58,28 @@ _DECODES_AT_ONCE = 2
 _HEARD = 0.5
 """Confidence from which on the last words count as heard: lower than for a recogniser of few words,
 which puts those that it knows in place of others."""
+_SURE_OF_LANGUAGE = 0.5
+"""Probability from which on another language than English is taken for it."""
 _DOMAINS = 16
 """Domains kept ready; a session whose client declares tools has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """One window's text. ``confidence`` is the mean probability of its tokens, in [0, 1]."""
+    """The text of some audio.
+
+    Attributes:
+        confidence: Mean probability of its tokens, in [0, 1].
+        language: Code of the language that it is in.
+        language_confidence: How sure that is, in [0, 1]; 1 where it was said.
+        words: With their times, if they were asked for.
+    """
 
     text: str
     confidence: float
+    language: str = "en"
+    language_confidence: float = 1.0
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,7 @@ class WhisperRecognizer:
     """
 
     name = "whisper"
+    tells_times = True
 
     def __init__(self, config: WhisperConfig) -> None:
         self.config = config
@@ -143,11 +158,21 @@ class WhisperRecognizer:
         Raises:
             ModelError: What reads the domain's names is missing or not what was expected.
         """
-        return WhisperStream(self, turn_id, self.repair(domain))
+        return WhisperStream(self, turn_id, self.repair(domain), domain.language)
+
+    def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
+        """See `Recognizer.transcribe`."""
+        found = self.decode(audio, self.config.beam_size, None, language, times)
+        return Transcribed(found.text, found.language, found.words)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """See `Recognizer`."""
+        return tuple(self._model.supported_languages)
 
     def repair(self, domain: Domain) -> Repair | None:
         """What repairs transcripts of a domain; slow the first time. Raises as `open`."""
-        return self._repair(domain) if domain.names else None
+        return self._repair(replace(domain, language="")) if domain.names else None
 
     def _repair_of(self, domain: Domain) -> Repair:
         return Repair(domain, self._pronunciation(), self._is_ordinary)
@@ -156,34 +181,53 @@ class WhisperRecognizer:
         """Whether the word is so common that the model's vocabulary has all of it."""
         return len(self._model.hf_tokenizer.encode(f" {word}", add_special_tokens=False)) == 1
 
-    def decode(self, audio: Samples, beam_size: int, repair: Repair | None = None) -> Decoded:
+    def decode(
+        self,
+        audio: Samples,
+        beam_size: int,
+        repair: Repair | None = None,
+        language: str = "",
+        times: bool = False,
+    ) -> Decoded:
         """Recognise (T,) int16 samples at 16 kHz, in as many pieces as the weights need.
 
         Args:
             audio: The samples.
             beam_size: 1 is greedy.
             repair: Puts names of a domain in place of what sounds like them.
+            language: Its code; empty takes the configuration's, or what it sounds like.
+            times: Whether to tell the words' times.
 
         Raises:
             ModelError: CTranslate2 failed, or the model's weights are no numbers.
         """
+        parts, offset_s = [], 0.0
         try:
-            parts = [
-                self._decode_window(piece, beam_size, repair) for piece in self._needs.pieces(audio)
-            ]
+            for piece in self._needs.pieces(audio):
+                part = self._decode_window(piece, beam_size, repair, language, times)
+                parts.append(replace(part, words=tuple(w.later(offset_s) for w in part.words)))
+                offset_s += len(piece) / SAMPLE_RATE_HZ
         except RuntimeError as error:
             raise ModelError(f"whisper failed: {error}") from error
         heard = [part for part in parts if part.text]
         if not heard:
             return Decoded("", 0.0)
+        longest = max(heard, key=lambda part: len(part.text))
         return Decoded(
-            " ".join(part.text for part in heard), min(part.confidence for part in heard)
+            " ".join(part.text for part in heard),
+            min(part.confidence for part in heard),
+            longest.language,
+            longest.language_confidence,
+            tuple(word for part in heard for word in part.words),
         )
 
-    def _decode_window(self, audio: Samples, beam_size: int, repair: Repair | None) -> Decoded:
+    def _decode_window(
+        self, audio: Samples, beam_size: int, repair: Repair | None, language: str, times: bool
+    ) -> Decoded:
         seconds = len(audio) / SAMPLE_RATE_HZ
         encoded = self._model.encode(self._features(audio))
-        tokenizer = self._tokenizer(encoded)
+        language, sure = self._language(encoded, language)
+        tokenizer = self._tokenizer(language)
         prompt = self._model.get_prompt(tokenizer, [], without_timestamps=True)
         room = min(_MAX_NEW_TOKENS, 12 + round(seconds * _TOKENS_PER_S))
         result = self._model.model.generate(
@@ -206,7 +250,8 @@ class WhisperRecognizer:
             return Decoded("", 0.0)
         if repair is not None and tokenizer.language_code == "en":
             text = repair(text, partial(self._judge, encoded, tokenizer))
-        return Decoded(text, math.exp(min(0.0, log_probability)))
+        words = word_times(self._model.model, tokenizer, encoded, text, seconds) if times else ()
+        return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, tuple(words))
 
     def _judge(self, encoded: Any, tokenizer: Any, text: str) -> list[Token]:
         """How likely the sound makes each token of a text."""
@@ -229,18 +274,23 @@ class WhisperRecognizer:
         frames = min(wanted * _FRAMES_PER_S // SAMPLE_RATE_HZ, features.shape[-1]) // 2 * 2
         return np.ascontiguousarray(features[:, :frames])
 
-    def _tokenizer(self, encoded: Any) -> Any:
+    def _language(self, encoded: Any, wanted: str) -> tuple[str, float]:
+        """The language of a window, and how sure that is; in doubt it is English."""
+        if not self._model.model.is_multilingual:
+            return "en", 1.0
+        if wanted or self.config.language:
+            return wanted or self.config.language, 1.0
+        likely = [(token[2:-2], p) for token, p in self._model.model.detect_language(encoded)[0]]
+        if likely[0][1] < _SURE_OF_LANGUAGE:
+            return "en", dict(likely)["en"]
+        return likely[0]
+
+    def _tokenizer(self, language: str) -> Any:
         from faster_whisper.tokenizer import Tokenizer
 
         multilingual = self._model.model.is_multilingual
-        language = self.config.language
-        if multilingual and not language:
-            language = self._model.model.detect_language(encoded)[0][0][0][2:-2]
         return Tokenizer(
-            self._model.hf_tokenizer,
-            multilingual,
-            task="transcribe",
-            language=language if multilingual else "en",
+            self._model.hf_tokenizer, multilingual, task="transcribe", language=language
         )
 
     def _suppressed(self, tokenizer: Any) -> list[int]:
@@ -265,10 +315,15 @@ class WhisperStream:
     """Recognition of one turn."""
 
     def __init__(
-        self, recognizer: WhisperRecognizer, turn_id: int, repair: Repair | None = None
+        self,
+        recognizer: WhisperRecognizer,
+        turn_id: int,
+        repair: Repair | None = None,
+        language: str = "",
     ) -> None:
         self._recognizer = recognizer
         self._repair = repair
+        self._language = language
         self._turn_id = turn_id
         self._audio = TurnAudio()
         self._next_interim = samples_of_ms(recognizer.config.interim_ms)
@@ -310,18 +365,22 @@ class WhisperStream:
         sure = self._final.confidence
         return Transcript(
             self._turn_id,
-            spoken_form(self._final.text),
+            _said(self._final),
             True,
             sure,
             self._audio.end_sample,
             ending_confidence=1.0 if sure >= _HEARD else sure,
             written=self._final.text,
+            language=self._final.language,
+            language_confidence=self._final.language_confidence,
         )
 
     def _decode(self, beam_size: int) -> Decoded:
         # The one clock: a decode slower than real time would put the stream ever further behind.
         started = time.perf_counter()
-        decoded = self._recognizer.decode(self._audio.samples(), beam_size, self._repair)
+        decoded = self._recognizer.decode(
+            self._audio.samples(), beam_size, self._repair, self._language
+        )
         spent_ms = (time.perf_counter() - started) * 1000
         wait_ms = max(self._recognizer.config.interim_ms, spent_ms / _SHARE_OF_TIME)
         self._next_interim = self._audio.length + samples_of_ms(wait_ms)
@@ -336,12 +395,17 @@ class WhisperStream:
         self._interim_text = text
         return Transcript(
             self._turn_id,
-            spoken_form(text),
+            _said(replace(decoded, text=text)),
             False,
             decoded.confidence,
             self._audio.end_sample,
             written=text,
         )
+
+
+def _said(decoded: Decoded) -> str:
+    """The words that were said, where it is known how they are written in that language."""
+    return spoken_form(decoded.text) if decoded.language == "en" else decoded.text
 
 
 def agreed(before: Sequence[str], now: Sequence[str]) -> int:

@@ -60,7 +60,9 @@ class Script(WhisperRecognizer):
         self.decoded: list[int] = []
         self.beams: list[int] = []
 
-    def decode(self, audio: Samples, beam_size: int, repair: Repair | None = None) -> Decoded:
+    def decode(
+        self, audio: Samples, beam_size: int, repair: Repair | None = None, language: str = ""
+    ) -> Decoded:
         self.decoded.append(len(audio))
         self.beams.append(beam_size)
         text = self.texts.pop(0)
