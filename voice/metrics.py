@@ -1,7 +1,7 @@
-"""Metrics: Prometheus series, and JSON lines of turns if configured.
+"""Metrics: Prometheus series, and JSON lines of turns and sessions if configured.
 
 The series hold no text of a conversation, and no label that a client can choose. The lines hold
-transcripts only if configured.
+transcripts only if configured. `voice.compare` reads them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter as Counts
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -25,7 +26,10 @@ from voice.events import (
     FinalTranscript,
     ReplyEnded,
     ReplyStarted,
+    ReplyStatus,
     ReplyText,
+    ReplyToolResult,
+    SessionEnded,
     SessionEvent,
     TurnMeasured,
 )
@@ -34,6 +38,13 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
 STAGES = ("asr", "llm", "tts")
+OUTCOMES = (
+    *("turns", "not_understood", "replies", "cut_replies"),
+    *("tools", "failed_tools", "failures"),
+)
+"""What is counted of a session: the user's turns, and those in which no word was understood;
+replies, and those that were interrupted; calls of tools, and those that went wrong; failures of a
+part."""
 OTHER = "other"
 
 _log = logging.getLogger(__name__)
@@ -97,11 +108,27 @@ class Metrics:
         return Histogram(name, text, [label], buckets=_BUCKETS_S, registry=self.registry)
 
     @contextmanager
-    def session(self, session_id: str) -> Iterator[SessionMetrics]:
-        """Count a session for as long as the context lasts."""
+    def session(
+        self, session_id: str, variant: str = "", bucket: int = 0
+    ) -> Iterator[SessionMetrics]:
+        """Count a session for as long as the context lasts.
+
+        Args:
+            session_id: Of the session.
+            variant: The one that it has, where some are compared; with the caller's bucket.
+            bucket: See `voice.session.variants`.
+        """
         self._sessions.inc()
-        with self._live.track_inprogress():
-            yield SessionMetrics(self, session_id, self._config.transcripts)
+        named: dict[str, object] = {"session": session_id}
+        if variant:
+            named |= {"variant": variant, "bucket": bucket}
+        began_s = self._clock()
+        measured = SessionMetrics(self, named, self._config.transcripts)
+        try:
+            with self._live.track_inprogress():
+                yield measured
+        finally:
+            measured.end(self._clock() - began_s)
 
     def refused(self, reason: str) -> None:
         """Count a connection that was refused; ``reason`` is one of the server's own codes."""
@@ -166,17 +193,26 @@ class Metrics:
 
 
 class SessionMetrics:
-    """Counts the events of one session; with ``transcripts``, lines hold what was said."""
+    """Counts the events of one session; with ``transcripts``, lines hold what was said.
 
-    def __init__(self, metrics: Metrics, session_id: str, transcripts: bool) -> None:
+    Args:
+        metrics: Of the server.
+        named: What each line begins with: the session and its variant.
+        transcripts: Whether lines hold what was said.
+    """
+
+    def __init__(self, metrics: Metrics, named: Mapping[str, object], transcripts: bool) -> None:
         self._metrics = metrics
-        self._session_id = session_id
+        self._named = named
         self._transcripts = transcripts
         self._user: tuple[int, str] = (0, "")
         self._agent: tuple[int, str] = (0, "")
+        self._outcome: Counts[str] = Counts(dict.fromkeys(OUTCOMES, 0))
+        self._reason = ""
 
     def observe(self, event: SessionEvent) -> None:
         """Take an event of the session."""
+        self._count(event)
         match event:
             case FinalTranscript(turn_id=turn_id, text=text):
                 self._user = (turn_id, text)
@@ -194,14 +230,32 @@ class SessionMetrics:
                 self._metrics.turn(event)
                 self._metrics.write_line(self._line(event))
 
+    def end(self, seconds: float) -> None:
+        """The session is over; a line tells its outcome."""
+        outcome = {"reason": self._reason, "seconds": round(seconds, 1), **self._outcome}
+        self._metrics.write_line({**self._named, "outcome": outcome})
+
+    def _count(self, event: SessionEvent) -> None:
+        counts = self._outcome
+        match event:
+            case FinalTranscript(text=text):
+                counts["turns"] += 1
+                counts["not_understood"] += not text
+            case ReplyEnded(status=status):
+                counts["replies"] += 1
+                counts["cut_replies"] += status is ReplyStatus.CANCELLED
+            case ReplyToolResult(result=result):
+                counts["tools"] += 1
+                counts["failed_tools"] += result.error
+            case Failure():
+                counts["failures"] += 1
+            case SessionEnded(reason):
+                self._reason = reason
+
     def _line(self, measured: TurnMeasured) -> dict[str, object]:
         turn_id = measured.turn_id
         marks = {mark: round(value, 1) for mark, value in measured.marks_ms.items()}
-        line: dict[str, object] = {
-            "session": self._session_id,
-            "turn_id": turn_id,
-            "marks_ms": marks,
-        }
+        line: dict[str, object] = {**self._named, "turn_id": turn_id, "marks_ms": marks}
         if self._transcripts:
             line["user"] = self._user[1] if self._user[0] == turn_id else ""
             line["agent"] = self._agent[1] if self._agent[0] == turn_id else ""

@@ -19,6 +19,7 @@ from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions
 from voice.server.app import build_app
+from voice.session.variants import Assigned
 from voice.speech.tts import Voices
 from voice.tools import SessionScope
 from voice.tools.database import Database
@@ -190,6 +191,9 @@ class FakeParts:
 
     def for_agent(self, name: str) -> FakeParts:
         return self.agents[name]
+
+    def assign(self, caller: Caller | None) -> Assigned[FakeParts]:
+        return Assigned(self)
 
     def session(
         self, options: SessionOptions, line: Line | None = None, caller: Caller | None = None

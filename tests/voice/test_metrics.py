@@ -14,10 +14,13 @@ from voice.events import (
     ReplyStarted,
     ReplyStatus,
     ReplyText,
+    ReplyToolResult,
+    SessionEnded,
     SessionEvent,
     TurnMeasured,
 )
 from voice.metrics import Metrics
+from voice.types import ToolResult
 
 MARKS = TurnMeasured(
     4, {"end_of_turn": 240.04, "first_audio": 260.0, "tool.get_time": 3.0, "tool.mine": 7.0}
@@ -108,9 +111,44 @@ def test_lines_hold_words_when_asked(tmp_path: Path) -> None:
             session.observe(event)
         session.observe(TurnMeasured(5, {}))
     metrics.close()
-    first, second = lines(path)
+    first, second, last = lines(path)
+    assert "outcome" in last
     assert (first["user"], first["agent"]) == ("What time is it?", "It is noon.")
     assert (second["user"], second["agent"]) == ("", "")
+
+
+def test_the_last_line_of_a_session_is_its_outcome(tmp_path: Path) -> None:
+    path = tmp_path / "turns.jsonl"
+    seconds = iter((100.0, 107.25, 107.5))
+    metrics = Metrics(MetricsConfig(json_lines=str(path)), clock=lambda: next(seconds))
+    with metrics.session("s1", "b", 42) as session:
+        session.observe(FinalTranscript(4, "i1", "What time is it?", 0.9, 1.0))
+        session.observe(FinalTranscript(5, "i3", "", 0.0, 1.0))
+        session.observe(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "It is noon.", 1, 1))
+        session.observe(ReplyEnded("r2", ReplyStatus.CANCELLED, "turn_detected", "It", 1, 1))
+        session.observe(ReplyToolResult("r1", ToolResult("c1", "get_time", "No.", error=True)))
+        session.observe(Failure(5, "asr", "x"))
+        session.observe(SessionEnded("idle"))
+    metrics.close()
+    assert lines(path) == [
+        {
+            "time": 107.5,
+            "session": "s1",
+            "variant": "b",
+            "bucket": 42,
+            "outcome": {
+                "reason": "idle",
+                "seconds": 7.2,
+                "turns": 2,
+                "not_understood": 1,
+                "replies": 2,
+                "cut_replies": 1,
+                "tools": 1,
+                "failed_tools": 1,
+                "failures": 1,
+            },
+        }
+    ]
 
 
 def test_a_file_that_cannot_be_opened_is_a_wrong_option(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from voice.config.agent import AgentConfig as AgentConfig
+from voice.config.compare import CompareConfig
 from voice.config.moments import ShippedMoments
-from voice.config.options import Section, find_file, read_options
+from voice.config.options import Section, find_file, key_of, read_options, with_overrides
 from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError
@@ -338,7 +339,8 @@ class MetricsConfig(Section):
     """What is measured and kept."""
 
     json_lines: str = ""
-    """File to which each turn's latencies are appended; empty writes none."""
+    """File to which each turn's latencies and each session's outcome are appended; empty writes
+    none."""
     transcripts: bool = False
     """Whether transcripts are written to the file of turn latencies as well."""
 
@@ -372,6 +374,8 @@ class Config(Section):
     """What is measured and kept."""
     telephony: TelephonyConfig = TelephonyConfig()
     """Telephone lines; docs/telephony.md says how each is connected."""
+    compare: CompareConfig = CompareConfig()
+    """Variants of the agent side by side; docs/comparing.md says how."""
 
 
 def load_config(
@@ -390,6 +394,36 @@ def load_config(
         ConfigError: A file is missing or malformed, a key is unknown, or a value is out of range.
     """
     return read_options(Config, find_file(path or "default", CONFIGS_DIR), overrides, given)
+
+
+_BY_SESSION = ("agent", "vad", "endpointing", "asr", "llm", "tts", "turn", "drafting")
+_BY_PROCESS = ("llm.threads", "turn.tool_timeout_s", "turn.tool_finish_s")
+
+
+def variant_configs(config: Config) -> dict[str, Config]:
+    """The options of each variant that is compared, by name; none where none are.
+
+    Raises:
+        ConfigError: An override is wrong, or of an option that cannot differ by session; there is a
+            single variant, or no file for what is measured.
+    """
+    variants = config.compare.variants
+    if len(variants) == 1:
+        raise ConfigError(f"compare.variants: got {[*variants]}; expected two or more")
+    if variants and not config.metrics.json_lines:
+        raise ConfigError("compare.variants: what is measured needs a file: metrics.json_lines")
+    found = {}
+    for name, variant in variants.items():
+        where = f"compare.variants.{name}.set"
+        for key in map(key_of, variant.set):
+            if key.split(".")[0] not in _BY_SESSION or key in _BY_PROCESS:
+                some = ", ".join(_BY_SESSION)
+                raise ConfigError(
+                    f"{where}: {key} cannot differ by session; expected options of {some}, but not"
+                    f" {', '.join(_BY_PROCESS)}"
+                )
+        found[name] = with_overrides(config, variant.set, where)
+    return found
 
 
 def load_agent(name_or_path: str) -> AgentConfig:

@@ -154,6 +154,32 @@ def read_options(
         raise ConfigError("\n".join(problems)) from error
 
 
+def with_overrides(options: S, overrides: Iterable[str], where: str) -> S:
+    """Options with some of them overridden.
+
+    Args:
+        options: As they are.
+        overrides: Each ``dotted.key=value``.
+        where: What they are written under, for errors.
+
+    Raises:
+        ConfigError: As `read_options`.
+    """
+    tree = options.model_dump()
+    overridden = {key: f"{where}: {key}" for key in (_apply(tree, one) for one in overrides)}
+    try:
+        return type(options).model_validate(tree)
+    except ValidationError as error:
+        found = error.errors()
+        problems = [_explain(type(options), one, Path(where), overridden) for one in found]
+        raise ConfigError("\n".join(problems)) from error
+
+
+def key_of(override: str) -> str:
+    """The dotted key that a ``dotted.key=value`` overrides."""
+    return override.partition("=")[0].strip()
+
+
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -63,6 +63,18 @@ def _sections(model: type[Section], prefix: str) -> Iterator[str]:
     for name, inner, field in _groups(model):
         yield f"## `{prefix}{name}`\n\n{_meaning(field)}\n\n{_table(inner, f'{prefix}{name}.')}"
         yield from _sections(inner, f"{prefix}{name}.")
+    for name, inner in _named(model):
+        meaning = " ".join((inner.__doc__ or "").split())
+        table = _table(inner, f"{prefix}{name}.NAME.")
+        yield f"## `{prefix}{name}.NAME`\n\n{meaning}\n\n{table}"
+
+
+def _named(model: type[Section]) -> Iterator[tuple[str, type[Section]]]:
+    """Options that are groups by names of the user's own."""
+    for name, field in model.model_fields.items():
+        inner = [*get_args(field.annotation), None][1:2]
+        if inner and isinstance(inner[0], type) and issubclass(inner[0], Section):
+            yield name, inner[0]
 
 
 def _groups(model: type[Section]) -> Iterator[tuple[str, type[Section], FieldInfo]]:

@@ -160,7 +160,7 @@ class Routes:
         self._open_session = open_session
         self._resources = resources
         self._config = config
-        self._names = LocalNames(MODEL_NAME, resources.synthesizer.name, resources.voices.names)
+        self._names = _names(resources)
         self._slots = SessionSlots(config.server.max_sessions)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
@@ -216,15 +216,17 @@ class Routes:
                 await socket.close(CloseCode.TRY_AGAIN_LATER, "all conversations are taken")
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
-        own = self._resources.options()
+        assigned = self._resources.assign(grant.caller)
+        own = assigned.resources.options()
         if grant.session:
             own = granted(own, grant.session)
         session = self._open_session(
-            self._resources, replace(own, idle_timeout_s=0.0), None, grant.caller
+            assigned.resources, replace(own, idle_timeout_s=0.0), None, grant.caller
         )
         reply_limit = self._reply_limits.of(grant.account)
+        names = _names(assigned.resources)
         protocol = RealtimeProtocol(
-            session, self._names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
+            session, names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
         )
         try:
             if socket.query_params.get("intent") == "transcription":
@@ -237,7 +239,8 @@ class Routes:
             session.close("refused")
             await socket.close(CloseCode.POLICY, close_reason(str(error)))
             return
-        with self.metrics.session(protocol.session_id) as measured:
+        named = protocol.session_id, assigned.variant, assigned.bucket
+        with self.metrics.session(*named) as measured:
             _log.info("session %s begins", protocol.session_id)
             await self._run(
                 RealtimeConnection(
@@ -335,6 +338,10 @@ class _HostCheck:
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             _log.debug("a client left before its request was complete")
+
+
+def _names(resources: Resources) -> LocalNames:
+    return LocalNames(MODEL_NAME, resources.synthesizer.name, resources.voices.names)
 
 
 def _peer(connection: HTTPConnection) -> str:

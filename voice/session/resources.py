@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from voice.config import AgentConfig, AsrConfig, Config, load_agent
+from voice.callers import Caller
+from voice.config import AgentConfig, AsrConfig, Config, load_agent, variant_configs
 from voice.hearing.asr import Recognizer, Recognizers
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.vad import Vad, make_vad
@@ -13,6 +15,7 @@ from voice.inputs import SessionOptions
 from voice.llm.base import Prompt, ReplyModel
 from voice.llm.loading import load_model
 from voice.session.load_monitor import LoadMonitor
+from voice.session.variants import Assigned, Variants, resident_mib
 from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthesizer
 from voice.tools import Toolbox
 from voice.types import Message, Role
@@ -32,6 +35,7 @@ class Resources:
         recognizers: Of all agents.
         voices: That a session may ask for instead of `synthesizer`.
         domain: What users of the agent are likely to say.
+        variants: That sessions get instead, where some are compared.
     """
 
     config: Config
@@ -47,6 +51,7 @@ class Resources:
     recognizers: Recognizers = field(default_factory=Recognizers)
     voices: Voices = field(default_factory=Voices)
     domain: Domain = ANYTHING
+    variants: Variants[Resources] | None = None
 
     @classmethod
     def load(cls, config: Config) -> Resources:
@@ -56,6 +61,7 @@ class Resources:
             ConfigError: An option or the agent's file is wrong, or the model cannot call a tool.
             ModelError: A model cannot be had.
         """
+        compared = variant_configs(config)
         agent = load_agent(config.agent)
         toolbox = Toolbox(config.tools, config.turn)
         domain = Domain.of(agent).including(toolbox.specs(agent.tools))
@@ -72,7 +78,7 @@ class Resources:
             synthesizer, voice_line = speaking.result()
             detector.result()
             warm.result()
-        return cls(
+        loaded = cls(
             config=config,
             agent=agent,
             recognizer=recognizer,
@@ -88,6 +94,64 @@ class Resources:
             voices=installed_voices(config.tts, synthesizer),
             domain=domain,
         )
+        return loaded.comparing(compared) if compared else loaded
+
+    def assign(self, caller: Caller | None) -> Assigned[Resources]:
+        """What a session of a caller's gets: these, or those of a variant that is compared."""
+        return self.variants.assign(caller) if self.variants else Assigned(self)
+
+    def comparing(self, configs: Mapping[str, Config]) -> Resources:
+        """The same with variants for sessions, by `voice.config.variant_configs`; as `variant`."""
+        found, lines = {}, []
+        shares = {n: one.compare.variants[n].share for n, one in configs.items()}
+        for name, config in configs.items():
+            before = resident_mib()
+            found[name] = self.variant(config)
+            cost = found[name]._cost_beside(self, resident_mib() - before)
+            share = shares[name] / sum(shares.values())
+            changed = ", ".join(config.compare.variants[name].set) or "nothing changed"
+            lines.append(f"variant {name}, {share:.0%} of sessions: {changed}; {cost}")
+        return replace(self, variants=Variants(found, shares), lines=[*self.lines, *lines])
+
+    def variant(self, config: Config) -> Resources:
+        """The same for other options; what those leave alone is shared. Slow where a model is not.
+
+        Raises:
+            ConfigError: As `load`.
+            ModelError: As `load`.
+        """
+        own = self.config
+        agent = self.agent if config.agent == own.agent else load_agent(config.agent)
+        model, voices, synthesizer = self.model, self.voices, self.synthesizer
+        if _weights(config) != _weights(own):
+            model, _ = load_model(config.llm)
+        if _voice(config) != _voice(own):
+            synthesizer, _ = make_synthesizer(config.tts)
+            voices = installed_voices(config.tts, synthesizer)
+        _warm_up(model, self.toolbox, agent)
+        domain = Domain.of(agent).including(self.toolbox.specs(agent.tools))
+        recognizer, _ = _ears(self.recognizers, config.asr, agent, domain)
+        return replace(
+            self,
+            config=config,
+            agent=agent,
+            model=model,
+            recognizer=recognizer,
+            synthesizer=synthesizer,
+            voices=voices,
+            domain=domain,
+            lines=[],
+        )
+
+    def _cost_beside(self, other: Resources, mib: float) -> str:
+        """What these need in memory beside others that took so much less."""
+        parts = {
+            "language model": self.model is other.model,
+            "recogniser": self.recognizer is other.recognizer,
+            "voice": self.synthesizer is other.synthesizer,
+        }
+        more = [name for name, shared in parts.items() if not shared]
+        return f"{' and '.join(more)} of its own, {mib:.0f} MiB" if more else "no other weights"
 
     def describe(self) -> list[str]:
         """A line for each part: which is used and why."""
@@ -147,14 +211,37 @@ class Resources:
         domain = Domain.of(agent).including(self.toolbox.specs(agent.tools))
         recognizer, line = _ears(self.recognizers, self.config.asr, agent, domain)
         lines = [f"recogniser of {agent.name}: {line}"]
-        return replace(self, agent=agent, recognizer=recognizer, lines=lines, domain=domain)
+        variants = self.variants
+        if variants is not None:
+            them = {name: one.for_agent(name_or_path) for name, one in variants.resources.items()}
+            variants = Variants(them, variants.shares)
+        return replace(
+            self,
+            agent=agent,
+            recognizer=recognizer,
+            lines=lines,
+            domain=domain,
+            variants=variants,
+        )
 
     async def close(self) -> None:
         """Release everything; sessions must have ended."""
-        await self.model.close()
+        compared = self.variants.resources.values() if self.variants else ()
+        for model in {id(one.model): one.model for one in (self, *compared)}.values():
+            await model.close()
         await self.toolbox.close()
         self.recognition_threads.shutdown(wait=False, cancel_futures=True)
         self.synthesis_threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _weights(config: Config) -> dict[str, object]:
+    """The options that a loaded language model hangs on."""
+    return config.llm.model_dump(exclude={"reasoning_effort", "max_reply_tokens", "tool_replies"})
+
+
+def _voice(config: Config) -> dict[str, object]:
+    """The options that a loaded voice hangs on."""
+    return config.tts.model_dump(exclude={"speed"})
 
 
 def _ears(

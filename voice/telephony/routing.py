@@ -112,13 +112,15 @@ class CallRouter:
         """
 
         def connect(started: CallStarted, codec: CallCodec, send: Send) -> Opened:
-            resources = self._agent_of(started)
-            number = self._number_of(started, twilio)
+            caller = caller_of_number(self._number_of(started, twilio))
+            assigned = self._agent_of(started).assign(caller)
+            resources = assigned.resources
             options = replace(resources.options(), output_rate_hz=codec.rate_hz, holds=True)
             numbers = self._telephony.transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
-            session = self._open_session(resources, options, line, caller_of_number(number))
-            measured = stack.enter_context(self._metrics.session(session.session_id))
+            session = self._open_session(resources, options, line, caller)
+            named = session.session_id, assigned.variant, assigned.bucket
+            measured = stack.enter_context(self._metrics.session(*named))
 
             def observe(event: SessionEvent) -> None:
                 measured.observe(event)

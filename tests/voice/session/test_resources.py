@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from tests.support.embedded import embedded_config
+from voice.config import variant_configs
 from voice.errors import ConfigError, ModelError
 from voice.session.resources import Resources
 from voice.session.session import Session
@@ -46,6 +47,31 @@ async def test_another_agent_shares_all_but_its_language_model() -> None:
     with pytest.raises(ConfigError, match="butler"):
         assistant.for_agent("butler")
     await assistant.close()
+
+
+async def test_variants_share_what_their_options_leave_alone(embedded_parts: Resources) -> None:
+    changes = [
+        "metrics.json_lines=measured.jsonl",
+        "compare.variants.now.share=1",
+        'compare.variants.coffee.set=["agent=coffee", "llm.max_reply_tokens=50"]',
+        'compare.variants.espeak.set=["tts.engine=espeak", "tts.speed=1.2"]',
+    ]
+    config = embedded_config(*changes)
+    parts = embedded_parts.comparing(variant_configs(config))
+    assert parts.variants is not None
+    now, coffee, espeak = parts.variants.resources.values()
+    assert now.recognizer is coffee.recognizer is espeak.recognizer is parts.recognizer
+    assert now.model is coffee.model is espeak.model is parts.model
+    assert now.synthesizer is coffee.synthesizer is parts.synthesizer
+    assert "espeak" in espeak.synthesizer.name
+    assert coffee.agent.name == "coffee"
+    assert coffee.options().max_reply_tokens == 50
+    assert espeak.options().speed == 1.2
+    assert "voice of its own" in parts.describe()[-1]
+    # A call that names its agent keeps it, whatever variant its session has.
+    ordering = parts.for_agent("coffee").variants
+    assert ordering is not None
+    assert {one.agent.name for one in ordering.resources.values()} == {"coffee"}
 
 
 def test_an_unknown_agent_is_named() -> None:

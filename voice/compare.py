@@ -1,0 +1,226 @@
+"""``python -m voice.compare [FILE]``: which of the variants that ran side by side did better.
+
+Reads the lines of `metrics.json_lines`, and prints a table with bootstrap intervals. A difference
+whose interval has both signs in it is called noise. Sessions of one caller are drawn together,
+because they are alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.config import load_config
+from voice.errors import ConfigError, VoiceError
+
+DRAWS = 2000
+SURE = 0.95
+FEWEST = 10
+"""Callers of a variant below which nothing is said of a difference."""
+SEED = 1
+
+
+@dataclass(slots=True)
+class Measured:
+    """What the sessions of one caller's had.
+
+    Attributes:
+        sessions: How many there were.
+        counts: Of all of them, by `voice.metrics.OUTCOMES`, and their seconds.
+        marks_ms: By mark, of each turn.
+    """
+
+    sessions: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    marks_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+
+Callers = Sequence[Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A row of the table: how it is computed of some callers; nan where there is nothing."""
+
+    name: str
+    of: Callable[[Callers], float]
+
+
+def quantile(mark: str, share: float) -> Callable[[Callers], float]:
+    """A quantile of a mark over all turns, ms."""
+
+    def of(callers: Callers) -> float:
+        values = [value for one in callers for value in one.marks_ms.get(mark, ())]
+        return float(np.quantile(values, share)) if values else float("nan")
+
+    return of
+
+
+def ratio(count: str, per: str = "", scale: float = 1.0) -> Callable[[Callers], float]:
+    """A count over another count, or over the sessions."""
+
+    def of(callers: Callers) -> float:
+        whole = sum(one.counts[per] if per else one.sessions for one in callers)
+        return scale * sum(one.counts[count] for one in callers) / whole if whole else float("nan")
+
+    return of
+
+
+FIGURES = (
+    Figure("voice to voice, p50, ms", quantile("first_audio", 0.5)),
+    Figure("voice to voice, p95, ms", quantile("first_audio", 0.95)),
+    Figure("end of turn, p50, ms", quantile("end_of_turn", 0.5)),
+    Figure("final transcript, p50, ms", quantile("asr_final", 0.5)),
+    Figure("turns not understood, %", ratio("not_understood", "turns", 100)),
+    Figure("replies interrupted, %", ratio("cut_replies", "replies", 100)),
+    Figure("tool calls that failed, %", ratio("failed_tools", "tools", 100)),
+    Figure("failures a session", ratio("failures")),
+    Figure("turns a session", ratio("turns")),
+    Figure("seconds a session", ratio("seconds")),
+)
+
+
+def read(lines: Iterable[str]) -> dict[str, Callers]:
+    """By variant, what its callers had; lines of sessions without a variant are left out.
+
+    Raises:
+        ConfigError: A line is none of `voice.metrics`.
+    """
+    found: dict[str, dict[int, Measured]] = defaultdict(lambda: defaultdict(Measured))
+    for number, text in enumerate(lines, start=1):
+        try:
+            line = json.loads(text)
+            if "variant" not in line:
+                continue
+            of = found[line["variant"]][line["bucket"]]
+            if "outcome" in line:
+                counts = line["outcome"].items()
+                of.counts.update({name: n for name, n in counts if isinstance(n, int | float)})
+                of.sessions += 1
+            else:
+                for mark, value_ms in line["marks_ms"].items():
+                    of.marks_ms[mark].append(float(value_ms))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ConfigError(f"line {number}: no line of metrics.json_lines") from error
+    return {variant: [*callers.values()] for variant, callers in found.items()}
+
+
+def bootstrap(callers: Callers, figure: Figure, draw: np.random.Generator) -> NDArray[np.float64]:
+    """(DRAWS,) values of a figure, each of as many callers drawn with replacement."""
+    chosen = draw.integers(0, len(callers), (DRAWS, len(callers)))
+    return np.array([figure.of([callers[i] for i in row]) for row in chosen])
+
+
+def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, float]:
+    """The middle of some values, nan left out; nan where there are none."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [(1 - sure) / 2, (1 + sure) / 2])
+    return float(low), float(high)
+
+
+def verdict(
+    first: NDArray[np.float64], other: NDArray[np.float64], callers: int
+) -> tuple[tuple[float, float], str]:
+    """The interval of a difference, and what it says.
+
+    It is wide enough that of all rows together none is called a difference by chance in 95 of 100
+    tables (Bonferroni).
+
+    Args:
+        first: (DRAWS,) of the first variant.
+        other: (DRAWS,) of another.
+        callers: Of the smaller of them.
+    """
+    low, high = interval(other - first, 1 - (1 - SURE) / len(FIGURES))
+    if callers < FEWEST:
+        return (low, high), "too few callers"
+    if np.isnan(low):
+        return (low, high), "nothing measured"
+    if low <= 0 <= high:
+        return (low, high), "noise"
+    return (low, high), "lower" if high < 0 else "higher"
+
+
+def table(measured: Mapping[str, Callers]) -> Iterator[str]:
+    """The lines of the table, in Markdown; every variant is compared with the first."""
+    first, *others = measured
+    yield f"| | {' | '.join(_heading(name, measured[name]) for name in measured)} | difference |"
+    yield f"|---|{'---|' * (len(measured) + 1)}"
+    for figure in FIGURES:
+        draw = np.random.default_rng(SEED)
+        drawn = {name: bootstrap(callers, figure, draw) for name, callers in measured.items()}
+        cells = [_cell(figure.of(measured[name]), drawn[name]) for name in measured]
+        told = []
+        for name in others:
+            fewest = min(len(measured[first]), len(measured[name]))
+            bounds, says = verdict(drawn[first], drawn[name], fewest)
+            told.append(f"{name}: {says} ({_number(bounds[0])} to {_number(bounds[1])})")
+        yield f"| {figure.name} | {' | '.join(cells)} | {'; '.join(told)} |"
+
+
+def _heading(name: str, callers: Callers) -> str:
+    sessions = sum(one.sessions for one in callers)
+    turns = sum(len(one.marks_ms.get("first_audio", ())) for one in callers)
+    return f"{name}: {sessions} sessions, {len(callers)} callers, {turns} turns"
+
+
+def _cell(value: float, drawn: NDArray[np.float64]) -> str:
+    low, high = interval(drawn)
+    return f"{_number(value)} ({_number(low)} to {_number(high)})"
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def compared(measured: Mapping[str, Callers], order: Sequence[str]) -> dict[str, Callers]:
+    """The variants in the order of the configuration, then those that it does not name.
+
+    Raises:
+        ConfigError: There are fewer than two.
+    """
+    known = [name for name in order if name in measured]
+    ordered = {name: measured[name] for name in [*known, *sorted(measured.keys() - set(known))]}
+    if len(ordered) < 2:
+        got = f"sessions of {', '.join(ordered) or 'no variant'}"
+        raise ConfigError(f"got {got}; expected two variants or more, as compare.variants has them")
+    return ordered
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m voice.compare", description=__doc__)
+    parser.add_argument("file", nargs="?", help="else what metrics.json_lines names")
+    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    given = parser.parse_args(arguments)
+    try:
+        config = load_config(given.config, given.set)
+        file = given.file or config.metrics.json_lines
+        if not file:
+            raise ConfigError("got no file; expected its path, or metrics.json_lines to name it")
+        with Path(file).open(encoding="utf-8") as lines:
+            measured = compared(read(lines), [*config.compare.variants])
+    except (VoiceError, OSError, UnicodeDecodeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(table(measured)))
+    print(
+        f"\nIntervals hold {SURE:.0%} of {DRAWS:,} bootstrap draws of callers; those of differences"
+        " hold for all rows together. A difference with both signs in it is noise."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
