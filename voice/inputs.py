@@ -35,6 +35,7 @@ class SessionOptions:
             configuration's.
         pre_roll_ms: Audio before the detected start that the recogniser gets as well; None is the
             configuration's.
+        language: Code of the user's language; empty is the configuration's, or what it sounds like.
         speak: Whether replies are spoken; else they are text only.
         output_rate_hz: Of the reply's audio.
         speed: Speaking rate; 1 is the voice's own.
@@ -61,6 +62,7 @@ class SessionOptions:
     vad_threshold: float = 0.5
     profile: str | None = None
     pre_roll_ms: int | None = None
+    language: str = ""
     speak: bool = True
     output_rate_hz: int = 24_000
     speed: float = 1.0

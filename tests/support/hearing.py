@@ -75,6 +75,7 @@ class Stream:
 
 class Recognizer:
     name = "counting"
+    languages = ("en",)
 
     def __init__(self) -> None:
         self.streams: list[Stream] = []

@@ -100,6 +100,7 @@ class Recognizer:
     """
 
     name = "tape"
+    languages = ("en",)
 
     def __init__(self, tape: Tape, interim_ms: int = 240, decode_s: float = 0.05) -> None:
         self.tape = tape

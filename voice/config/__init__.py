@@ -101,8 +101,9 @@ class WhisperConfig(Section):
     """Where it runs."""
     compute_type: str = "auto"
     """CTranslate2 type; auto means int8 on a CPU and float16 on CUDA."""
-    language: str = "en"
-    """Language code; empty detects it."""
+    language: str = ""
+    """Code of the language that is spoken; empty takes what it sounds like, in doubt English. Of
+    weights for English alone it has no effect."""
     interim_ms: int = Field(default=240, ge=100)
     """How often the growing window is decoded again."""
     window_s: float = Field(default=0.0, ge=0, le=30)

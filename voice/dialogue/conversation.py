@@ -19,6 +19,7 @@ from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
+from voice.dialogue.other_language import OtherLanguage
 from voice.dialogue.reply import Occasion
 from voice.dialogue.reply_loop import Limits, ReplyLoop
 from voice.dialogue.reply_playback import Heard
@@ -125,6 +126,7 @@ class Conversation:
         self._due = Due.NOTHING
         self._announcements = Announcements(self.dialogue)
         self._silences = 0
+        self._other_language = OtherLanguage()
         # Replies that the client wants, and the model has not been asked for.
         self._requested: dict[str, Context | None] = {}
         self._untranscribed: set[str] = set()
@@ -452,6 +454,7 @@ class Conversation:
         ):
             self._due = Due.RESUME if self._due is Due.NOTHING else self._due
         elif transcript.text:
+            self._other_language.hear(transcript)
             self.dialogue.say(turn.item_id, transcript.text)
             self._due = Due.NOTHING if manual else Due.REPLY
         elif not manual and turn.seconds >= APOLOGISE_FROM_S:
@@ -480,7 +483,12 @@ class Conversation:
         return out + (self._agent.ask() if fixed is None else self._agent.answer(fixed))
 
     def _controlled(self) -> str | None:
-        """The answer to words that are for the conversation itself, which takes them in."""
+        """The answer to words that are for the conversation itself, which takes them in.
+
+        So is the one to words of another language.
+        """
+        if (answer := self._other_language.answer(NOT_UNDERSTOOD)) is not None:
+            return answer
         found = controlled(self.dialogue, self._options)
         if found is None:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from voice.errors import ProtocolError
 from voice.inputs import SessionOptions
@@ -65,12 +65,20 @@ class SemanticVad(WireModel):
 TurnDetection = Annotated[ServerVad | SemanticVad, Field(discriminator="type")]
 
 
+class Transcription(WireModel):
+    """What the client wants of the recogniser, which is the server's own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    language: str | None = None
+
+
 class AudioInput(WireModel):
     """The user's audio."""
 
     format: Annotated[AudioFormat, Field(discriminator="type")] = PcmFormat(type="audio/pcm")
     noise_reduction: dict[str, Any] | None = None
-    transcription: dict[str, Any] | None = None
+    transcription: Transcription | None = None
     turn_detection: TurnDetection | None = SemanticVad(type="semantic_vad")
 
 
@@ -264,6 +272,7 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
         "vad_threshold": base.vad_threshold,
         "profile": base.profile,
         "pre_roll_ms": base.pre_roll_ms,
+        "language": _language(session) or base.language,
         "idle_timeout_s": base.idle_timeout_s,
         "idle_ends": base.idle_ends,
         "create_response": detection is not None and detection.create_response,
@@ -333,6 +342,13 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
         "max_reply_tokens": base.max_reply_tokens if limit == "inf" else limit,
         "effort": _EFFORTS.get(effort, effort) if effort else base.effort,
     }
+
+
+def _language(session: SessionObject) -> str:
+    """Code of the language that the client says is spoken; empty for none."""
+    transcription = session.audio.input.transcription
+    code = (transcription.language if transcription else None) or ""
+    return code.partition("-")[0].lower()
 
 
 def _shown_prefix_ms(base: SessionOptions) -> int:

@@ -13,6 +13,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from voice.callers import Caller
@@ -187,15 +188,19 @@ class Session:
         """Change options; who marks the turns from now on hears nothing of an unfinished one.
 
         Raises:
-            ProtocolError: A tool of the client's is none that the model could call.
+            ProtocolError: A tool of the client's is none that the model could call, or its language
+                is none that the recogniser hears.
             ValueError: There is no such option.
         """
         options, before = with_changes(self.options, **changes), self.options
         self._check_tools(options, "session.tools")
+        self._check_language(options.language)
         self._runner.feed(OptionsChanged(options))
         self._input.configure(options)
         self._ring_if_wanted()
-        if options.client_tools != before.client_tools and self._group is not None:
+        expected = options.client_tools, options.language
+        changed = expected != (before.client_tools, before.language)
+        if changed and self._group is not None:
             self._spawn(self._learn(options.client_tools))
         if options.voice != before.voice:
             # Should it have to be loaded, the next reply had better not wait for all of it.
@@ -205,6 +210,7 @@ class Session:
             self._forget_turn()
 
     def _expect(self, domain: Domain) -> None:
+        domain = replace(domain, language=self.options.language)
         self._input.expect(domain)
         self._items.expect(domain)
 
@@ -297,6 +303,15 @@ class Session:
     def _check_tools(self, options: SessionOptions, path: str) -> None:
         if options.client_tools != self.options.client_tools:
             self._resources.model.check_tools(options.client_tools, path)
+
+    def _check_language(self, language: str) -> None:
+        if language == self.options.language:
+            return
+        heard = self._resources.recognizer.languages
+        if language and language not in heard:
+            got = f"got {language[:20]!r}; this server hears {', '.join(heard[:9])}"
+            path = "session.audio.input.transcription.language"
+            raise ProtocolError(f"{path}: {got}", "invalid_value", path)
 
     def _backend(self) -> LiveBackend:
         had = self._resources

@@ -7,9 +7,11 @@ import pytest
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, Speak
 from voice.dialogue.controls import NOTHING_ASKED, NOTHING_SAID, controlled
+from voice.dialogue.conversation import NOT_UNDERSTOOD
 from voice.dialogue.history import History
-from voice.inputs import SessionOptions
-from voice.types import Message, Role
+from voice.dialogue.other_language import SPEAKS_ENGLISH
+from voice.inputs import Input, SessionOptions
+from voice.types import Message, Role, SpeechStarted, Transcript, TurnEnded
 
 
 def dialogue(*said: tuple[Role, str]) -> History:
@@ -90,3 +92,44 @@ def test_replies_from_then_on_are_spoken_that_way_without_the_model() -> None:
     assert not script.of(Generate)
     assert script.last(Speak).speed == pytest.approx(0.8)
     assert script.spoken() == "Okay, I speak slower now."
+
+
+def foreign(text: str, sure: float = 0.9, language: str = "de", turn_id: int = 1) -> list[Input]:
+    return [
+        SpeechStarted(turn_id, 0),
+        TurnEnded(turn_id, 16_000, 20_000),
+        Transcript(turn_id, text, True, 0.9, 16_000, language=language, language_confidence=sure),
+    ]
+
+
+def test_who_speaks_another_language_is_told_once() -> None:
+    script = Script()
+    script.feed(*foreign("Wie spät ist es?"))
+    assert script.spoken() == SPEAKS_ENGLISH
+    assert not script.of(Generate)
+    script.sent()
+    script.played()
+    script.feed(*foreign("Ich verstehe kein Wort.", turn_id=2))
+    assert script.spoken() == SPEAKS_ENGLISH + NOT_UNDERSTOOD
+    assert not script.of(Generate)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        foreign("Wie spät ist es?", sure=0.4),
+        foreign("Jawohl!"),
+        foreign("Na ja."),
+        foreign("what time is it now", language="en"),
+    ],
+)
+def test_a_noise_or_a_doubt_is_no_other_language(turn: list[Input]) -> None:
+    script = Script()
+    script.feed(*turn)
+    assert script.of(Generate)
+
+
+def test_a_language_without_spaces_is_one_too() -> None:
+    script = Script()
+    script.feed(*foreign("今日の天気はどうですか", language="ja"))
+    assert script.spoken() == SPEAKS_ENGLISH

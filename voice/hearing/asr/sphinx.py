@@ -86,6 +86,8 @@ class SphinxRecognizer:
     """
 
     name = "sphinx"
+    tells_times = False
+    languages = ("en",)
 
     def __init__(self, config: SphinxConfig, agent: AgentConfig) -> None:
         self._config = config

@@ -6,15 +6,18 @@ import socket
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from voice.audio import Framer
-from voice.config import AsrConfig, load_agent
+from voice.audio import Framer, StreamResampler
+from voice.config import AsrConfig, WhisperConfig, load_agent
 from voice.demo.recordings import CONVERSATIONS, load
 from voice.errors import ModelError
 from voice.hearing.asr import make_recognizer
 from voice.hearing.asr import packaged as module
 from voice.hearing.asr.packaged import PACKAGED, read_packaged
+from voice.speech.tts.espeak import EspeakSynthesizer
+from voice.types import SAMPLE_RATE_HZ, Segment
 
 
 def installed(model: str) -> bool:
@@ -93,3 +96,33 @@ def test_a_missing_package_is_told_with_its_remedy(
     monkeypatch.setattr(module, "distribution", missing)
     with pytest.raises(ModelError, match=f"is not installed; .*{wanted}"):
         read_packaged(model)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "words"),
+    [
+        ("es", "Buenos días, me gustaría saber qué tiempo hará mañana en Madrid.", "buenos días"),
+        ("fr", "Bonjour, je voudrais savoir quel temps il fera demain à Paris.", "bonjour"),
+        ("de", "Ich hätte gerne zwei Tassen Kaffee mit Milch und Zucker.", "ich hätte gerne"),
+        ("en", "Good morning, what is the weather like in London today?", "good morning"),
+    ],
+)
+def test_the_base_hears_which_language_it_is(language: str, said: str, words: str) -> None:
+    if not installed("base"):
+        pytest.skip("the packages of base are not installed")
+    chunks = [*EspeakSynthesizer(language).synthesize(Segment(1, 0, said, said), speed=0.8)]
+    resampler = StreamResampler(chunks[0].sample_rate_hz, SAMPLE_RATE_HZ)
+    samples = np.concatenate([resampler.push(chunk.samples) for chunk in chunks])
+    base, _ = make_recognizer(
+        AsrConfig(engine="whisper", whisper=WhisperConfig(model="base")), load_agent("assistant")
+    )
+    stream = base.open(1)
+    for frame in Framer().push(np.pad(samples, 3200)):
+        stream.accept(frame)
+    heard = stream.finish()
+    assert heard.language == language
+    assert heard.language_confidence > 0.5
+    assert heard.shown.lower().startswith(words)
+    told = base.transcribe(samples, language, times=True)
+    assert told.language == language
+    assert " ".join(word.text for word in told.words) == told.text
