@@ -9,6 +9,9 @@ So it is with numbers: once one of a call is a numeral of the user's message, a 
 same call is another numeral, as long as there is one that fits. A number that the message labels
 (``width=4``) is that one.
 
+A value that a reader must be able to read is a span that it reads, where there is one. An optional
+one is left out where there is none: its parameter cannot be begun.
+
 It restricts a grammar further; the tokens that it leaves can always be completed.
 """
 
@@ -18,7 +21,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from dlm.language.chat_format import MarkedCalls
@@ -64,9 +67,13 @@ class Spans:
                 end = start
             end -= len(_BETWEEN)
 
-    def first_word(self, start: int) -> bytes:
-        """The word that a span begins with."""
-        return self.text[start : self.shortest[start]]
+    def occurrences(self, span: bytes) -> Iterator[tuple[int, int]]:
+        """Where a whole span stands."""
+        at = self.text.find(span)
+        while at >= 0:
+            if at in self.shortest and at + len(span) in self.ends:
+                yield at, at + len(span)
+            at = self.text.find(span, at + 1)
 
     def places(self, prefix: bytes) -> Iterator[tuple[int, int]]:
         """The shortest spans that begin with these bytes, which may be a whole span."""
@@ -96,16 +103,48 @@ def labelled(numerals: Sequence[str], text: str, name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Numerals:
-    """What a number may be: numerals of the texts, as they stand there.
+class Candidates:
+    """The spans that a value may be, as they stand in the texts.
 
     Attributes:
-        texts: At least one.
-        certain: Whether it must be one of them, whatever other numbers of the call are.
+        find: Brings them. It is called when a call may have the value, and again for each token.
+        certain: Whether it must be one of them, whatever other values of the call are.
+        numerals: Whether they are numerals.
+        needed: Whether the value is left out where no unused one is left.
     """
 
-    texts: frozenset[bytes]
+    find: Callable[[], frozenset[bytes]]
     certain: bool = False
+    numerals: bool = False
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """A tool's parameters, as they are spelled, in the order in which calls have them.
+
+    Attributes:
+        names: All of them.
+        required: Those that every call has.
+        values: Those that are bound: with None to any span, else to candidates.
+    """
+
+    names: tuple[bytes, ...] = ()
+    required: frozenset[bytes] = frozenset()
+    values: Mapping[bytes, Candidates | None] = field(default_factory=dict)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a parameter may not be begun for want of candidates."""
+        return any(one is not None and one.needed for one in self.values.values())
+
+    def behind(self, name: bytes | None) -> Iterator[bytes]:
+        """The parameters that may come next behind one; None is the beginning of a call."""
+        start = 0 if name is None else self.names.index(name) + 1
+        for following in self.names[start:]:
+            yield following
+            if following in self.required:
+                return
 
 
 Assignment = tuple[tuple[int, int], ...]
@@ -119,8 +158,7 @@ class DistinctSpans:
         marks: How the answer spells calls.
         end: The token that ends it.
         spell: Bytes of a token.
-        bound: Tool's name → its parameters that are bound, as they are spelled: with None those
-            whose values are spans, else with the numerals that a number may be.
+        bound: Tool's name, as it is spelled → its parameters, where some are bound.
         spans: Gives the spans; called when a call has a first such value.
 
     Attributes:
@@ -132,7 +170,7 @@ class DistinctSpans:
         marks: MarkedCalls,
         end: int,
         spell: Callable[[int], bytes],
-        bound: Mapping[bytes, Mapping[bytes, Numerals | None]],
+        bound: Mapping[bytes, Parameters],
         spans: Callable[[], Spans],
     ) -> None:
         self._marks, self._end = marks, end
@@ -140,12 +178,16 @@ class DistinctSpans:
         # The last mark, None before the first call, and the text behind it.
         self._mark: int | None = None
         self._text = b""
-        self._keys: Mapping[bytes, Numerals | None] = {}
+        self._parameters = _NONE
+        # The parameter of the value, or of the value before; those that may be written now.
+        self._name: bytes | None = None
+        self._open: tuple[bytes, ...] = ()
         self._span = False
-        # What the value may be, where it is a number.
-        self._numerals: Numerals | None = None
+        # What the value may be, where that is more than any span.
+        self._candidates: Candidates | None = None
         # Whether an earlier number of the call is a numeral of the texts.
         self._copied_number = False
+        self._restricted = False
         self.binds = False
         self._assignments: list[Assignment] = [()]
 
@@ -158,9 +200,15 @@ class DistinctSpans:
         """Whether a token that the grammar allows keeps to unused words."""
         if not self.binds:
             return True
+        if self._mark == self._marks.key:
+            return self._goes_on_with_name(token)
+        if token == self._marks.key and not self._opened():
+            return False
+        if not self._restricted:
+            return True
         if token == self._end or self._is_mark(token):
             return next(self._assigned(), None) is not None
-        return self._has_span((self._text + self._spell(token))[1:])
+        return self._has_span((self._text + self._spell(token))[1:], self._candidates)
 
     def follow(self, token: int) -> None:
         """Go on with a token other than the end mark."""
@@ -168,52 +216,102 @@ class DistinctSpans:
         if not self._is_mark(token):
             if self._mark is not None:
                 self._text += self._spell(token)
+            if self._mark == marks.call:
+                self.binds = self._bound.get(self._text, _NONE).leaves_out
             return
         if self._mark == marks.call:
-            self._keys = self._bound.get(self._text, {})
+            self._parameters, self._name = self._bound.get(self._text, _NONE), None
         elif self._span:
-            # Where no unused words were left the value uses none.
-            found = list(islice(self._assigned(), ASSIGNMENTS))
-            self._copied_number |= bool(found) and self._numerals is not None
-            self._assignments = found or self._assignments
+            self._assign()
         if token == marks.call:
             self._assignments, self._copied_number = [()], False
-        self._span = token == marks.value and self._text in self._keys
-        self._numerals = self._keys[self._text] if self._span else None
-        self.binds = self._span and self._is_restricted() and self._has_span(b"")
+        if token == marks.value:
+            self._name = self._text
+        self._span = token == marks.value and self._text in self._parameters.values
+        self._candidates = self._parameters.values[self._text] if self._span else None
         self._mark, self._text = token, b""
+        self._restricted = (
+            self._span and self._is_restricted() and self._has_span(b"", self._candidates)
+        )
+        leaves_out = token != marks.call and self._parameters.leaves_out
+        self._open = self._opened() if leaves_out and token == marks.key else ()
+        self.binds = self._restricted or leaves_out
+
+    def _assign(self) -> None:
+        """Take the words of the value that is complete."""
+        # Where no unused words were left the value uses none.
+        found = list(islice(self._assigned(), ASSIGNMENTS))
+        numerals = self._candidates is not None and self._candidates.numerals
+        self._copied_number |= bool(found) and numerals
+        self._assignments = found or self._assignments
+
+    def _goes_on_with_name(self, token: int) -> bool:
+        """Whether a token goes on with the name of a parameter that may be written."""
+        if not self._open:
+            return True
+        if token == self._marks.value:
+            return self._text in self._open
+        begun = self._text + self._spell(token)
+        return any(name.startswith(begun) for name in self._open)
+
+    def _opened(self) -> tuple[bytes, ...]:
+        """The parameters that may be written next, behind the tool's name or a value."""
+        if self._mark == self._marks.call:
+            parameters = self._bound.get(self._text, _NONE)
+            return tuple(name for name in parameters.behind(None) if self._can_be(name, parameters))
+        here = self
+        if self._mark == self._marks.value and self._span:
+            here = self.copy()
+            here._assign()
+        parameters = self._parameters
+        following = parameters.behind(self._name)
+        return tuple(name for name in following if here._can_be(name, parameters))
+
+    def _can_be(self, name: bytes, parameters: Parameters) -> bool:
+        candidates = parameters.values.get(name)
+        if candidates is None or not candidates.needed:
+            return True
+        return self._has_span(b"", candidates)
 
     def _is_restricted(self) -> bool:
         """Whether the value that begins may not use all words, if any are left for it."""
-        if self._numerals is None:
+        if self._candidates is None:
             return self._assignments != [()]
-        return self._numerals.certain or self._copied_number
+        return self._candidates.certain or self._copied_number
 
     def _is_mark(self, token: int) -> bool:
         marks = self._marks
         return token in (marks.call, marks.key, marks.value)
 
-    def _has_span(self, prefix: bytes) -> bool:
+    def _has_span(self, prefix: bytes, candidates: Candidates | None) -> bool:
         """Whether an unused span begins with these bytes."""
         return any(
-            _unused(place, one) for place in self._places(prefix) for one in self._assignments
+            _unused(place, one)
+            for place in self._places(prefix, candidates)
+            for one in self._assignments
         )
 
-    def _places(self, prefix: bytes) -> Iterator[tuple[int, int]]:
+    def _places(self, prefix: bytes, candidates: Candidates | None) -> Iterator[tuple[int, int]]:
         """Where the value that begins with these bytes may stand, as `Spans.places`."""
         spans = self._spans()
-        for start, end in spans.places(prefix):
-            if self._numerals is None or spans.first_word(start) in self._numerals.texts:
-                yield start, end
+        if candidates is None:
+            yield from spans.places(prefix)
+            return
+        for text in candidates.find():
+            if text.startswith(prefix):
+                yield from spans.occurrences(text)
 
     def _assigned(self) -> Iterator[Assignment]:
         """Assignments of the call's values to spans, the value being written included."""
         spans, value = self._spans(), self._text[1:]
-        for start, end in self._places(value):
+        for start, end in self._places(value, self._candidates):
             if end == start + len(value) and end in spans.ends:
                 for one in self._assignments:
                     if _unused((start, end), one):
                         yield (*one, (start, end))
+
+
+_NONE = Parameters()
 
 
 def _unused(place: tuple[int, int], assignment: Assignment) -> bool:

@@ -22,8 +22,16 @@ from torch import Tensor
 
 from dlm.grammar.answer_rules import AnswerRules, Sources, lark, spelled
 from dlm.grammar.compiled import CompiledGrammars, GrammarError, limits
-from dlm.grammar.distinct_spans import DistinctSpans, Numerals, labelled, numerals_of, spans_of
+from dlm.grammar.distinct_spans import (
+    Candidates,
+    DistinctSpans,
+    Parameters,
+    labelled,
+    numerals_of,
+    spans_of,
+)
 from dlm.grammar.formats import FormatError, format_rules, reason
+from dlm.grammar.readable_spans import readable, refers_back
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded, words
@@ -105,29 +113,33 @@ class GrammarFactory:
         spans = functools.partial(spans_of, texts)
         return DistinctSpans(calls, self._dialect.end, self._spelled, bound, spans)
 
-    def _bound_keys(self, rules: AnswerRules) -> dict[bytes, dict[bytes, Numerals | None]]:
-        """The bound parameters of tools with several of them, as `DistinctSpans` takes them."""
+    def _bound_keys(self, rules: AnswerRules) -> dict[bytes, Parameters]:
+        """The parameters of tools of which some are bound, as `DistinctSpans` takes them."""
         sources = Sources.of(rules)
         names = worded(tool.name for tool in rules.tools)
         found = {}
         for tool in rules.callable():
             properties = tool.properties
-            keys = worded(properties)
-            bound: dict[str, Numerals | None] = {
-                name: None for name in properties if sources.of_parameter(properties[name])
+            bound: dict[str, Candidates | None] = {
+                name: _read(tool, name, sources.texts, rules)
+                for name in properties
+                if sources.of_parameter(properties[name])
             }
             bound |= self._numerals(tool, rules)
-            if len(bound) > 1:
-                found[spelled(names[tool.name]).encode()] = {
-                    spelled(keys[name]).encode(): one for name, one in bound.items()
-                }
+            if len(bound) > 1 or any(one and one.certain for one in bound.values()):
+                keys = {name: spelled(key).encode() for name, key in worded(properties).items()}
+                found[spelled(names[tool.name]).encode()] = Parameters(
+                    tuple(keys.values()),
+                    frozenset(keys[name] for name in tool.required),
+                    {keys[name]: one for name, one in bound.items()},
+                )
         return found
 
-    def _numerals(self, tool: Tool, rules: AnswerRules) -> dict[str, Numerals | None]:
+    def _numerals(self, tool: Tool, rules: AnswerRules) -> dict[str, Candidates]:
         """By parameter that is a number, the numerals of the user's last message that fit."""
         text = rules.user_texts[-1] if rules.user_texts else ""
         numerals = numerals_of(text)
-        found: dict[str, Numerals | None] = {}
+        found: dict[str, Candidates] = {}
         for name, schema in tool.properties.items():
             if not (numerals and is_number(schema)):
                 continue
@@ -136,8 +148,30 @@ class GrammarFactory:
             own = labelled(fitting, text, words(name) or name)
             if fitting:
                 texts = frozenset(one.encode() for one in ([own] if own else fitting))
-                found[name] = Numerals(texts, own is not None)
+                found[name] = Candidates(functools.partial(frozenset, texts), own is not None, True)
         return found
+
+
+def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Candidates | None:
+    """The spans that a parameter's reader can read; None where it has none.
+
+    A required value is any span where the newest message has none of them, and does not refer to a
+    thing that was named before: what was meant then is no answer to what is asked now.
+    """
+    reader = tool.readers.get(name)
+    if reader is None:
+        return None
+    required = name in tool.required
+    newest = rules.user_texts[-1] if rules.user_texts else ""
+
+    @functools.cache
+    def find() -> frozenset[bytes]:
+        here = readable([newest], reader)
+        if required and not here and not (reader.anywhere and refers_back(newest)):
+            return frozenset()
+        return frozenset(one.encode() for one in (*here, *readable(texts, reader)))
+
+    return Candidates(find, certain=True, needed=not required)
 
 
 def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:

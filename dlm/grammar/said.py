@@ -71,12 +71,18 @@ class Said:
 
 def runs(pieces: Sequence[str], longest: int = SPAN_PIECES) -> Iterator[str]:
     """Runs of pieces of a text, a word in the first and the last of them."""
+    for start, end in places(pieces, longest):
+        yield "".join(pieces[start:end])
+
+
+def places(pieces: Sequence[str], longest: int) -> Iterator[tuple[int, int]]:
+    """Where such runs stand: the first piece, and the one behind the last."""
     for start, first in enumerate(pieces):
         if not any(letter.isalnum() for letter in first):
             continue
         for end in range(start, min(start + longest, len(pieces))):
             if any(letter.isalnum() for letter in pieces[end]):
-                yield "".join(pieces[start : end + 1])
+                yield start, end + 1
 
 
 def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dlm.language.schema import admits_null, plain
@@ -14,12 +14,36 @@ class AnswerError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """What a value that is a span of a text must be readable as.
+
+    Attributes:
+        read: What words mean, of any type that can be compared, or None where they cannot be read;
+            any thread may call it.
+        hardly: Reads more, where ``read`` can read nothing of the texts.
+        whole: Whether a span that is part of one of another meaning is no value: "seven" of "seven
+            thirty".
+        anywhere: Whether it names something there is, which "it" may stand for.
+    """
+
+    read: Callable[[str], object]
+    hardly: Callable[[str], object] | None = None
+    whole: bool = False
+    anywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """A function the model may call; ``parameters`` is a JSON schema of type object."""
+    """A function the model may call; ``parameters`` is a JSON schema of type object.
+
+    Attributes:
+        readers: By parameter, what its value must be readable as; no part of the prompt.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    readers: Mapping[str, Reader] = field(default_factory=dict, compare=False)
 
     @property
     def properties(self) -> dict[str, Mapping[str, Any]]:
