@@ -315,6 +315,8 @@ def _hour_and_minute(said: str) -> tuple[int, int] | None:
         if match[2] in ("past", "after"):
             return hour, minute
         return hour - 1 or 12, 60 - minute
+    if re.fullmatch(rf"{share} (?:past|after)", said):
+        raise ToolError(f"{said.capitalize()} which hour?")
     if match := re.fullmatch(r"half (\d{1,2})", said):
         return int(match[1]), 30
     if match := re.fullmatch(r"(\d{1,2})(?:[:. ](?:oh |o |0 )?(\d{1,2}))?", said):

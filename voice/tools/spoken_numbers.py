@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from text_to_num import alpha2digit
 
@@ -26,12 +27,17 @@ _UNIT_SECONDS = {
 _SMALLER = {"week": "day", "day": "hour", "hour": "minute", "minute": "second"}
 _UNIT = "(" + "|".join(_UNIT_SECONDS) + ")s?"
 _LONGEST_S = 366 * 86_400
+_LEAST_BARE = 10
+"""A smaller number without a unit is no part of a length: "eleven minutes one for the fish"."""
 _MOST_DIGITS = 24
 """Within the precision of decimal numbers, and more than anybody says."""
 _LONGEST_CHARS = 300
 """More than anybody says; the patterns below take time that is quadratic in the length."""
+_KEPT = 8192
+"""Texts whose digits are kept: several readers read the same spans of a message."""
 
 
+@lru_cache(_KEPT)
 def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
     """The text in lower case with its numbers as digits: "two and a half miles" → "2.5 miles".
 
@@ -99,7 +105,7 @@ def duration(text: str) -> timedelta:
     said = re.sub(rf"({NUMBER})(?: of)? an? ", r"\1 ", said)
     said = re.sub(rf"^an? (?={NUMBER})", "", said)
     said = re.sub(r"\ban? ", "1 ", said)
-    said = re.sub(rf"^{_UNIT}\b", r"1 \1", said)
+    said = re.sub(rf"^({'|'.join(_UNIT_SECONDS)})\b", r"1 \1", said)
     seconds, rest = _summed(said)
     # Before it becomes a timedelta, which does not hold any number.
     if rest or seconds > _LONGEST_S:
@@ -114,17 +120,22 @@ def _summed(said: str) -> tuple[Decimal, str]:
     """The sum of the parts of a duration in seconds, and the rest that could not be read."""
     seconds = Decimal(0)
     smaller: str | None = None
+    largest = _LONGEST_S
+    units = {"sec": "second", "min": "minute", "hr": "hour"}
     part = re.compile(rf"(?:and )?({NUMBER}) ?(?:{_UNIT}\b)?\s*")
     position = 0
     while match := part.match(said, position):
         value, unit = Decimal(match[1]), match[2]
-        if unit is None and smaller is not None:
+        unit = units.get(unit, unit)
+        if unit is None and smaller is not None and (value < 1 or value >= _LEAST_BARE):
             # "an hour and a half" is in hours, "1 hour 30" in minutes.
             unit = smaller if value >= 1 else _larger(smaller)
-        if unit is None:
+        if unit is None or min(value, Decimal(1)) * _UNIT_SECONDS[unit] >= largest:
             break
+        # Of "ten minutes and an hour" each is a length of its own.
+        largest = _UNIT_SECONDS[unit]
         seconds += value * _UNIT_SECONDS[unit]
-        smaller = _SMALLER.get({"sec": "second", "min": "minute", "hr": "hour"}.get(unit, unit))
+        smaller = _SMALLER.get(unit)
         position = match.end()
     return seconds, said[position:]
 

@@ -33,7 +33,7 @@ _ALWAYS = (
     (r"(?:(?:every|each|on) )?(weekends?)", "WEEKLY", "1"),
     (r"(?:every|each) half(?: an)? (hour)", "MINUTELY", "30"),
     (r"(?:every|each) (?:quarter of an hour|quarter (?:of an )?hour)", "MINUTELY", "15"),
-    (r"(?:on )?the (\d{1,2})(?:st|nd|rd|th) of (?:every|each|the) month", "MONTHLY", "1"),
+    (r"(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th) of (?:every|each|the) month", "MONTHLY", "1"),
     (r"(?:every|each) (\d{1,2})(?:st|nd|rd|th)(?: of the month)?", "MONTHLY", "1"),
     (r"(?:every|each) (?:single )?(morning|afternoon|evening|night)", "DAILY", "1"),
     (r"(daily|hourly|weekly|monthly|yearly)", "", "1"),
