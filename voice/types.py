@@ -10,6 +10,7 @@ Shapes: T is a number of samples.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -169,6 +170,41 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What the words of a parameter's value must be readable as.
+
+    Attributes:
+        read: What words mean, of any type that can be compared; None where they cannot be read. Any
+            thread may call it.
+        question: What the user is asked where a required value is these words; empty where the
+            tool can be tried with them.
+        hardly: Reads more, where ``read`` can read nothing of the message.
+        whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
+        anywhere: Whether it names something there is, which "it" may stand for.
+    """
+
+    read: Callable[[str], object]
+    question: Callable[[str], str]
+    hardly: Callable[[str], object] | None = None
+    whole: bool = False
+    anywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the user is asked before a call that cannot be taken back.
+
+    Attributes:
+        question: The question; empty where nothing has to be asked.
+        plainly: Whether a message of the user's asks for the call so plainly that it is made at
+            once.
+    """
+
+    question: Callable[[], str]
+    plainly: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it. ``parameters`` is a JSON schema of type object."""
 
@@ -181,6 +217,11 @@ class ToolSpec:
     """Whether it may be stopped at the user's word although it has side effects."""
     ends: bool = False
     """Whether it ends the conversation: the user is asked first, unless they have said goodbye."""
+    undoes: bool = False
+    """Whether it takes back what another tool has done."""
+    readings: Mapping[str, Reading] = field(default_factory=dict, compare=False)
+    """By parameter, what its value must be readable as."""
+    confirmation: Confirmation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,12 +45,14 @@ class RunTool:
         key: What has side effects runs once for each; a call that repeats another has its key, and
             gets its result.
         beside: The other calls of the same answer that run here.
+        said: The user's last messages, newest first.
     """
 
     reply_id: str
     call: ToolCall
     key: str
     beside: tuple[ToolCall, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

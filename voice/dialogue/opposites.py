@@ -52,7 +52,7 @@ _FACTS = re.compile(
     r"^(?:so|and|hey|ok|okay|well|um|uh|please|tell me|do you know|\W)*\s*"
     r"(?:how (?:much|many|long|old|tall|far|big|often|deep|fast|heavy|hot|cold|do|does|did)"
     r"|what(?:'s| is| are| was| were| does| do| did) |why (?:is|are|do|does|did) (?!n't|not|you)"
-    r"|when (?:is|are|was|were|do|does|did) |who )"
+    r"|(?:is|are) there (?!any (?:chance|way))|when (?:is|are|was|were|do|does|did) |who )"
 )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
-from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
+from voice.dialogue.farewell import agrees_to_end
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
+from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out
 from voice.dialogue.number_check import is_grounded
@@ -297,7 +298,8 @@ class ReplyLoop:
             return out
         most = self._limits.max_tool_calls - reply.calls_made
         calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        calls, self._unconfirmed = self._meant(calls)
+        held = self._held_back(reply, calls)
+        calls, self._unconfirmed = held.made, held.unconfirmed
         refused = self._opposed(reply, calls)
         kept = tuple(call for call in calls if call not in refused.calls)
         if kept:
@@ -308,8 +310,8 @@ class ReplyLoop:
             # The user is not asked, so a "yes" would be the answer to something else.
             self._unconfirmed = ()
             return out + self._tell_all(reply)
-        if self._unconfirmed:
-            return out + self._playback.speak(reply, [f" {SHALL_I_END}"]) + self._close(reply)
+        if held.question:
+            return out + self._playback.speak(reply, [f" {held.question}"]) + self._close(reply)
         if not reply.wrote:
             return out + self._failed(reply, "the model's answer is empty", malformed=True)
         return out + self._close(reply)
@@ -333,15 +335,18 @@ class ReplyLoop:
         values = setters([*self._tools.values(), *reply.options.client_tools])
         return opposed(newest[0], calls, values)
 
-    def _meant(
-        self, calls: tuple[ToolCall, ...]
-    ) -> tuple[tuple[ToolCall, ...], tuple[ToolCall, ...]]:
-        """The calls that are made, and those that would end what the user has not said is over."""
-        ending = tuple(c for c in calls if c.name in self._tools and self._tools[c.name].ends)
+    def _held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
+        """The calls that are made at once, and the question in the place of the others.
+
+        A model that rephrases is told by the tool what it could not read, and asks by itself.
+        """
         newest = self._dialogue.user_texts(1)
-        if not ending or (newest and says_goodbye(newest[0])):
-            return calls, ()
-        return tuple(call for call in calls if call not in ending), ending
+        if not self._limits.rephrases:
+            readable = readable_ones(calls, self._tools)
+            if readable.question:
+                return readable
+            calls = readable.made
+        return confirmed_ones(calls, self._tools, newest[0] if newest else "")
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""

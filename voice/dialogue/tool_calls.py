@@ -21,6 +21,9 @@ from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 
+SAID_MESSAGES = 3
+"""Of the user's, which a tool may look at."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Running:
@@ -79,7 +82,8 @@ class ToolCalls:
     def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         """Write the calls of one answer down, emit them, and run those that run here."""
         client_names = {tool.name for tool in reply.options.client_tools}
-        words = normalised(" ".join(self._dialogue.user_texts(1)))
+        said = tuple(self._dialogue.user_texts(SAID_MESSAGES))
+        words = normalised(" ".join(said[:1]))
         made: Counter[str] = Counter()
         taken: set[str] = set()
         emitted: list[Command] = []
@@ -107,7 +111,7 @@ class ToolCalls:
             self._made.append(running)
             reply.pending.add(call.call_id)
             beside = tuple(c for c in calls if c is not call and c.name not in client_names)
-            runs.append(RunTool(reply.reply_id, call, key, beside))
+            runs.append(RunTool(reply.reply_id, call, key, beside, said))
         return emitted + runs
 
     def answered(self, result: ToolResult) -> None:

@@ -246,9 +246,13 @@ def _answer(draft: Message) -> Answer:
 
 
 def _tool(spec: ToolSpec) -> Tool:
-    from dlm.language.messages import Tool
+    from dlm.language.messages import Reader, Tool
 
-    return Tool(spec.name, spec.description, spec.parameters)
+    readers = {
+        name: Reader(one.read, one.hardly, one.whole, one.anywhere)
+        for name, one in spec.readings.items()
+    }
+    return Tool(spec.name, spec.description, spec.parameters, readers)
 
 
 def _turns(prompt: Prompt) -> tuple[Turn, ...]:

@@ -115,7 +115,7 @@ class Session:
         turn = had.config.turn
         return Conversation(
             options,
-            {spec.name: spec for spec in had.toolbox.specs(had.agent.tools)},
+            {spec.name: spec for spec in had.toolbox.specs(had.agent.tools, self._scope)},
             _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
             had.draft_words,

@@ -73,6 +73,7 @@ class ToolRuns:
             loop.call_soon_threadsafe(feed, ToolProgressed(run.reply_id, call.call_id, text))
 
         progress = Progress(report)
+        self._scope.said = run.said
         return await self._toolbox.run(call, self._scope, run.key, progress, run.beside)
 
     async def _report_slow(self, run: RunTool, feed: Feed) -> None:

@@ -1,8 +1,20 @@
 """The tools that the model may call, each a typed function, and the `Toolbox` that runs them."""
 
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.toolbox import Toolbox
 
-__all__ = ["Progress", "Ringer", "SessionScope", "ToolError", "Toolbox", "local_now", "tool"]
+__all__ = [
+    "Asked",
+    "Known",
+    "Progress",
+    "Readable",
+    "Ringer",
+    "SessionScope",
+    "ToolError",
+    "Toolbox",
+    "Unreadable",
+    "local_now",
+    "tool",
+]

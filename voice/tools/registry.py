@@ -8,30 +8,39 @@ tool is run is not known here.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import logging
 import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
+    GetCoreSchemaHandler,
     ValidationError,
     ValidationInfo,
     create_model,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from voice.errors import ConfigError
 from voice.types import ToolSpec
 
+logger = logging.getLogger(__name__)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK = "__voice_tool__"
+_SOME_TIMES = (datetime(2026, 1, 7, 12, tzinfo=UTC), datetime(2026, 1, 7, 23, 30, tzinfo=UTC))
+"""At one of them at least "nine" is neither "nine tonight" nor "nine a.m."."""
+_KEPT_READINGS = 8192
+"""Spans of messages, and what they were read as; a message has about a hundred."""
 
 
 class ToolError(Exception):
@@ -39,10 +48,81 @@ class ToolError(Exception):
 
 
 class Unreadable(ToolError):
-    """A spoken value is no ``kind``, such as "duration"."""
+    """A spoken value is no ``kind``, such as "duration"; ``told`` is a better sentence for it."""
 
-    def __init__(self, kind: str, value: str) -> None:
-        super().__init__(f"I could not read the {kind} {value}.")
+    def __init__(self, kind: str, value: str, told: str = "") -> None:
+        super().__init__(told or f"I could not read the {kind} {value}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Belongs to a type hint: words that ``read`` refuses are refused before anything is done.
+
+    A model that copies the user's words copies only such as can be read.
+
+    Attributes:
+        read: Takes the words and the time. It raises `Unreadable` for what is no value at all, and
+            another `ToolError` for a value that the tool cannot use.
+        question: What the user is asked where a required value cannot be read; empty lets the tool
+            say so.
+        hardly: Reads more, where ``read`` reads nothing of a message: a number for a length.
+        whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
+        refuses: Whether the tool refuses other words as well; else a model is held to it alone.
+    """
+
+    read: Callable[[str, datetime], object]
+    question: str = ""
+    hardly: Callable[[str, datetime], object] | None = None
+    whole: bool = True
+    refuses: bool = True
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """The schema of the hint, with the reading behind its own checks."""
+        return core_schema.with_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, said: str, info: ValidationInfo) -> str:
+        assert isinstance(info.context, datetime)
+        if self.refuses:
+            (self.hardly or self.read)(said, info.context)
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Belongs to a type hint: words that name something there is, an ordered drink or a device.
+
+    A model that copies the user's words copies only such, of an earlier message too, where there
+    are any.
+
+    Attributes:
+        find: Takes the words, and keyword-only what it looks in, which the toolbox provides as it
+            does for tools. It raises `ToolError` where there is nothing of that name.
+        question: As of `Readable`.
+        binds: Whether a model may copy nothing else.
+        names: Reads words as a name of the kind, of something that may not be there; the user is
+            told so then, in place of the question. None reads nothing so.
+    """
+
+    find: Callable[..., object]
+    question: str = ""
+    binds: bool = True
+    names: Callable[[str], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user is asked before a tool runs that cannot be taken back.
+
+    Attributes:
+        question: Makes the question, empty where nothing has to be asked; its keyword-only
+            parameters are provided like those of `Known`.
+        plainly: Whether a message asks for it so plainly that it is done at once.
+    """
+
+    question: Callable[..., str]
+    plainly: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +132,61 @@ class Tool:
     Attributes:
         arguments: Validates the model's arguments.
         provided: Keyword-only parameter → its type, by which the toolbox provides it.
-        undoes: Whether it takes back what another tool has done.
+        values: Parameter → what its value has to be.
+        asked: What the user is asked first.
     """
 
     spec: ToolSpec
     function: Callable[..., Any]
     arguments: type[BaseModel]
     provided: Mapping[str, type]
-    undoes: bool = False
+    values: Mapping[str, Readable | Known]
+    asked: Asked | None = None
 
 
-def readable(read: Callable[[str, datetime], object]) -> AfterValidator:
-    """Belongs to a type hint: words that ``read`` refuses are refused before anything is done.
+@functools.lru_cache(_KEPT_READINGS)
+def meaning(read: Callable[[str, datetime], object], said: str) -> object:
+    """What words mean to a reader, at any time the same; None where it cannot read them."""
+    try:
+        return tuple(_read_at(read, said, when) for when in _SOME_TIMES)
+    except Unreadable:
+        return None
+    except Exception as error:
+        return _let_through(error)
 
-    Args:
-        read: Takes the words and the time; raises `ToolError`.
-    """
 
-    def check(said: str, info: ValidationInfo) -> str:
-        assert isinstance(info.context, datetime)
-        read(said, info.context)
-        return said
+def _let_through(error: Exception) -> str:
+    """A reader that fails holds nothing back: the tool itself will meet the fault and say so."""
+    logger.error("a tool's reader failed: %s", type(error).__name__)
+    return ""
 
-    return AfterValidator(check)
+
+def _read_at(read: Callable[[str, datetime], object], said: str, when: datetime) -> object:
+    try:
+        return read(said, when)
+    except Unreadable:
+        raise
+    # A time that has passed was read, and may be told of.
+    except ToolError as error:
+        return str(error)
+
+
+def complaint(read: Callable[[str], object], said: str) -> str:
+    """What a reader has to say against some words; nothing where it reads them."""
+    try:
+        read(said)
+    except ToolError as error:
+        return str(error)
+    except Exception as error:
+        return _let_through(error)
+    return ""
+
+
+def provided_to(function: Callable[..., Any]) -> dict[str, type]:
+    """The keyword-only parameters of a function, and the types by which they are provided."""
+    parameters = inspect.signature(function).parameters.values()
+    hints = typing.get_type_hints(function)
+    return {one.name: hints[one.name] for one in parameters if one.kind is one.KEYWORD_ONLY}
 
 
 def tool(
@@ -83,6 +195,7 @@ def tool(
     cancellable: bool = False,
     undoes: bool = False,
     ends: bool = False,
+    asked: Asked | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -94,10 +207,11 @@ def tool(
             well, which may put something in its place, it runs only if all of them can be read.
         ends: Whether it ends the conversation, so that the user is asked first unless they have
             said goodbye.
+        asked: What the user is asked before it runs.
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (read_only, cancellable, undoes, ends))
+        setattr(function, _MARK, (read_only, cancellable, undoes, ends, asked))
         return function
 
     return mark
@@ -145,11 +259,19 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    read_only, cancellable, undoes, ends = getattr(function, _MARK, (False, False, False, False))
+    unmarked = (False, False, False, False, None)
+    read_only, cancellable, undoes, ends, asked = getattr(function, _MARK, unmarked)
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    spec = ToolSpec(name, description, schema, read_only, cancellable, ends)
-    return Tool(spec, function, arguments, provided, undoes)
+    spec = ToolSpec(name, description, schema, read_only, cancellable, ends, undoes)
+    values = {name: found for name in fields if (found := _value(hints[name]))}
+    return Tool(spec, function, arguments, provided, values, asked)
+
+
+def _value(hint: Any) -> Readable | Known | None:
+    """What a type hint says that a value has to be."""
+    found = (one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Readable | Known))
+    return next(found, None)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class SessionScope:
     Attributes:
         agent: The agent's name.
         caller: Whom it converses with; None for a stranger.
+        said: The user's last messages, newest first, of the request whose tools run.
         order: Drinks ordered so far → how many of each, oldest first.
         removed: What the call before has taken back, in an answer that calls another tool as well:
             that one may put it back, changed.
@@ -75,6 +76,7 @@ class SessionScope:
     agent: str = ""
     caller: Caller | None = None
     now: Callable[[], datetime] = local_now
+    said: tuple[str, ...] = ()
     order: dict[Drink, int] = field(default_factory=dict)
     removed: object | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)

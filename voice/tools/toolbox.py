@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,13 +48,23 @@ from voice.tools.builtin.home_assistant import HomeAssistant
 from voice.tools.builtin.house import House, MemoryHouse
 from voice.tools.database import Database
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
-from voice.tools.registry import Tool, ToolError, checked, tools_in
+from voice.tools.registry import (
+    Known,
+    Readable,
+    Tool,
+    ToolError,
+    checked,
+    complaint,
+    meaning,
+    provided_to,
+    tools_in,
+)
 from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.spoken_results import spoken_result
 from voice.tools.store import Store
 from voice.tools.web import Web
-from voice.types import ToolCall, ToolResult, ToolSpec
+from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 
 logger = logging.getLogger(__name__)
 
@@ -109,13 +120,18 @@ class Toolbox:
         """Every tool's name."""
         return tuple(self._tools)
 
-    def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
+    def specs(
+        self, names: Iterable[str], session: SessionScope | None = None
+    ) -> tuple[ToolSpec, ...]:
         """Declarations of some tools for the model, in the order of ``names``.
+
+        Those for a session know what their values can be, and what the user is to be asked.
 
         Raises:
             ConfigError: There is no such tool.
         """
-        return tuple(self._named(name).spec for name in names)
+        tools = [self._named(name) for name in names]
+        return tuple(self._spec_for(tool, session) if session else tool.spec for tool in tools)
 
     def warm_up(self) -> None:
         """Load what the first calls would wait for; blocks."""
@@ -153,7 +169,7 @@ class Toolbox:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(call, f"There is no tool {call.name}.")
-        if tool.undoes and not all(self._can_read(other, session) for other in beside):
+        if tool.spec.undoes and not all(self._can_read(other, session) for other in beside):
             return _failed(call, "I have not changed anything.")
         if not any(self._undoes(other) for other in (call, *beside)):
             session.removed = None
@@ -162,12 +178,7 @@ class Toolbox:
         run = self._runs.read_only if read_only else self._runs.once
         # `Runs.read_only` has a time limit of its own.
         limit_s = None if read_only else self._finish_s
-        provided = {
-            **self._provided,
-            SessionScope: session,
-            Store: Store(self.database, session.owner),
-            Progress: progress or Progress(),
-        }
+        provided = {**self._provided_to(session), Progress: progress or Progress()}
         # One that may be stopped could not be while it waited for its turn.
         in_order = bool(beside) and not (read_only or tool.spec.cancellable)
 
@@ -246,6 +257,40 @@ class Toolbox:
                 logger.error("old entries are deleted later: %s", error)
             await asyncio.sleep(_SWEEP_S)
 
+    def _spec_for(self, tool: Tool, session: SessionScope) -> ToolSpec:
+        readings = {name: self._reading(value, session) for name, value in tool.values.items()}
+        confirmation = None
+        if tool.asked is not None:
+            question = self._given(tool.asked.question, session)
+            confirmation = Confirmation(question, tool.asked.plainly)
+        return replace(tool.spec, readings=readings, confirmation=confirmation)
+
+    def _reading(self, value: Readable | Known, session: SessionScope) -> Reading:
+        if isinstance(value, Readable):
+            return _read(value)
+        find = self._given(value.find, session)
+
+        def question(said: str) -> str:
+            missing = complaint(find, said)
+            if missing and value.names is not None and not complaint(value.names, said):
+                return missing
+            return missing and value.question
+
+        def found(said: str) -> bool | None:
+            return True if value.binds and not complaint(find, said) else None
+
+        return Reading(found, question, anywhere=True)
+
+    def _given(self, function: Callable[..., Any], session: SessionScope) -> Callable[..., Any]:
+        """A function with its keyword-only parameters provided."""
+        provided = self._provided_to(session)
+        given = {name: provided[kind] for name, kind in provided_to(function).items()}
+        return partial(function, **given)
+
+    def _provided_to(self, session: SessionScope) -> dict[type, object]:
+        store = Store(self.database, session.owner)
+        return {**self._provided, SessionScope: session, Store: store}
+
     async def _answer(
         self, tool: Tool, call: ToolCall, provided: Mapping[type, object], limit_s: float | None
     ) -> ToolResult:
@@ -277,7 +322,7 @@ class Toolbox:
         return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
 
     def _undoes(self, call: ToolCall) -> bool:
-        return call.name in self._tools and self._tools[call.name].undoes
+        return call.name in self._tools and self._tools[call.name].spec.undoes
 
     def _can_read(self, call: ToolCall, session: SessionScope) -> bool:
         """Whether a call's arguments can be read; those of unknown tools cannot."""
@@ -338,6 +383,18 @@ def _extra_modules(names: Iterable[str]) -> list[ModuleType]:
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise ConfigError(f"tools.modules: cannot import {name!r}: {reason}") from error
     return modules
+
+
+def _read(value: Readable) -> Reading:
+    hardly = value.hardly and partial(meaning, value.hardly)
+    read = partial(meaning, value.read)
+    any_way = hardly or read
+    return Reading(
+        read,
+        lambda said: value.question if any_way(said) is None else "",
+        hardly,
+        value.whole,
+    )
 
 
 def _house(config: ToolsConfig, web: Web) -> House:

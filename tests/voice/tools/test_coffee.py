@@ -4,6 +4,7 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from voice.tools import SessionScope, Toolbox
+from voice.tools.builtin.coffee import places_order
 from voice.tools.store import Store
 from voice.types import ToolCall
 
@@ -69,6 +70,69 @@ async def test_an_order_is_built_read_back_and_placed(
     assert Store(toolbox.database, scope.owner).orders() == [
         (placed, "Anna Maria", "2 small mochas")
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "placed"),
+    [
+        ("that is all my name is anna", True),
+        ("nope just that it's for dave", True),
+        ("no thanks", True),
+        ("yes that's right", True),
+        ("put it under bob please", True),
+        ("That’s it.", True),
+        ("place the order", True),
+        ("good and it's a large", False),
+        ("but he wants it bigger so large", False),
+        ("with oat milk if you've got it", False),
+        ("have you got all that", False),
+        ("don't place it yet", False),
+        ("is that all?", False),
+        ("i finish work at five so i'd be cutting it fine", False),
+        ("", False),
+    ],
+)
+def test_words_that_place_an_order(message: str, placed: bool) -> None:
+    assert places_order(message) is placed
+
+
+async def test_the_order_is_read_back_before_it_is_placed(
+    call: Call, toolbox: Toolbox, scope: SessionScope
+) -> None:
+    (spec,) = toolbox.specs(["confirm_order"], scope)
+    assert spec.confirmation is not None
+    assert spec.confirmation.question() == "The order is empty. What would you like?"
+    await call("order_drink", drink="latte", quantity="two")
+    assert spec.confirmation.question() == "The order is: 2 lattes. Shall I place it?"
+
+
+@pytest.mark.parametrize(
+    ("messages", "name", "customer"),
+    [
+        (("that's all for anna maria",), "anna maria", " for Anna Maria"),
+        (("yes", "that's us done name's ruaridh"), "ruaridh", " for Ruaridh"),
+        (("Anna.",), "Anna", " for Anna"),
+        (("no thanks anna",), "anna", " for Anna"),
+        (("that's all he wants",), "he wants", ""),
+        (("it's a large",), "a large", ""),
+        (("it's for my wife",), "my wife", ""),
+        (("and sandra says that's all",), "sandra", ""),
+        ((), "anna", " for Anna"),
+    ],
+)
+async def test_a_name_counts_where_it_was_given(
+    call: Call, scope: SessionScope, messages: tuple[str, ...], name: str, customer: str
+) -> None:
+    await call("order_drink", drink="espresso")
+    scope.said = messages
+    assert await call("confirm_order", name=name) == f"Order confirmed{customer}: 1 espresso."
+
+
+async def test_a_change_of_nothing_asks_what_to_change(call: Call) -> None:
+    await call("order_drink", drink="latte", size="large")
+    answer = "Error: The order has 1 large latte. What am I to change?"
+    assert await call("change_drink", drink="latte") == answer
+    assert await call("change_drink", drink="it", size="large", quantity="one") == answer
 
 
 async def test_an_order_without_a_name(call: Call) -> None:

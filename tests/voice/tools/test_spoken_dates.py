@@ -129,6 +129,11 @@ def test_a_moment_that_has_passed_is_told(said: str) -> None:
         spoken_dates.moment(said, NOW)
 
 
+def test_a_time_without_its_hour_asks_for_it() -> None:
+    with pytest.raises(ToolError, match=r"^10 past which hour\?$"):
+        spoken_dates.moment("ten past", NOW)
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -112,6 +112,14 @@ def test_nobody_says_that_much() -> None:
             read("9" * 301)
 
 
+@pytest.mark.parametrize(
+    "said", ["ten minutes and an hour", "ten minutes and twenty minutes", "eleven minutes one"]
+)
+def test_several_lengths_are_no_length(said: str) -> None:
+    with pytest.raises(Unreadable):
+        duration(said)
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_named(said: str) -> None:
     for read in (amount, duration):

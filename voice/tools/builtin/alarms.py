@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
 from voice.tools import phrasing
 from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
-from voice.tools.registry import ToolError, readable, tool
+from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
 
 _UNSET = Alert(0, AlertKind.ALARM, "", None, 0.0, "")
-_When = Annotated[str, readable(lambda said, now: _timed(_UNSET, said, now))]
+# Of an alarm that is moved "an hour later" can be read as well.
+_SET = replace(_UNSET, due=datetime(9000, 1, 1).timestamp())
+_When = Annotated[str, Readable(lambda said, now: _timed(_UNSET, said, now), "For what time?")]
+_To = Annotated[
+    str, Readable(lambda said, now: _timed(_SET, said, now), "To what time?", refuses=False)
+]
 
 
 @tool()
@@ -40,7 +46,7 @@ def list_alarms(*, scope: SessionScope, store: Store) -> str:
 
 @tool()
 def change_alarm(
-    to: str, when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+    to: _To, when: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Move an alarm to another time."""
     now = scope.now()
@@ -69,7 +75,7 @@ def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: R
 def _timed(alarm: Alert, said: str, now: datetime) -> Alert:
     timed, time_said = moved(alarm, said, now)
     if not time_said:
-        raise ToolError("At what time?")
+        raise Unreadable("time", said, "At what time?")
     return timed
 
 

@@ -15,13 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Context, Decimal, DecimalException, DivisionByZero, InvalidOperation, Overflow
+from typing import Annotated
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.spoken_numbers import NUMBER, digits
 
 _LARGEST = Decimal(10) ** 15
 _LONGEST_CHARS = 300
+_NO_SUM = "I could not calculate that."
 _CONTEXT = Context(prec=30, traps=[DivisionByZero, InvalidOperation, Overflow])
 
 _REWRITES: tuple[tuple[str, str], ...] = (
@@ -59,11 +61,12 @@ _TOKENS = {
     "×": "*", "÷": "/", "**": "^",
 }  # fmt: skip
 _IGNORED = {"the", "a", "an", "dollars", "dollar", "euros", "pounds", *"$€£¥₹"}
+_Sum = Annotated[str, Readable(lambda said, _: _several(said), refuses=False)]
 _TOKEN = re.compile(rf"{NUMBER}|[a-z]+|\*\*|[-+*/^%()×÷]|\S")
 
 
 @tool(read_only=True)
-def calculate(expression: str) -> str:
+def calculate(expression: _Sum) -> str:
     """Work out a sum."""
     value = evaluate(expression)
     if abs(value) >= _LARGEST:
@@ -72,20 +75,28 @@ def calculate(expression: str) -> str:
     return f"{phrasing.sentence(said)} is {phrasing.number(value)}."
 
 
+def _several(expression: str) -> Decimal:
+    """The value of a sum of more than a number."""
+    if len(_tokens(expression[:_LONGEST_CHARS])) < 2:
+        raise Unreadable("sum", expression, _NO_SUM)
+    return evaluate(expression)
+
+
 def evaluate(expression: str) -> Decimal:
     """The value of a spoken sum.
 
     Raises:
-        ToolError: It is not a sum, divides by zero, or is out of range.
+        Unreadable: It is not a sum.
+        ToolError: It divides by zero, or is out of range.
     """
     if len(expression) > _LONGEST_CHARS:
-        raise ToolError("I could not calculate that.")
+        raise Unreadable("sum", expression, _NO_SUM)
     try:
         return _Parser(_tokens(expression)).value()
     except DivisionByZero as error:
         raise ToolError("I cannot divide by zero.") from error
     except (_NotASum, DecimalException, RecursionError) as error:
-        raise ToolError("I could not calculate that.") from error
+        raise Unreadable("sum", expression, _NO_SUM) from error
 
 
 class _NotASum(Exception):

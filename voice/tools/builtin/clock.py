@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from voice.config import ToolsConfig
 from voice.tools import phrasing, spoken_dates
 from voice.tools.places import find_place, zone_of
-from voice.tools.registry import Unreadable, tool
+from voice.tools.registry import Readable, Unreadable, tool
 from voice.tools.scope import SessionScope
 from voice.tools.spoken_numbers import digits
 from voice.tools.web import Web
+
+_Day = Annotated[
+    str, Readable(lambda said, now: _day(said, now), "Until which day?", refuses=False)
+]
 
 
 @tool(read_only=True)
@@ -48,16 +54,21 @@ def get_date(day: str = "", *, scope: SessionScope) -> str:
 
 
 @tool(read_only=True)
-def days_until(date: str, *, scope: SessionScope) -> str:
+def days_until(date: _Day, *, scope: SessionScope) -> str:
     """Count the days until a date."""
     today = scope.now().date()
-    said = date.lower().removeprefix("on ").strip()
-    when = spoken_dates.day(said, scope.now())
+    said, when = _day(date, scope.now())
     count = (when - today).days
     if count == 0:
         return f"{_name(said)} is today."
     days = phrasing.counted(abs(count), "day")
     return f"{_name(said)} {f'is in {days}' if count > 0 else f'was {days} ago'}."
+
+
+def _day(said: str, now: datetime) -> tuple[str, date]:
+    """A spoken day without its preposition, and which day that is."""
+    bare = said.lower().removeprefix("on ").strip()
+    return bare, spoken_dates.day(bare, now)
 
 
 def _name(said: str) -> str:

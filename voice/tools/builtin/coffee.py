@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated
 
 from num2words import num2words
-from pydantic import AfterValidator
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, Unreadable, readable, tool
+from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import Drink, SessionScope
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
@@ -40,7 +40,41 @@ _LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
 _MANY_SHOTS = ("single", "double", "triple", "quadruple")
+_ONE_OF = r"(?:just )?one of (?:the|my|those) "
 _MOST = 50
+_ROASTS = (
+    r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
+    r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
+)  # fmt: skip
+_MILKS = (
+    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
+    r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
+    r"|condensed|evaporated)(?: ?milk)?",
+    "milks?", "(?:heavy )?cream", "creamer", "half and half",
+)  # fmt: skip
+_SHOTS = (
+    r"(?:\d+|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
+    "(?:extra )?shots?(?: of espresso)?",
+)  # fmt: skip
+_FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|pumpkin spice|toffee"
+_SWEETENERS = (
+    rf"(?:sugar free )?(?:{_FLAVORS}|simple)(?: (?:syrups?|sweetener))?", "syrups?", "sugars?",
+    "honey", "sweeteners?", "stevia", "agave", "splenda",
+)  # fmt: skip
+_EXTRAS = (
+    rf"(?:{_FLAVORS})(?: (?:sauce|drizzle|flavou?r(?:ing)?|powder|chips|sprinkles|shavings))?",
+    "whip(?:ped)?(?: cream)?", "cream", "foam", "froth", "ice", "cinnamon", "cocoa(?: powder)?",
+    "nutmeg", "ginger", "mint", "lemon", "marshmallows?", "sprinkles", "extra hot", "to go",
+    "take ?away", "(?:a )?(?:lid|straw|sleeve)", "room(?: for (?:milk|cream))?",
+)  # fmt: skip
+_MEASURES = (
+    *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
+    "any", "one", "just", "half", "light", "hot", "cold", "warm", "steamed", "added", r"\d+",
+    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "pumps?", "shots?",
+    "(?:tea|table)?spoon(?:ful)?s?", "packets?", "sachets?", "cubes?", "of", "brown", "white",
+    "raw", "artificial", "out", "off",
+)  # fmt: skip
+"""Words of how much of something there is to be, which say nothing of what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +85,60 @@ class Ordered:
     count: int
 
 
-def _reading(read: Callable[[str], object]) -> AfterValidator:
-    return readable(lambda said, _: read(said))
+def _ordered(said: str, *, scope: SessionScope) -> None:
+    """Find a drink of the order.
+
+    Raises:
+        ToolError: There is none of that name.
+    """
+    name = _singular(_bare(re.sub(_ONE_OF, "", said.lower().strip())))
+    if not scope.order or (name not in _LAST and not _called(name, scope)):
+        raise ToolError(f"There is no {name} in the order.")
+
+
+def _naming(kind: str, *named: str) -> Readable:
+    """Words that name something of a kind, and how much of it, and say nothing else.
+
+    What the shop does not know is taken down all the same, where a caller of the tool insists.
+    """
+    words = "|".join((*named, *_MEASURES))
+    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$))+")
+
+    def read(said: str, _: datetime) -> None:
+        if not whole.fullmatch(digits(said, fractions=False)):
+            raise Unreadable(kind, said)
+
+    return Readable(read, whole=False, refuses=False)
+
+
+def _said(read: Callable[[str], object], question: str = "", whole: bool = True) -> Readable:
+    return Readable(lambda said, _: read(said), question, whole=whole)
+
+
+WHAT_DRINK = "Sorry, we do not have that. What would you like to drink?"
+_DrinkName = Annotated[str, _said(lambda said: _drink(said), WHAT_DRINK, whole=False)]
+_WHICH_DRINK = "Sorry, which drink of the order do you mean?"
+_Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: _drink(said))]
+_Size = Annotated[str, _said(lambda said: _size(said))]
+_Roast = Annotated[str, _naming("roast", *_ROASTS)]
+_Milk = Annotated[str, _naming("milk", *_MILKS)]
+_Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
+_Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
+_Extra = Annotated[str, _naming("extra", *_EXTRAS)]
+_Quantity = Annotated[str, _said(lambda said: _count(said))]
+_Name = Annotated[str, Readable(lambda said, _: _customer(said), whole=False, refuses=False)]
 
 
 @tool()
 def order_drink(
-    drink: Annotated[str, _reading(lambda said: _drink(said))],
-    size: Annotated[str, _reading(lambda said: _size(said))] = "",
-    roast: str = "",
-    milk: str = "",
-    shots: Annotated[str, _reading(lambda said: _shots(said))] = "",
-    sweetener: str = "",
-    extras: str = "",
-    quantity: Annotated[str, _reading(lambda said: _count(said))] = "",
+    drink: _DrinkName,
+    size: _Size = "",
+    roast: _Roast = "",
+    milk: _Milk = "",
+    shots: _Shots = "",
+    sweetener: _Sweetener = "",
+    extras: _Extra = "",
+    quantity: _Quantity = "",
     *,
     scope: SessionScope,
 ) -> str:
@@ -87,19 +161,19 @@ def order_drink(
 
 @tool()
 def change_drink(
-    drink: str,
-    size: str = "",
-    roast: str = "",
-    milk: str = "",
-    shots: str = "",
-    sweetener: str = "",
-    extras: str = "",
-    quantity: str = "",
+    drink: _Ordered,
+    size: _Size = "",
+    roast: _Roast = "",
+    milk: _Milk = "",
+    shots: _Shots = "",
+    sweetener: _Sweetener = "",
+    extras: _Extra = "",
+    quantity: _Quantity = "",
     *,
     scope: SessionScope,
 ) -> str:
     """Change a drink of the order."""
-    one_of = re.match(r"(?:just )?one of (?:the|my|those) ", drink.lower().strip())
+    one_of = re.match(_ONE_OF, drink.lower().strip())
     ordered = _meant(drink[one_of.end() :] if one_of else drink, scope)
     had = scope.order[ordered]
     changed = replace(
@@ -112,12 +186,14 @@ def change_drink(
         extras=_with_extras(extras, ordered.extras),
     )
     count = 1 if one_of else _count(quantity) if quantity else had
+    if (changed, count) == (ordered, had):
+        raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
     _put_in_place(scope.order, ordered, changed, count, had - 1 if one_of else 0)
     return f"Changed: {_label(changed, count, always_count=False)}."
 
 
 @tool(undoes=True)
-def remove_drink(drink: str, *, scope: SessionScope) -> str:
+def remove_drink(drink: _Ordered, *, scope: SessionScope) -> str:
     """Remove a drink from the order."""
     said = _singular(_bare(drink))
     found = _called(said, scope)
@@ -135,16 +211,81 @@ def read_order(*, scope: SessionScope) -> str:
     return f"The order is: {_content(scope)}."
 
 
-@tool()
-def confirm_order(name: str = "", *, scope: SessionScope, store: Store) -> str:
+_PLACE_IT = re.compile(
+    r"\b(?:that|this|it)(?:'?s|'ll be| is| was| will be) (?:all|it|everything)\b"
+    r"|\b(?:place|submit|send|confirm|finish|complete) (?:(?:the|my|our|this) order|it|that)\b"
+    r"|\b(?:confirm(?:ed)?|check ?out|nothing (?:else|more)|go ahead|done|finished|all set)\b"
+    r"|^(?:yes|yeah|yep|yup|sure|correct|perfect|(?:looks?|sounds?) (?:good|right)|i'm good)\b"
+    r"|\b(?:we're good|good to go|ready to order|order (?:it|for|under))\b"
+    r"|\bjust (?:that|those|the one)\b|\bput (?:it|that) (?:through|under)\b"
+    r"|^(?:no|nope)(?:,? (?:thanks|thank you))?$"
+)
+_NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
+_GIVEN_NAME = (
+    r"(?:for|under|names?(?:'s| is)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
+)
+_NO_NAMES = """
+i you he she it we they me him her them his hers my your our their mine yours this that these those
+the a an and or but so to of in on at with for from is are was be no not yes yeah ok okay please
+thanks thank here there now then all one ones more else order name place good done great right fine
+everything nothing go ahead just big bigger wants want same again today later pickup takeaway
+delivery everyone hot iced cold
+"""
+
+
+def places_order(message: str) -> bool:
+    """Whether a message of the user's says plainly that the order is complete."""
+    said = " ".join(message.lower().replace("’", "'").split())
+    return bool(_PLACE_IT.search(said)) and not _NOT_YET.search(said)
+
+
+def _shall_i(*, scope: SessionScope) -> str:
+    if not scope.order:
+        return "The order is empty. What would you like?"
+    return f"The order is: {_content(scope)}. Shall I place it?"
+
+
+@tool(asked=Asked(_shall_i, places_order))
+def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str:
     """Place the order."""
     if not scope.order:
         raise ToolError("The order is empty.")
-    customer = phrasing.name(re.sub(r"^(?:for|under|my name is|it's)\s+", "", name.strip()))
+    customer = _customer_or_none(name, scope.said)
     content = _content(scope)
     store.place_order(customer, content, scope.now().timestamp())
     scope.order.clear()
     return f"Order confirmed{f' for {customer}' if customer else ''}: {content}."
+
+
+def _customer(said: str) -> str:
+    """A name without the words before it.
+
+    Raises:
+        Unreadable: A word of it is no name.
+    """
+    bare = re.sub(r"^(?:for|under|my name is|name is|it's)\s+", "", said.strip())
+    words = bare.lower().split()
+    known = {word for name in (*_MENU, *_SIZES, *_STYLES) for word in name.split()}
+    if not 1 <= len(words) <= 3 or not known.union(_NO_NAMES.split()).isdisjoint(words):
+        raise Unreadable("name", said)
+    if re.search(r"\d", digits(bare)):
+        raise Unreadable("name", said)
+    return phrasing.name(bare)
+
+
+def _customer_or_none(said: str, messages: Sequence[str]) -> str:
+    """The customer's name, if it is one and the messages, where they are known, give it."""
+    try:
+        customer = _customer(said)
+    except Unreadable:
+        return ""
+    name = re.escape(customer.lower())
+    given = re.compile(
+        rf"{_GIVEN_NAME} (?:the name (?:of )?)?{name}\b|\b{name} (?:is|please|here)\b"
+        rf"|^(?:\W|yes|yeah|no|thanks)*{name}\W*$"
+    )
+    plain = (message.lower().replace("’", "'") for message in messages)
+    return customer if not messages or any(map(given.search, plain)) else ""
 
 
 def _called(said: str, scope: SessionScope) -> list[Drink]:
@@ -241,7 +382,7 @@ def _drink(said: str) -> str:
     """A spoken drink, in the singular.
 
     Raises:
-        ToolError: It is not on the menu.
+        Unreadable: It is not on the menu.
     """
     name = re.sub(r"^(?:an?|the|cups? of|some)\s+", "", _singular(_bare(said)))
     if name in _MENU:
@@ -252,7 +393,7 @@ def _drink(said: str) -> str:
             return name
     close = difflib.get_close_matches(name, _MENU, n=1, cutoff=0.8)
     if not close:
-        raise ToolError(f"We do not have {said}.")
+        raise Unreadable("drink", said, f"We do not have {said}.")
     return close[0]
 
 

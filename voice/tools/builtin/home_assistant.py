@@ -55,14 +55,21 @@ class HomeAssistant:
         self._url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"}
         self._web = web
+        self._seen: list[Device] = []
 
     async def devices(self) -> Sequence[Device]:
         """See `House.devices`."""
         states = await self._ask("GET", "/api/states", None)
         try:
-            return [_device(state) for state in states if _domain(state["entity_id"]) in _KINDS]
+            known = (state for state in states if _domain(state["entity_id"]) in _KINDS)
+            self._seen = [_device(state) for state in known]
         except (KeyError, TypeError, AttributeError) as error:
             raise Unreachable(_SERVICE) from error
+        return self._seen
+
+    def seen(self) -> Sequence[Device]:
+        """See `House.seen`."""
+        return self._seen
 
     async def set_state(self, device: Device, state: str) -> None:
         """See `House.set_state`."""

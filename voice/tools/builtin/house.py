@@ -6,14 +6,15 @@ and "kitchen lights" find the same one. `home_assistant` has a real house with t
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.registry import Known, Readable, ToolError, Unreadable, tool
 from voice.tools.spoken_numbers import digits
 
 _ALIASES = {
@@ -41,6 +42,16 @@ _KINDS = {
 }  # fmt: skip
 """Kind of device → the states it can take."""
 _RANGES = {"percent": (0, 100), "degrees": (5, 95)}
+_THINGS = {
+    "light", "fan", "thermostat", "door", "window", "television", "blind", "vacuum", "machine",
+    "lock", "plug", "socket", "switch", "speaker", "radio", "music", "oven", "fridge", "freezer",
+    "dishwasher", "washer", "dryer", "kettle", "toaster", "boiler", "alarm", "camera", "gate",
+    "sprinkler", "tap", "shower", "iron", "computer", "heater", "cooker", "hob",
+}  # fmt: skip
+"""What devices are, at home with whomever: of these it can be said that there is none."""
+_STATE_WORDS = 3
+"""As "seventy five percent"; before a colour there may be any."""
+_EVERY = {"all", "every", "of", "the", "in"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,9 @@ class House(Protocol):
         Raises:
             ToolError: The house cannot be asked.
         """
+
+    def seen(self) -> Sequence[Device]:
+        """Every device as it was when it was last asked for; none before."""
 
     async def set_state(self, device: Device, state: str) -> None:
         """Put a device into a state that `read_state` gave for it.
@@ -101,6 +115,10 @@ class MemoryHouse:
 
     async def devices(self) -> Sequence[Device]:
         """See `House.devices`."""
+        return self.seen()
+
+    def seen(self) -> Sequence[Device]:
+        """See `House.seen`."""
         return list(self._devices.values())
 
     async def set_state(self, device: Device, state: str) -> None:
@@ -111,8 +129,41 @@ class MemoryHouse:
         """See `House.close`."""
 
 
+def _is_kind(said: str) -> None:
+    """Read what may be the name of a device: "the back door".
+
+    Raises:
+        Unreadable: It is none.
+    """
+    words = _singular(_bare(said).split()[-1]) if _bare(said) else ""
+    if _ALIASES.get(words, words) not in _THINGS:
+        raise Unreadable("device", said)
+
+
+_WHICH_DEVICE = "Sorry, which device do you mean?"
+
+
+def _seen(said: str, *, house: House) -> None:
+    """Find a device, or several, among those last seen, if any were.
+
+    Raises:
+        ToolError: There is none of that name.
+    """
+    devices = house.seen()
+    words = _words(_bare(said)) - _EVERY
+    if devices and not (words and _called(words, devices)):
+        raise ToolError(f"There is no {_bare(said)}.")
+
+
+_DeviceName = Annotated[str, Known(_seen, _WHICH_DEVICE, binds=False, names=_is_kind)]
+_WHAT_STATE = "Sorry, what am I to do with it?"
+_State = Annotated[
+    str, Readable(lambda said, _: _state(said), _WHAT_STATE, whole=False, refuses=False)
+]
+
+
 @tool()
-async def set_device(device: str, state: str, room: str = "", *, house: House) -> str:
+async def set_device(device: _DeviceName, state: _State, room: str = "", *, house: House) -> str:
     """Switch or adjust a home device."""
     found = find(await house.devices(), device, room)
     wanted = [(each, read_state(each, state)) for each in found]
@@ -122,7 +173,7 @@ async def set_device(device: str, state: str, room: str = "", *, house: House) -
 
 
 @tool(read_only=True)
-async def get_device(device: str, room: str = "", *, house: House) -> str:
+async def get_device(device: _DeviceName, room: str = "", *, house: House) -> str:
     """Tell the state of a device."""
     found = find(await house.devices(), device, room)
     alike: dict[str, list[Device]] = {}
@@ -130,6 +181,16 @@ async def get_device(device: str, room: str = "", *, house: House) -> str:
         alike.setdefault(each.state, []).append(each)
     parts = [f"the {_named(group, len(alike) > 1)} {state}" for state, group in alike.items()]
     return f"{phrasing.sentence(phrasing.joined(parts))}."
+
+
+def _called(words: set[str], devices: Sequence[Device]) -> list[Device]:
+    """The devices whose names have these words, or words like them."""
+    found = [each for each in devices if words <= _words(each.name)]
+    if not found:
+        known = sorted({word for each in devices for word in _words(each.name)})
+        near = {_nearest(word, known) for word in words}
+        found = [each for each in devices if near <= _words(each.name)]
+    return found
 
 
 def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]:
@@ -141,12 +202,8 @@ def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]
     said_device, said_room = _bare(device), _bare(room)
     words = _words(f"{said_room} {said_device}")
     wants_all = "all" in words or "every" in words or said_device in ("lights", "lamps", "blinds")
-    words -= {"all", "every", "of", "the", "in"}
-    found = [each for each in devices if words <= _words(each.name)]
-    if not found:
-        known = sorted({word for each in devices for word in _words(each.name)})
-        near = {_nearest(word, known) for word in words}
-        found = [each for each in devices if near <= _words(each.name)]
+    words -= _EVERY
+    found = _called(words, devices)
     exact = [each for each in found if _words(each.name) == words]
     if exact or (len(found) > 1 and wants_all) or len(found) == 1:
         return exact or found
@@ -154,6 +211,20 @@ def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"There is no {said_device}{place}.")
     raise ToolError(f"Which one: the {phrasing.joined([each.name for each in found], 'or')}?")
+
+
+def _state(said: str) -> str:
+    """Read a state that a device of some kind can be in.
+
+    Raises:
+        Unreadable: It is none.
+    """
+    if len(said.split()) > _STATE_WORDS:
+        raise Unreadable("state", said)
+    for kind in _KINDS:
+        with contextlib.suppress(ToolError):
+            return read_state(Device("", kind, ""), said)
+    raise Unreadable("state", said)
 
 
 def read_state(device: Device, said: str) -> str:

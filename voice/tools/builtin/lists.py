@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, tool
+from voice.tools.registry import Known, ToolError, tool
 from voice.tools.store import Store
 
 _SHOPPING = "shopping"
@@ -35,8 +36,24 @@ def add_to_list(item: str, list: str = "", *, store: Store) -> str:
     return f"Added {phrasing.joined(new)} to the {name} list."
 
 
+def _on_a_list(said: str, *, store: Store) -> None:
+    """Find an item on any list.
+
+    Raises:
+        ToolError: It is on none.
+    """
+    names = store.lists()
+    listed = [item for name in names for item in store.items(name)]
+    if not any(_find(each, listed) for name in names for each in _items_of(said, name)):
+        raise ToolError(f"{phrasing.sentence(_bare(said))} is on no list.")
+
+
+_Item = Annotated[str, Known(_on_a_list)]
+_Listed = Annotated[str, Known(_on_a_list, "Sorry, what am I to move to another list?")]
+
+
 @tool(undoes=True)
-def remove_from_list(item: str, list: str = "", *, store: Store) -> str:
+def remove_from_list(item: _Item, list: str = "", *, store: Store) -> str:
     """Take an item off a list."""
     name = _said_name(list)
     removed, missing = [], []
@@ -53,7 +70,7 @@ def remove_from_list(item: str, list: str = "", *, store: Store) -> str:
 
 
 @tool()
-def move_item(item: str, to: str, list: str = "", *, store: Store) -> str:
+def move_item(item: _Listed, to: str, list: str = "", *, store: Store) -> str:
     """Move an item to another list."""
     target = _said_name(to)
     name = _said_name(list) if list else _list_with(_bare(item), _stored_name(target), store)

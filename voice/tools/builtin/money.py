@@ -10,12 +10,13 @@ import difflib
 import re
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from typing import Annotated
 
 from babel import Locale
 
 from voice.config import ToolsConfig
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.spoken_numbers import amount as read_amount
 from voice.tools.web import Unreachable, Web, json_of
 
@@ -56,11 +57,17 @@ _TICKERS = dict(
     cell.split("=") for line in _TICKER_TABLE.strip().splitlines() for cell in line.split("|")
 )
 """Company as people call it → its symbol at Stooq."""
+_Amount = Annotated[
+    str, Readable(lambda said, _: read_amount(said, "amount"), "How much of it?", refuses=False)
+]
+_Money = Annotated[
+    str, Readable(lambda said, _: _currency(said), "Which currency do you mean?", refuses=False)
+]
 
 
 @tool(read_only=True)
 async def convert_currency(
-    amount: str, from_currency: str, to_currency: str, *, web: Web, config: ToolsConfig
+    amount: _Amount, from_currency: _Money, to_currency: _Money, *, web: Web, config: ToolsConfig
 ) -> str:
     """Convert between currencies."""
     count = read_amount(amount, "amount")

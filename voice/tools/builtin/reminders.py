@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
 from voice.tools import phrasing
 from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
-from voice.tools.registry import ToolError, readable, tool
+from voice.tools.registry import Known, Readable, ToolError, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
@@ -20,7 +21,26 @@ _SMALL_WORDS = {"the", "a", "an", "my", "to", "of", "about", "for", "and"}
 
 
 _UNSET = Alert(0, AlertKind.REMINDER, "", None, 0.0, "")
-_When = Annotated[str, readable(lambda said, now: moved(_UNSET, said, now, _FIRST_HOUR))]
+# Of a reminder that is moved "an hour later" can be read as well.
+_SET = replace(_UNSET, due=datetime(9000, 1, 1).timestamp())
+_When = Annotated[str, Readable(lambda said, now: moved(_UNSET, said, now, _FIRST_HOUR))]
+
+
+def _noted(said: str, *, store: Store) -> None:
+    """Find a reminder of these words.
+
+    Raises:
+        ToolError: There is none.
+    """
+    if not _called(_bare(said), store.alerts(AlertKind.REMINDER)):
+        raise ToolError(f"There is no such reminder: {said}.")
+
+
+_Text = Annotated[str, Known(_noted)]
+_To = Annotated[
+    str,
+    Readable(lambda said, now: moved(_SET, said, now, _FIRST_HOUR), "To what time?", refuses=False),
+]
 
 
 @tool()
@@ -55,7 +75,7 @@ def list_reminders(*, scope: SessionScope, store: Store) -> str:
 
 @tool()
 def change_reminder(
-    text: str, when: str, *, scope: SessionScope, store: Store, ringer: Ringer
+    text: _Text, when: _To, *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Move a reminder to another time."""
     now = scope.now()

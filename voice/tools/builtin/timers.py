@@ -10,7 +10,7 @@ from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
 from voice.tools.builtin.alerts import EVERY_ONE, only
-from voice.tools.registry import ToolError, Unreadable, readable, tool
+from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
@@ -26,6 +26,9 @@ def _length(said: str, corrected: Alert | None = None) -> timedelta:
         return _checked(spoken_numbers.duration(said))
     except Unreadable:
         number = spoken_numbers.amount(said, "duration")
+        # An article is an amount as well, and no length: "a".
+        if number < 1 or not re.search(r"\d", spoken_numbers.digits(said)):
+            raise
     unit = _unit(corrected.length_s if corrected else 0)
     return _checked(spoken_numbers.duration(f"{number} {unit}"))
 
@@ -36,7 +39,18 @@ def _unit(length_s: float) -> str:
     return "hours" if length_s and length_s % 3600 == 0 else "minutes"
 
 
-_Length = Annotated[str, readable(lambda said, _: _length(said))]
+_Length = Annotated[
+    str,
+    Readable(
+        lambda said, _: _checked(spoken_numbers.duration(said)),
+        "For how long?",
+        hardly=lambda said, _: _length(said),
+    ),
+]
+_Change = Annotated[
+    str,
+    Readable(lambda said, _: _change(said, None), "How long should the timer run?", refuses=False),
+]
 
 
 @tool()
@@ -66,13 +80,13 @@ def list_timers(*, scope: SessionScope, store: Store) -> str:
 
 @tool()
 def change_timer(
-    duration: str, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
+    duration: _Change, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Make a running timer longer or shorter."""
     timer = _chosen(_bare(name), _running(store, scope))[-1]
     now_s = scope.now().timestamp()
     assert timer.due is not None
-    left = _changed(duration, timedelta(seconds=timer.due - now_s))
+    left = _changed(duration, timedelta(seconds=timer.due - now_s), timer)
     changed = replace(
         timer, due=now_s + left.total_seconds(), length_s=timer.length_s + now_s
         + left.total_seconds() - timer.due,
@@ -111,10 +125,15 @@ def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:
     return [only(timers, "Several timers are running.", timer_name, article="the ")]
 
 
-def _changed(said: str, left: timedelta) -> timedelta:
-    """How long a timer still runs once it has been given more, less or another time."""
+def _change(said: str, timer: Alert | None) -> timedelta:
+    """The length of time in the words of a change: "five minutes more"."""
     plain = spoken_numbers.digits(said)
-    length = spoken_numbers.duration(" ".join(_LESS.sub(" ", _MORE.sub(" ", plain)).split()))
+    return _length(" ".join(_LESS.sub(" ", _MORE.sub(" ", plain)).split()), timer)
+
+
+def _changed(said: str, left: timedelta, timer: Alert) -> timedelta:
+    """How long a timer still runs once it has been given more, less or another time."""
+    plain, length = spoken_numbers.digits(said), _change(said, timer)
     if _LESS.search(plain):
         if length >= left:
             raise ToolError("The timer has less time left than that.")

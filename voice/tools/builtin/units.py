@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from voice.tools import phrasing
-from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.spoken_numbers import NUMBER, digits
 from voice.tools.spoken_numbers import amount as read_amount
 
@@ -63,17 +63,26 @@ _PARTS = {
 _TWO_AMOUNTS = re.compile(rf"({NUMBER}) ?([a-z']+)(?:,? (?:and )?| ?)({NUMBER}) ?(?:([a-z\"]+))?")
 
 
+_WHICH = "Which unit do you mean?"
+_Amount = Annotated[
+    str, Readable(lambda said, _: read_amount(said, "amount"), "How much of it?", refuses=False)
+]
+_From = Annotated[
+    str, Readable(lambda said, _: _two_amounts(f"1 {said}") or _unit(said), _WHICH, refuses=False)
+]
+_To = Annotated[str, Readable(lambda said, _: _two_units(said), _WHICH, refuses=False)]
+
+
 @tool(read_only=True)
-def convert_units(amount: str, from_unit: str, to_unit: str) -> str:
+def convert_units(amount: _Amount, from_unit: _From, to_unit: _To) -> str:
     """Convert between units of measure."""
     count, source, had = _two_amounts(f"{amount} {from_unit}") or (None, "", "")
     if count is None:
         count, source = read_amount(amount, "amount"), _unit(from_unit)
-    larger, _, smaller = to_unit.lower().partition(" and ")
-    target = _unit(larger)
+    target, smaller = _two_units(to_unit)
     source, target = _resolved(source, target), _resolved(target, source)
     value = _converted(count, source, target)
-    have = _in_parts(value, target, _unit(smaller)) if smaller else _counted(value, target)
+    have = _in_parts(value, target, smaller) if smaller else _counted(value, target)
     return f"{had or _counted(count, source)} is {have}."
 
 
@@ -116,6 +125,12 @@ def _converted(count: Decimal, source: str, target: str) -> Decimal:
     if abs(value) >= _LARGEST:
         raise ToolError("That number is too large to say.")
     return value
+
+
+def _two_units(said: str) -> tuple[str, str]:
+    """A unit, and the smaller one of "feet and inches", or nothing."""
+    larger, _, smaller = said.lower().partition(" and ")
+    return _unit(larger), _unit(smaller) if smaller else ""
 
 
 def _unit(said: str) -> str:

@@ -1,0 +1,67 @@
+"""Calls that are not made at once: for want of a value, or of a "yes"."""
+
+from __future__ import annotations
+
+import pytest
+
+from voice.dialogue.farewell import SHALL_I_END
+from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
+from voice.types import Confirmation, Reading, ToolCall, ToolSpec
+
+NUMBERS = ("one", "two")
+NUMBER = Reading(lambda said: said in NUMBERS, lambda said: "" if said in NUMBERS else "How many?")
+SCHEMA = {
+    "type": "object",
+    "properties": {"count": {"type": "string"}, "note": {"type": "string"}},
+    "required": ["count"],
+}
+TOOLS = {
+    spec.name: spec
+    for spec in (
+        ToolSpec("bring", "Bring some.", SCHEMA, readings={"count": NUMBER, "note": NUMBER}),
+        ToolSpec("take", "Take some back.", SCHEMA, undoes=True),
+        ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda: "Pay?", "pay".__eq__)),
+        ToolSpec("end", "End it.", {}, ends=True),
+    )
+}
+
+
+def made(*names: str, count: str = "two", note: str = "two") -> tuple[ToolCall, ...]:
+    return tuple(ToolCall(name, name, {"count": count, "note": note}) for name in names)
+
+
+def test_a_required_value_that_cannot_be_read_is_asked_for() -> None:
+    assert readable_ones(made("bring"), TOOLS) == HeldBack(made("bring"))
+    assert readable_ones(made("bring", count="some"), TOOLS) == HeldBack((), "How many?")
+
+
+def test_optional_values_and_unknown_tools_are_not() -> None:
+    for calls in (made("bring", note="some"), made("other", count="some"), made()):
+        assert readable_ones(calls, TOOLS) == HeldBack(calls)
+
+
+def test_of_several_the_readable_are_made_unless_they_take_something_back() -> None:
+    unread = ToolCall("c", "bring", {"count": "some"})
+    assert readable_ones((*made("bring"), unread), TOOLS) == HeldBack(made("bring"))
+    assert readable_ones((*made("take"), unread), TOOLS) == HeldBack((), "How many?")
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [("well", "Pay?"), ("pay", ""), ("", "Pay?")],
+)
+def test_what_cannot_be_taken_back_is_asked_about_unless_it_is_plain(
+    message: str, question: str
+) -> None:
+    held = confirmed_ones(made("pay"), TOOLS, message)
+    assert held == (HeldBack((), question, made("pay")) if question else HeldBack(made("pay")))
+
+
+def test_the_other_calls_are_made() -> None:
+    held = confirmed_ones(made("bring", "end"), TOOLS, "well")
+    assert held == HeldBack(made("bring"), SHALL_I_END, made("end"))
+
+
+def test_nothing_is_asked_where_there_is_nothing_to_confirm() -> None:
+    nothing = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(str, lambda _: False))
+    assert confirmed_ones(made("pay"), {"pay": nothing}, "well") == HeldBack(made("pay"))
