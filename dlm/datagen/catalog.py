@@ -22,10 +22,10 @@ Phrasings = tuple[str, ...]
 ALIASES = {
     "act": "state", "every": "name", "order": "expression", "about": "text", "chore": "item",
     "one": "amount", "single_unit": "from_unit", "dose": "shots",
-    "flavor": "extras", "many": "quantity", "items": "item", "adding": "duration",
+    "flavor": "sweetener", "many": "quantity", "items": "item", "adding": "duration",
     "longer": "duration", "whole": "when", "entire": "text", "hour": "text", "feet": "amount",
     "inches": "from_unit", "metric": "from_unit", "single_length": "to_unit", "imperial": "to_unit",
-    "leave": "milk", "forgo": "sweetener",
+    "leave": "milk", "forgo": "sweetener", "drinks": "drink",
 }  # fmt: skip
 """Slots that fill another's parameter with words of their own."""
 

@@ -6,10 +6,7 @@ sentence; otherwise it is left out. Share-alike corpora are not read at all with
 
 from __future__ import annotations
 
-import json
-import lzma
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +18,7 @@ from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.intent_tools import TOPICS, UNFIT, Purpose
 from dlm.datagen.noise import plain
 from dlm.datagen.phrases import Piece
+from dlm.datagen.rows import rows
 
 _UTTERANCES = (
     "clinc_oos",
@@ -131,13 +129,6 @@ def beginning(row: dict[str, Any]) -> dict[str, Any] | None:
         if told and (found := dialogue({**row, "messages": messages[: end + 1]})) is not None:
             return found
     return None
-
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a compressed JSON-lines file."""
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 def _suits(row: dict[str, Any]) -> bool:

@@ -67,6 +67,12 @@ FEW_TOOLS = 0.75
 UNASKED = 0.2
 """Share of turns that mention an order without giving it, in training."""
 
+AT_EASE = 0.6
+"""Share of dialogues in training whose users speak as if nobody had written it for them."""
+
+SPONTANEOUS = 0.5
+"""Share of their turns that are none of the written kinds."""
+
 _TALK = {
     "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
     "made": 2, "joke": 2, "stop": 2, "yes": 2, "wait": 1, "louder": 1, "wrong": 2,
@@ -85,6 +91,8 @@ class Source:
     Attributes:
         style: How users are transcribed; None draws it for each dialogue.
         unasked: Share of turns that mention an order without giving it (`dlm.datagen.mentions`).
+        at_ease: Share of dialogues whose users speak as if nobody had written it for them
+            (`dlm.datagen.spontaneous`).
     """
 
     values: Values
@@ -92,6 +100,7 @@ class Source:
     split: str
     style: Style | None = None
     unasked: float = 0.0
+    at_ease: float = 0.0
 
     @classmethod
     def load(cls, corpora: Path | None, split: str, share_alike: bool = False) -> Source:
@@ -99,8 +108,10 @@ class Source:
         if split not in ("train", "heldout"):
             raise ValueError(f"split must be train or heldout, got {split!r}")
         rows = load(corpora, split, share_alike) if corpora is not None else None
-        unasked = UNASKED if split == "train" else 0.0
-        return cls(Values(corpora, share_alike), rows, split, unasked=unasked)
+        if split == "heldout":
+            return cls(Values(corpora, share_alike), rows, split)
+        values = Values(corpora, share_alike, free=True)
+        return cls(values, rows, split, unasked=UNASKED, at_ease=AT_EASE)
 
 
 def generate(
@@ -148,7 +159,8 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return _corpus_row(rng, source)
     if kind == "stranger":
         return _unfamiliar(rng, source)
-    script = Script(rng, source.values, source.split, source.corpora, source.unasked)
+    ease = bool(source.at_ease) and rng.random() < source.at_ease
+    script = Script(rng, source.values, source.split, source.corpora, source.unasked, ease)
     if source.style is not None:
         script.restyle(source.style)
     agent = kind.removesuffix("_renamed")
@@ -220,7 +232,8 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
-    scene = Scene(rng, source.values, source.split, purposes)
+    ease = bool(source.at_ease) and rng.random() < source.at_ease
+    scene = Scene(rng, source.values, source.split, purposes, ease)
     written = unfamiliar_tools.write(scene, source.unasked)
     if written is None:
         return None
@@ -234,7 +247,8 @@ def _greet(script: Script, agent: str) -> None:
 
 
 def _turns(script: Script) -> int:
-    return script.rng.choice((1, 2, 2, 3, 3, 4)) if script.split == "train" else 1
+    counts = (2, 3, 3, 4, 5) if script.at_ease else (1, 2, 2, 3, 3, 4)
+    return script.rng.choice(counts) if script.split == "train" else 1
 
 
 def _assistant(script: Script) -> None:
@@ -281,6 +295,8 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     rng = script.rng
     if turns.choose(script):
         return
+    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous(script, wanted):
+        return
     if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
         return
     roll = rng.random()
@@ -300,6 +316,32 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
         turns.bare_request(script, tool)
     else:
         turns.request(script, tool)
+
+
+_AFTER: tuple[tuple[Callable[[Script], bool], int], ...] = (
+    (turns.correction, 22), (turns.follow_up, 18), (turns.ask_back, 16), (turns.take_back, 8),
+    (turns.tell, 8),
+)  # fmt: skip
+"""What may follow a call, and how often."""
+
+
+def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
+    """One turn of a user at ease; False where it does not fit what was said before."""
+    rng = script.rng
+    if script.last is not None and rng.random() < 0.7:
+        moves, weights = zip(*_AFTER, strict=True)
+        return bool(rng.choices(moves, weights)[0](script))
+    tools = list(dict.fromkeys(wanted(script) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))))
+    roll = rng.random()
+    if roll < 0.4 and len(tools) > 1:
+        return turns.compound(script, *tools)
+    if roll < 0.65:
+        return turns.several(script, tools[0])
+    if roll < 0.72 and len(tools) > 1:
+        return turns.abandon(script, tools[0], tools[1])
+    if roll < 0.78:
+        return turns.withdraw(script, tools[0])
+    return roll < 0.9 and turns.tell(script)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
@@ -340,8 +382,8 @@ def _wanted(script: Script) -> str:
 def _coffee(script: Script) -> None:
     script.offer(AGENT_TOOLS["coffee"])
     _greet(script, "coffee")
-    turns = script.rng.choice((1, 2, 2, 3, 4)) if script.split == "train" else 1
-    for _ in range(turns):
+    counts = (2, 3, 4, 5) if script.at_ease else (1, 2, 2, 3, 4)
+    for _ in range(script.rng.choice(counts) if script.split == "train" else 1):
         if not script.ended:
             _coffee_turn(script)
 
@@ -349,6 +391,8 @@ def _coffee(script: Script) -> None:
 def _coffee_turn(script: Script) -> None:
     rng = script.rng
     ordered = bool(script.world.order)
+    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous_coffee(script):
+        return
     if script.unasked and rng.random() < script.unasked:
         # After an order "no latte" takes it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
@@ -376,6 +420,25 @@ def _coffee_turn(script: Script) -> None:
         turns.bare_request(script, "order_drink")
     else:
         turns.request(script, "order_drink")
+
+
+def _spontaneous_coffee(script: Script) -> bool:
+    """The same of a customer."""
+    rng = script.rng
+    if script.last is not None and rng.random() < 0.65:
+        moves, weights = zip(*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8), strict=True)
+        return bool(rng.choices(moves, weights)[0](script))
+    roll = rng.random()
+    if roll < 0.6:
+        return turns.several(script, "order_drink")
+    if roll < 0.7:
+        return turns.tell(script)
+    if roll < 0.8:
+        return turns.withdraw(script, "order_drink")
+    if roll < 0.9:
+        return turns.abandon(script, "order_drink", "order_drink")
+    last = rng.choice(("confirm_order", "read_order", "order_drink"))
+    return turns.compound(script, "order_drink", last)
 
 
 _CHANGES: tuple[Callable[[Script], bool], ...] = (

@@ -23,6 +23,10 @@ FILES = ("taskmaster4_coffee", "taskmaster_reward_good")
 _SHARES = {"milk": 0.5, "sweetener": 0.42, "shots": 0.28, "extras": 0.22, "roast": 0.3, "size": 0.5}
 _LONG_SHARES = _SHARES | {"milk": 0.65, "sweetener": 0.65, "shots": 0.5, "extras": 0.6}
 """Of the long orders that half of the training split's are: those are what goes wrong."""
+_SHORT_SHARES = {
+    "milk": 0.35, "sweetener": 0.2, "shots": 0.1, "extras": 0.1, "roast": 0.1, "size": 0.45,
+}  # fmt: skip
+"""Of drinks that are one of several."""
 _COUNTS = ("a", "a", "a", "a", "one", "", "", "{quantity}")
 _MANY_COUNTS = ("a", "a", "a", "one", "", "{quantity}", "{many}", "{many}")
 """Of half of the training split's orders: a number before a drink was left out too often."""
@@ -49,6 +53,7 @@ class _Orders:
     swap: tuple[str, ...]
     without: tuple[str, ...]
     again: tuple[str, ...]
+    together: tuple[str, ...]
     clear: tuple[str, ...]
     changed: tuple[str, ...]
     cleared: tuple[str, ...]
@@ -68,24 +73,29 @@ _DRINKS = _longest_first(ORDERS.lexicon.drinks)
 _AMOUNTS = _longest_first(ORDERS.lexicon.amounts)
 
 
-def compose_order(rng: Random, split: str) -> str:
+def compose_order(rng: Random, split: str, bare: bool = False) -> str:
     """A phrasing of an order: in the split that its hash puts it in.
+
+    Args:
+        bare: Whether it is a further drink of several: short, and without what an order begins and
+            ends with.
 
     Raises:
         NothingHeldOutError: no draw of many fell into the split.
     """
     long = split == "train" and rng.random() < 0.5
+    shares = _SHORT_SHARES if bare else _LONG_SHARES if long else _SHARES
     counts = _MANY_COUNTS if split == "train" and rng.random() < 0.5 else _COUNTS
     for _ in range(400):
-        source = _order(rng, _LONG_SHARES if long else _SHARES, counts)
+        source = _order(rng, shares, counts, bare)
         if split == "train" and rng.random() < 0.2:
-            source = source.replace("{extras}", "{flavor}")
+            source = source.replace("{sweetener}", "{flavor}")
         if held_out(source) == (split == "heldout"):
             return source
     raise NothingHeldOutError(f"no order drawn is in split {split!r}")
 
 
-def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str]) -> str:
+def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str], bare: bool) -> str:
     parts = [name for name, share in shares.items() if rng.random() < share]
     rng.shuffle(parts)
     front = [p for p in ("size", "roast") if p in parts and rng.random() < 0.75]
@@ -95,9 +105,9 @@ def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str]) -> s
     count = rng.choice(counts)
     words = [count, *(f"{{{p}}}" for p in front), "{dose}" if dose else "", "{drink}"]
     text = f"{' '.join(w for w in words if w)}{_behind(rng, behind)}"
-    if rng.random() < 0.68:
+    if not bare and rng.random() < 0.68:
         text = f"{rng.choice(ORDERS.openers)} {text}"
-    if rng.random() < 0.25:
+    if not bare and rng.random() < 0.25:
         text = f"{text} {rng.choice(ORDERS.tails)}"
     return text
 

@@ -1,7 +1,8 @@
 """Phrases: text with ``(a|b)`` choices, ``[optional]`` parts and ``{slots}``.
 
-A template expands into pieces, so that what fills a slot stays known after noise has been applied.
-Also what people put around an order, and which phrasings are orders. Knows nothing of tools.
+A slot may say its own words: ``{quantity=two}``. A template expands into pieces, so that what fills
+a slot stays known after noise has been applied. Also what people put around an order, and which
+phrasings are orders. Knows nothing of tools.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ class Piece(NamedTuple):
     slot: str = ""
 
 
-_SECOND = "'"
-"""Ends the slots of the second of two orders."""
 _Sequence = list["str | Piece | list[_Sequence]"]
 
 
@@ -118,8 +117,10 @@ def _parse(source: str, at: int, closing: str, names: set[str]) -> tuple[list[_S
         elif char == "{":
             flush()
             end = source.index("}", at)
-            names.add(source[at:end])
-            options[-1].append(Piece("", source[at:end]))
+            name, _, words = source[at:end].partition("=")
+            if not words:
+                names.add(name)
+            options[-1].append(Piece(words, name))
             at = end + 1
         elif char == "|":
             flush()
@@ -148,17 +149,3 @@ def polite(rng: Random, pieces: list[Piece]) -> list[Piece]:
     if roll < 0.5:
         return [*pieces, Piece(f" {rng.choice(WORDING.after_orders)}")]
     return pieces
-
-
-def joined(rng: Random, first: list[Piece], second: list[Piece]) -> list[Piece]:
-    """Two orders in one breath; the slots of the second are marked for `parted`."""
-    marked = [Piece(p.text, p.slot and f"{p.slot}{_SECOND}") for p in second]
-    joint = rng.choice((" and ", " and then ", " and also ", " then "))
-    return [*first, Piece(joint), *marked]
-
-
-def parted(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The values of the slots of two orders that were `joined`."""
-    first = {slot: v for slot, v in values.items() if not slot.endswith(_SECOND)}
-    second = {slot: v for slot, v in values.items() if slot.endswith(_SECOND)}
-    return first, {slot.removesuffix(_SECOND): v for slot, v in second.items()}

@@ -20,14 +20,15 @@ from dlm.datagen.orders import ORDERS
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, template
 from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
 from dlm.datagen.spoken_values import moment_text, when, words_of
-from dlm.datagen.values import Values, currency_pair, salad, unit_pair
+from dlm.datagen.spontaneous import Speaker
+from dlm.datagen.values import Values, currency_pair, plural, salad, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
 from dlm.datagen.world import Arguments, Result, World, capital
 
 Call = tuple[str, Arguments]
 
-_INHERITED = frozenset(("state", "list", "day"))
+_INHERITED = frozenset(("state", "list", "day", "drink"))
 _COFFEE = frozenset(("order_drink", "remove_drink", "read_order"))
 KINDS: dict[str, str] = {
     "place": "place", "day": "day", "duration": "duration", "name": "timer_name", "when": "when",
@@ -41,6 +42,7 @@ KINDS: dict[str, str] = {
     "inches": "feet_and_inches", "single_length": "centimeters|meters|inches|yards|cm|metres",
     "metric": "centimeters|meters|centimetres|metres|cm", "imperial": "feet and inches|feet",
     "date": "target_day", "leave": "no milk|without milk|no oat milk|no cream|without cream",
+    "drinks": "drinks",
     "forgo": "no sugar|without sugar|no sweetener|no syrup|no honey|without syrup",
 }  # fmt: skip
 """Kind of value that a parameter takes, where nothing more particular is known."""
@@ -88,6 +90,7 @@ class Script:
         split: "train" or "heldout"; user phrasings come from this split alone.
         corpora: Rows that may word the user's turns; of the same split.
         unasked: Share of turns that mention an order without giving it.
+        at_ease: Whether the user speaks as people do when nobody has written it for them.
     """
 
     def __init__(
@@ -97,9 +100,10 @@ class Script:
         split: str,
         corpora: Corpora | None = None,
         unasked: float = 0.0,
+        at_ease: bool = False,
     ) -> None:
         self.rng, self.split, self.values, self.corpora = rng, split, values, corpora
-        self.unasked = unasked
+        self.unasked, self.at_ease = unasked, at_ease
         self.world = World(rng, SIMULATED)
         self.style: Style = draw_style(rng)
         self.drawing = Drawing(values, rng, self.world, self.style.digits)
@@ -160,6 +164,14 @@ class Script:
         """A reading of a phrasing with its slots filled, nothing said yet."""
         pieces = template(source.lstrip("!")).expand(self.rng)
         return fill_slots(tool, pieces, self.drawing, known)
+
+    def speaker(self, tool: str) -> Speaker:
+        """The user who speaks of a tool, at ease."""
+        return Speaker(
+            self.rng,
+            lambda symbol: self.values.text(symbol, self.rng),
+            lambda slot, value: self.drawing.other(tool, slot, value),
+        )
 
     def speak(self, pieces: list[Piece], question: bool = False) -> Arguments:
         """The user says filled pieces; returns the slots' values as they stand in the text."""
@@ -228,20 +240,25 @@ def calls_of(tool: str, values: Arguments, order: list[str]) -> list[Call]:
     """The calls that a turn's slots make, one for each numbering, parameters in schema order.
 
     Args:
-        values: Slots as heard; "item2" belongs to the second call.
+        values: Slots as heard; "item2" belongs to the second call, "item0" to all.
     """
     groups: dict[str, Arguments] = {}
     for slot, value in values.items():
         name, suffix = parameter_of(slot)
         groups.setdefault(suffix, {})[name] = value
+    shared = groups.pop(_SHARED, {})
     first = groups.setdefault("", {})
     calls = []
     for suffix in sorted(groups):
         own = groups[suffix]
         if suffix:
             own = {k: v for k, v in first.items() if k in _INHERITED} | own
-        calls.append((tool, ordered(own, order)))
+        calls.append((tool, ordered(shared | own, order)))
     return calls
+
+
+_SHARED = "0"
+"""The number of slots that belong to each call of a turn."""
 
 
 def ordered(arguments: Arguments, order: list[str]) -> Arguments:
@@ -257,7 +274,7 @@ def fill_slots(
     Args:
         known: Arguments of the call before, with which new ones must fit.
     """
-    names = {p.slot for p in pieces if p.slot}
+    names = {p.slot for p in pieces if p.slot and not p.text}
     own = "".join(p.text for p in pieces)
     chosen: Arguments = {}
     for suffix in sorted({parameter_of(n)[1] for n in names}):
@@ -269,8 +286,8 @@ def fill_slots(
             chosen[name + suffix] = draw.single(tool, name)
         if wanted & {"quantity", "many"} and f"drink{suffix}" in chosen:
             chosen[f"drink{suffix}"] = plural(chosen[f"drink{suffix}"])
-    filled = [Piece(chosen.get(p.slot, p.text), p.slot) if p.slot else p for p in pieces]
-    return _articles([Piece(p.text, _parameter(p.slot)) for p in filled])
+    filled = [Piece(p.text or chosen.get(p.slot, ""), p.slot) for p in pieces]
+    return fitted([Piece(p.text, _parameter(p.slot)) for p in filled])
 
 
 def _parameter(slot: str) -> str:
@@ -278,12 +295,7 @@ def _parameter(slot: str) -> str:
     return "" if name == "noise" or not name else ALIASES.get(name, name) + suffix
 
 
-def plural(drink: str) -> str:
-    """A drink in the plural."""
-    return drink if drink.endswith("s") else drink + "s"
-
-
-def _articles(pieces: list[Piece]) -> list[Piece]:
+def fitted(pieces: list[Piece]) -> list[Piece]:
     """Turn "a" into "an" where the value that follows asks for it, and "at in an hour" right.
 
     Nor is "at every day" said.
@@ -328,6 +340,17 @@ class Drawing:
         if kind in ("name", "noun", "person") and tool == "talk":
             return self.values.draw(kind, rng, self.digits)
         return self.values.draw(kind, rng, self.digits and rng.random() < 0.9)
+
+    def other(self, tool: str, slot: str, value: str) -> str:
+        """Another value for a slot of a request; "" where none is to be had."""
+        name = parameter_of(slot)[0]
+        if name in ("device", "state") or name in _PAIRED:
+            known = {"device": value} if name == "device" else {}
+            return self.related(tool, {name}, "", known).get(name, "")
+        try:
+            return self.single(tool, name)
+        except ValueError:
+            return ""
 
     def _known(self, tool: str) -> list[str]:
         """What the user may call the things that a tool can change or delete."""

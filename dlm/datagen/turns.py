@@ -7,14 +7,31 @@ where it does not fit what was said before.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from dlm.datagen import catalog
 from dlm.datagen.catalog import INVENTED
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
-from dlm.datagen.phrases import Piece, fill, is_order, joined, parameter_of, parted
-from dlm.datagen.script import Call, Script, calls_of, ordered
+from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, template
+from dlm.datagen.script import Call, Script, calls_of, fitted, ordered
+from dlm.datagen.spontaneous import (
+    SPEECH,
+    abandoned,
+    at_ease,
+    change,
+    gapped,
+    is_gappable,
+    joined,
+    parted,
+    remark,
+    shortened,
+    side,
+    taken_back,
+    unclosed,
+)
+from dlm.datagen.tables import read
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 
@@ -51,13 +68,20 @@ def request(script: Script, tool: str) -> bool:
         values = script.speak(row, is_question(row))
     elif tool == "order_drink" and script.rng.random() < COMPOSED_ORDERS:
         source = compose_order(script.rng, script.split)
-        values = script.speak(
-            script.worded(tool, source), source.startswith(("can", "could", "may"))
-        )
+        order = source.startswith(("can", "could", "may"))
+        values = script.speak(_at_ease(script, tool, script.worded(tool, source)), order)
+    elif script.at_ease:
+        source = pick(script.rng, catalog.SAY[tool], script.split)
+        pieces = _at_ease(script, tool, script.worded(tool, source), is_order(source))
+        values = script.speak(pieces, source.endswith("?"))
     else:
         values = script.ask(tool, catalog.SAY[tool])
     script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
     return True
+
+
+def _at_ease(script: Script, tool: str, pieces: list[Piece], order: bool = False) -> list[Piece]:
+    return at_ease(script.speaker(tool), pieces, order) if script.at_ease else pieces
 
 
 def is_question(row: list[Piece]) -> bool:
@@ -65,21 +89,193 @@ def is_question(row: list[Piece]) -> bool:
     return row[0].text.split()[0].lower() in _QUESTION_WORDS
 
 
-def compound(script: Script, first: str, second: str) -> bool:
-    """The user asks for two different things in one breath."""
-    wordings = [tuple(o for o in catalog.SAY[t] if is_order(o)) for t in (first, second)]
-    if not all(wordings) or first == "end_conversation":
+def compound(script: Script, *tools: str) -> bool:
+    """The user asks for different things in one breath."""
+    wordings = [_joinable(script, tool) for tool in tools]
+    if not all(wordings) or "end_conversation" in tools[:-1]:
         return False
     sources = [pick(script.rng, options, script.split) for options in wordings]
-    one, two = (script.worded(t, s) for t, s in zip((first, second), sources, strict=True))
-    halves = parted(script.speak(joined(script.rng, one, two)))
+    parts = [script.worded(t, s) for t, s in zip(tools, sources, strict=True)]
+    if not script.at_ease:
+        said = joined(script.rng, parts, ORDERS_JOINED, ORDERS_JOINED)
+    else:
+        parts = [*map(unclosed, parts[:-1]), parts[-1]]
+        said = joined(script.rng, parts, SPEECH.joints, SPEECH.last_joints)
+        said = _at_ease(script, tools[0], said, is_order(sources[0]))
+    halves = parted(script.speak(said), len(tools))
+    return _answer_all(script, list(zip(tools, halves, strict=True)))
+
+
+ORDERS_JOINED = ("and", "and then", "and also", "then")
+_MOST_CALLS = {False: 3, True: 5}
+"""Calls of one message, by whether the user is at ease."""
+
+
+def _joinable(script: Script, tool: str) -> tuple[str, ...]:
+    """Phrasings that may stand beside others: orders, at ease whatever is no question."""
+    if script.at_ease:
+        return tuple(o for o in catalog.SAY[tool] if "?" not in o and o != "{drink}")
+    return tuple(o for o in catalog.SAY[tool] if is_order(o))
+
+
+def _answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
+    """Call what a message asks for; where that is too much, nothing was said."""
     calls: list[Call] = []
-    for tool, half in zip((first, second), halves, strict=True):
-        calls += calls_of(tool, half, catalog.PARAMETERS[tool])
-    if len(calls) > 3:
+    for tool, values in asked:
+        calls += calls_of(tool, values, catalog.PARAMETERS[tool])
+    if len(calls) > _MOST_CALLS[script.at_ease]:
         script.messages.pop()
         return False
     script.answer(calls)
+    return True
+
+
+_NOT_AGAIN = re.compile(
+    r"\d\}|\{(?:whole|entire|every|order|items|adding|longer|dose)|\?|remind me$"
+)
+
+
+_ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_call"))
+
+
+def several(script: Script, tool: str) -> bool:
+    """The user asks for the same thing more than once and says the verb once."""
+    if tool == "order_drink":
+        return _several_drinks(script)
+    if tool in _ONCE:
+        return False
+    fewest = 2 if tool in ("add_to_list", "remove_from_list") else 1
+    options = tuple(
+        source
+        for source in catalog.SAY[tool]
+        if not _NOT_AGAIN.search(source) and source.count("{") >= fewest
+    )
+    if not options:
+        return False
+    source = pick(script.rng, options, script.split)
+    parts = [script.worded(tool, source) for _ in range(script.rng.choice((2, 2, 2, 3)))]
+    if not is_gappable(parts[0]):
+        return False
+    said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
+    pieces = joined(script.rng, said, AGAIN_JOINED, AGAIN_JOINED)
+    halves = parted(script.speak(_at_ease(script, tool, pieces, is_order(source))), len(parts))
+    return _answer_all(script, [(tool, half) for half in halves])
+
+
+AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
+
+
+def _several_drinks(script: Script) -> bool:
+    rng = script.rng
+    if rng.random() < 0.3:
+        source = pick(rng, ORDERS.together, script.split)
+        values = script.speak(_at_ease(script, "order_drink", script.worded("order_drink", source)))
+        return _answer_all(script, [("order_drink", values)])
+    count = rng.choice((2, 2, 2, 3, 3, 4))
+    sources = [compose_order(rng, script.split, bare=True) for _ in range(count)]
+    parts = [script.worded("order_drink", source) for source in sources]
+    parts = [*map(unclosed, parts[:-1]), parts[-1]]
+    if rng.random() < 0.7:
+        parts[0] = [side(rng.choice(ORDERS.openers)), *parts[0]]
+    pieces = _at_ease(script, "order_drink", joined(rng, parts, DRINKS_JOINED, DRINKS_JOINED))
+    halves = parted(script.speak(pieces), count)
+    return _answer_all(script, [("order_drink", half) for half in halves])
+
+
+DRINKS_JOINED = ("and", "and", "and", "", "", "and then", "plus", "also", "and also", "then")
+
+
+def abandon(script: Script, first: str, tool: str) -> bool:
+    """The user begins to ask for something and asks for something else."""
+    pieces = [
+        script.worded(t, pick(script.rng, _joinable(script, t), script.split))
+        for t in (first, tool)
+    ]
+    said = abandoned(script.speaker(tool), *pieces)
+    script.used.add(first)
+    script.answer(calls_of(tool, script.speak(said), catalog.PARAMETERS[tool]))
+    return True
+
+
+def withdraw(script: Script, tool: str) -> bool:
+    """The user asks for something and takes it back in the same breath."""
+    if tool == "end_conversation":
+        return False
+    pieces = script.worded(tool, pick(script.rng, _joinable(script, tool), script.split))
+    script.speak(taken_back(script.speaker(tool), pieces))
+    script.used.add(tool)
+    script.say(script.rng.choice(SPEECH.withdrawn))
+    script.forget_call()
+    return True
+
+
+def tell(script: Script) -> bool:
+    """The user tells something that sounds like a request and is none."""
+    pieces, answer = remark(script.speaker("talk"))
+    script.speak(pieces)
+    script.say(answer)
+    script.forget_call()
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _AskingBack:
+    any: tuple[str, ...]
+    of: dict[str, str]
+    about: dict[str, tuple[str, ...]]
+
+
+_ASKING_BACK = read("asking_back", _AskingBack)
+
+
+def ask_back(script: Script) -> bool:
+    """The user asks what became of what they asked for."""
+    if script.last is None:
+        return False
+    tool, before, _ = script.last
+    reader = _ASKING_BACK.of.get(tool, "")
+    if reader not in catalog.SPECS or reader in script.forbidden:
+        return False
+    options = _ASKING_BACK.about[reader]
+    if script.rng.random() < 0.35:
+        options = _ASKING_BACK.any
+    pieces = script.worded(reader, pick(script.rng, options, script.split))
+    if script.rng.random() < 0.3:
+        pieces = [side(script.speaker(reader).words(SPEECH.openers)), *pieces]
+    script.speak(pieces, is_question(pieces))
+    kept = ordered(before, catalog.PARAMETERS[reader])
+    if tool == "move_item":
+        kept = {"list": before["to"]}
+    script.answer([(reader, kept)])
+    return True
+
+
+_TAKEN_BACK = {
+    "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
+    "set_reminder": ("cancel_reminder", "text"), "order_drink": ("remove_drink", "drink"),
+}  # fmt: skip
+"""What undoes a call, and the parameter of both by which it names the thing."""
+
+
+def take_back(script: Script) -> bool:
+    """The user wants undone what was just done."""
+    if script.last is None or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    if tool == "add_to_list":
+        call = ("remove_from_list", dict(before))
+    elif tool in _TAKEN_BACK:
+        undo, key = _TAKEN_BACK[tool]
+        several = tool == "set_timer" and len(script.world.timers) > 1
+        named = {"name": before["duration"]} if several else {}
+        call = (undo, {key: before[key]} if key in before else named)
+    else:
+        return False
+    if call[0] in script.forbidden:
+        return False
+    speaker = script.speaker(tool)
+    script.speak([side(speaker.words(SPEECH.undo))])
+    script.answer([call])
     return True
 
 
@@ -102,13 +298,20 @@ def follow_up(script: Script) -> bool:
     if script.last is None or script.last[0] not in catalog.MORE or script.last[2].error:
         return False
     tool, before, _ = script.last
-    given = script.ask(tool, catalog.MORE[tool], before)
+    if script.at_ease and script.rng.random() < 0.6:
+        given = _briefly(script, tool, before, SPEECH.more, catalog.MORE[tool])
+    else:
+        given = script.ask(tool, catalog.MORE[tool], before)
+    if not given:
+        return False
     kept = _KEPT.get(tool, ())
     if tool in INVENTED:
         kept = tuple(catalog.SPECS[tool]["parameters"]["required"])
     if tool in _ROOMS:
         kept = _ROOMS[tool] if "device" not in given else ("state",)
     arguments = {k: before[k] for k in kept if k in before} | given
+    if any(k not in arguments for k in catalog.SPECS[tool]["parameters"]["required"]):
+        arguments = before | given
     script.answer([(tool, ordered(arguments, catalog.PARAMETERS[tool]))])
     return True
 
@@ -120,11 +323,16 @@ def correction(script: Script) -> bool:
     tool, before, _ = script.last
     if script.forbidden & _CORRECTING.get(tool, frozenset()):
         return False
-    source = pick(script.rng, catalog.FIX[tool], script.split)
-    source = source.replace("{no}", script.rng.choice(WORDING.refusals))
-    if "shots" in before:
-        source = source.replace("add {shots} to that", "make it {shots}")
-    given = script.ask(tool, (source,), before, "train")
+    if script.at_ease and script.rng.random() < 0.6:
+        given = _briefly(script, tool, before, SPEECH.fix, catalog.FIX[tool])
+    else:
+        source = pick(script.rng, catalog.FIX[tool], script.split)
+        source = source.replace("{no}", script.rng.choice(WORDING.refusals))
+        if "shots" in before:
+            source = source.replace("add {shots} to that", "make it {shots}")
+        given = script.ask(tool, (source,), before, "train")
+    if not given:
+        return False
     calls = _corrected(script, tool, before, given)
     results = script.call(calls)
     if tool == "order_drink" and not results[-1].error:
@@ -132,6 +340,47 @@ def correction(script: Script) -> bool:
     else:
         script.say(script.reply(calls[-1][0], results[-1]))
     return True
+
+
+_LEADS: dict[str, tuple[str, ...]] = {
+    "when": ("", "at ", "for "), "to": ("", "to ", "at "), "duration": ("", "for "),
+    "place": ("", "in ", "for "), "room": ("the ", "in the ", "the "), "device": ("the ",),
+    "list": ("the ", "on the "), "date": ("", "until "), "to_unit": ("", "in ", "to "),
+    "to_currency": ("", "in ", "to "), "state": ("", "to "), "drink": ("a ", "the "),
+    "milk": ("", "with "), "sweetener": ("", "with "), "extras": ("", "with "),
+    "item": ("", "", "the "), "name": ("the ",), "text": ("to ",),
+}  # fmt: skip
+"""What a value may follow where it is said alone."""
+
+
+def _briefly(
+    script: Script, tool: str, before: Arguments, frames: tuple[str, ...], known: tuple[str, ...]
+) -> Arguments:
+    """The user says another value for one parameter of the call before, and little else.
+
+    Args:
+        frames: What it may stand in.
+        known: Phrasings for the same, which tell the parameters that can be changed.
+
+    Returns:
+        The parameter's new value; nothing where none is to be had.
+    """
+    rng, speaker = script.rng, script.speaker(tool)
+    slots = {slot for source in known for slot in template(source.lstrip("!")).slots}
+    if frames is SPEECH.more and tool == "order_drink":
+        # "And oat milk" changes the drink that was ordered.
+        slots = {"drink"}
+    keys = [key for key in before if key in slots]
+    if not keys:
+        return {}
+    key = rng.choice(keys)
+    old, new = before[key].lower(), speaker.other(key, before[key])
+    if not new or new.lower() == old:
+        return {}
+    value = [Piece(rng.choice(_LEADS.get(key, ("",)))), Piece(shortened(rng, new, old), key)]
+    refusal = rng.choice(WORDING.refusals)
+    said = script.speak(fitted(change(speaker, frames, value, old, refusal)))
+    return ordered(said, catalog.PARAMETERS[tool])
 
 
 _CORRECTING: dict[str, frozenset[str]] = {

@@ -6,7 +6,7 @@ to which of its parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -17,8 +17,23 @@ from dlm.datagen.composed_tools import KINDS, ComposedTool
 from dlm.datagen.intent_tools import IntentTool, Purpose
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.noise import Style, draw_style, utter
-from dlm.datagen.phrases import Piece, fill, joined, parted
+from dlm.datagen.phrases import Piece, fill
 from dlm.datagen.spoken_values import number
+from dlm.datagen.spontaneous import (
+    SPEECH,
+    Speaker,
+    abandoned,
+    at_ease,
+    change,
+    gapped,
+    is_gappable,
+    joined,
+    parted,
+    remark,
+    shortened,
+    taken_back,
+    unclosed,
+)
 from dlm.datagen.tables import read
 from dlm.datagen.values import Values
 from dlm.datagen.wording import WORDING
@@ -52,11 +67,21 @@ _TABLE = read("unfamiliar_tools", _Table)
 
 
 class Scene:
-    """One dialogue with unfamiliar tools while it is written."""
+    """One dialogue with unfamiliar tools while it is written.
+
+    Args:
+        at_ease: Whether the user speaks as people do when nobody has written it for them.
+    """
 
     def __init__(
-        self, rng: Random, values: Values, split: str, purposes: Mapping[str, Purpose]
+        self,
+        rng: Random,
+        values: Values,
+        split: str,
+        purposes: Mapping[str, Purpose],
+        at_ease: bool = False,
     ) -> None:
+        self.at_ease = at_ease
         self.rng, self.values, self.split, self.purposes = rng, values, split, purposes
         self.style: Style = draw_style(rng)
         self.naming = rng.choice(_STYLES)
@@ -124,8 +149,33 @@ class Scene:
         """The user asks for a tool, the agent calls it and reports the result."""
         pieces = self._pieces(tool)
         if pieces:
-            self._call([(tool, self._speak(pieces))])
+            self._call([(tool, self._speak(self._eased(tool, pieces)))])
         return bool(pieces)
+
+    def speaker(self, tool: Tool) -> Speaker:
+        """The user who speaks of a tool, at ease."""
+        return Speaker(
+            self.rng,
+            lambda symbol: self.values.text(symbol, self.rng),
+            lambda slot, _: self._other(tool, slot),
+        )
+
+    def _other(self, tool: Tool, slot: str) -> str:
+        """Another value for a parameter; of an intent those of its other sentences."""
+        if isinstance(tool, ComposedTool):
+            if slot not in tool.kinds:
+                return ""
+            return composed_tools.given(tool, slot, self.rng, self.values, self.style.digits)[
+                0
+            ].text
+        pieces = intent_tools.asked(tool, *self.rng.choice(tool.purpose.rows)) or ()
+        return next((piece.text for piece in pieces if piece.slot == slot), "")
+
+    def _eased(self, tool: Tool, pieces: list[Piece]) -> list[Piece]:
+        if not self.at_ease or (self.style.cased and isinstance(tool, IntentTool)):
+            return pieces
+        order = isinstance(tool, ComposedTool) and is_mentionable(pieces)
+        return at_ease(self.speaker(tool), pieces, order)
 
     def _pieces(self, tool: Tool) -> list[Piece]:
         if isinstance(tool, ComposedTool):
@@ -220,8 +270,15 @@ class Scene:
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
         if _said_already(before, key, value):
             return False
-        lead = self.rng.choice(_TABLE.fix).replace("{no}", self.rng.choice(WORDING.refusals))
-        self._call([(tool, before | self._speak([Piece(lead), *value]))])
+        refusal = self.rng.choice(WORDING.refusals)
+        if self.at_ease and isinstance(before[key], str):
+            old = before[key].lower()
+            short = "enum" in tool.spec["parameters"]["properties"][key]
+            new = value[0].text if short else shortened(self.rng, value[0].text, old)
+            said = change(self.speaker(tool), SPEECH.fix, [Piece(new, key)], old, refusal)
+        else:
+            said = [Piece(self.rng.choice(_TABLE.fix).replace("{no}", refusal)), *value]
+        self._call([(tool, before | self._speak(said))])
         return True
 
     def refine(self, tool: ComposedTool) -> bool:
@@ -238,6 +295,11 @@ class Scene:
         value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
         if _said_already(known, key, value):
             return False
+        if self.at_ease and self.rng.random() < 0.6:
+            new = [Piece(before), *value, Piece(after)]
+            said = change(self.speaker(tool), SPEECH.more, new, "", "no")
+            self._call([(tool, known | self._speak(said))])
+            return True
         choice = _TABLE.refine_choice if tool.action.name in _TABLE.choosing else ()
         lead, _, tail = self.rng.choice(_TABLE.refine + choice).partition(" ... ")
         told = self._speak([Piece(f"{lead} {before}"), *value, Piece(f"{after} {tail}")])
@@ -266,14 +328,65 @@ class Scene:
             self.messages.append({"role": "assistant", "content": answer})
         return True
 
-    def both(self, first: Tool, second: Tool) -> bool:
-        """Two requests in one breath."""
-        one, two = self._pieces(first), self._pieces(second)
-        if not one or not two or not _plain_order(one) or not _plain_order(two):
+    def together(self, tools: Sequence[Tool]) -> bool:
+        """Requests for different tools in one breath."""
+        parts = [self._pieces(tool) for tool in tools]
+        if not all(parts) or not all(map(_plain_order, parts)):
             return False
-        given, other = parted(self._speak(joined(self.rng, one, two)))
-        self._call([(first, given), (second, other)])
+        if self.at_ease:
+            parts = [*map(unclosed, parts[:-1]), parts[-1]]
+            pieces = joined(self.rng, parts, SPEECH.joints, SPEECH.last_joints)
+            pieces = self._eased(tools[0], pieces)
+        else:
+            pieces = joined(self.rng, parts, _JOINED, _JOINED)
+        halves = parted(self._speak(pieces), len(tools))
+        self._call(list(zip(tools, halves, strict=True)))
         return True
+
+    def several(self, tool: Tool) -> bool:
+        """The same asked for more than once, the verb once."""
+        whole = self._pieces(tool)
+        if not is_gappable(whole) or not isinstance(tool, ComposedTool):
+            return False
+        parts = [whole, *(self._like(tool, whole) for _ in range(self.rng.choice((1, 1, 1, 2))))]
+        said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
+        pieces = self._eased(tool, joined(self.rng, said, _AGAIN, _AGAIN))
+        halves = parted(self._speak(pieces), len(parts))
+        self._call([(tool, half) for half in halves])
+        return True
+
+    def _like(self, tool: Tool, pieces: list[Piece]) -> list[Piece]:
+        """The same words with other values."""
+        return [Piece(self._other(tool, p.slot) or p.text, p.slot) if p.slot else p for p in pieces]
+
+    def instead(self, first: Tool, tool: Tool) -> bool:
+        """A request that is broken off for another."""
+        begun, pieces = self._pieces(first), self._pieces(tool)
+        if not begun or not pieces:
+            return False
+        self._call([(tool, self._speak(abandoned(self.speaker(tool), begun, pieces)))])
+        return True
+
+    def withdraw(self, tool: Tool) -> bool:
+        """A request that is taken back in the same breath."""
+        pieces = self._pieces(tool)
+        if not pieces:
+            return False
+        self._speak(taken_back(self.speaker(tool), pieces))
+        answer = self.rng.choice(SPEECH.withdrawn)
+        self.messages.append({"role": "assistant", "content": answer})
+        return True
+
+    def tell(self) -> bool:
+        """Something that sounds like a request and is none."""
+        pieces, answer = remark(self.speaker(self.tools[0]))
+        self._speak(pieces)
+        self.messages.append({"role": "assistant", "content": answer})
+        return True
+
+
+_JOINED = ("and", "and then", "and also", "then")
+_AGAIN = ("and", "and", "and", "", "and then", "also", "plus", "then")
 
 
 _QUESTIONS = frozenset((
@@ -350,18 +463,35 @@ def _turn(scene: Scene, unasked: float) -> None:
     tool, other = rng.choice(scene.tools), rng.choice(scene.tools)
     if unasked and rng.random() < unasked and scene.mention(tool):
         return
+    if scene.at_ease and rng.random() < 0.4 and _spontaneous(scene, tool, other):
+        return
     roll = rng.random()
     if scene.absent and roll < 0.3:
         scene.decline(scene.absent[0])
         return
     if roll < 0.45 and isinstance(tool, ComposedTool) and scene.bare(tool):
         return
-    if roll > 0.93 and tool is not other and scene.both(tool, other):
+    if roll > 0.93 and tool is not other and scene.together((tool, other)):
         return
     if not scene.request(tool) or not isinstance(tool, ComposedTool):
         return
-    roll = rng.random()
-    if roll < 0.13:
+    roll, changed = rng.random(), 2.0 if scene.at_ease else 1.0
+    if roll < 0.13 * changed:
         scene.correct(tool)
-    elif roll < 0.28 and scene.split == "train":
+    elif roll < 0.28 * changed and scene.split == "train":
         scene.refine(tool)
+
+
+def _spontaneous(scene: Scene, tool: Tool, other: Tool) -> bool:
+    """One turn of a user at ease; False where a draw does not fit."""
+    roll = scene.rng.random()
+    if roll < 0.38:
+        tools = list({t.name: t for t in (tool, other, *scene.tools)}.values())
+        return len(tools) > 1 and scene.together(tools[: scene.rng.choice((2, 2, 3, 4))])
+    if roll < 0.68:
+        return scene.several(tool)
+    if roll < 0.78 and tool is not other:
+        return scene.instead(other, tool)
+    if roll < 0.86:
+        return scene.withdraw(tool)
+    return roll < 0.94 and scene.tell()

@@ -8,13 +8,13 @@ Knows no tool.
 
 from __future__ import annotations
 
-import json
-import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+from dlm.datagen import free_text
+from dlm.datagen.rows import rows
 from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
 from dlm.datagen.words import (
     CORPUS_LISTS,
@@ -31,10 +31,16 @@ class Values:
 
     Args:
         corpora: Directory with ``slot_values.jsonl.xz``; None for the built-in lists alone.
+        free: Whether free text is written by `dlm.datagen.free_text` as well, as training wants
+            it; what is held out stays with the lists, so that evaluations can be compared.
     """
 
-    def __init__(self, corpora: Path | None = None, share_alike: bool = False) -> None:
+    def __init__(
+        self, corpora: Path | None = None, share_alike: bool = False, free: bool = False
+    ) -> None:
         self._lists: dict[str, list[str]] = {name: list(words) for name, words in WORDS.items()}
+        self._free = free
+        self._read = free_text.read(corpora) if free and corpora is not None else {}
         if corpora is not None:
             self._load(corpora / "slot_values.jsonl.xz", share_alike)
         for name in ("title", "song", "artist", "restaurant", "event", "hotel", "genre", "cuisine"):
@@ -48,13 +54,11 @@ class Values:
                 for source in lists:
                     wanted.setdefault(source, []).append(kind)
         found: dict[str, dict[str, None]] = {}
-        with lzma.open(path, "rt", encoding="utf-8") as rows:
-            for line in rows:
-                row = json.loads(line)
-                for kind in wanted.get(row["list"], ()):
-                    value = row["value"].strip(" .,'\"")
-                    if _speakable(value):
-                        found.setdefault(kind, {})[value] = None
+        for row in rows(path):
+            for kind in wanted.get(row["list"], ()):
+                value = row["value"].strip(" .,'\"")
+                if _speakable(value):
+                    found.setdefault(kind, {})[value] = None
         for kind, values in found.items():
             self._lists[kind] = [*self._lists.get(kind, []), *values]
 
@@ -73,6 +77,8 @@ class Values:
         """
         if "|" in kind:
             return rng.choice(kind.split("|"))
+        if self._free and kind in free_text.INSTEAD and rng.random() < _FREE:
+            return self.text(free_text.INSTEAD[kind], rng, digits)
         composed = COMPOSED.get(kind)
         if composed is not None:
             return composed(self, rng, digits)
@@ -82,6 +88,16 @@ class Values:
         if not values or rng.random() < INVENTED_SHARES.get(kind, 0.0):
             return salad(rng)
         return rng.choice(values)
+
+    def text(self, symbol: str, rng: Random, digits: bool = False) -> str:
+        """Free text of a symbol of the grammar."""
+        return free_text.write(
+            symbol, rng, self._read, lambda kind: self.draw(kind, rng, digits).lower()
+        )
+
+
+_FREE = 0.6
+"""Share of free text among the values of its kinds, where it is wanted."""
 
 
 def _speakable(value: str) -> bool:
@@ -102,10 +118,10 @@ _MEASURES = (
     "bottles", "packs", "bags", "cans", "pounds", "kilos", "grams", "liters", "litres", "jars",
     "cartons", "loaves", "bunches", "rolls", "slices", "tins", "gallons", "pints", "cups",
 )  # fmt: skip
-_DOSES = ("a shot of", "a shot of", "one shot of", "two shots of", "an extra shot of", "a pump of")
+_DOSES = ("a shot of", "one pump of", "two pumps of", "a squirt of", "a pump of", "a pump of")
 _FLAVORS = (
-    "vanilla", "hazelnut", "caramel", "chocolate", "peppermint", "almond", "ginger", "coconut",
-    "cinnamon", "raspberry",
+    "vanilla", "hazelnut", "caramel", "chocolate", "peppermint", "almond", "vanilla", "coconut",
+    "caramel", "raspberry",
 )  # fmt: skip
 
 
@@ -123,12 +139,26 @@ def salad(rng: Random) -> str:
     return f"{rng.choice(WORDS['noun'])} {joint} {rng.choice(WORDS['noun'])}"
 
 
+def blend(rng: Random) -> str:
+    """The beginning of one word and the end of another: it looks like a word that nobody knows."""
+    first, last = (rng.choice(WORDS[rng.choice(_BLENDED)]).split()[0].lower() for _ in range(2))
+    return first[: rng.randint(2, max(2, len(first) - 1))] + last[-rng.randint(2, 4) :]
+
+
+_BLENDED = ("noun", "adjective", "item", "name", "place", "surname", "company", "drink")
+
+
 def pseudo_word(rng: Random) -> str:
     """A pronounceable word of two or three syllables that means nothing."""
     return "".join(
         rng.choice(_CONSONANTS) + rng.choice(_VOWELS) + rng.choice(("", "", "n", "r", "l", "s"))
         for _ in range(rng.randint(2, 3))
     )
+
+
+def plural(drink: str) -> str:
+    """A drink in the plural."""
+    return drink if drink.endswith("s") else drink + "s"
 
 
 def whole(rng: Random, low: int, high: int, digits: bool) -> str:
@@ -552,5 +582,7 @@ COMPOSED: dict[str, Draw] = {
     "message": _message,
     "code": _code,
     "sum_order": sum_order,
+    "drinks": lambda values, rng, _: plural(values.draw("drink", rng)),
     "made": lambda _, rng, __: pseudo_word(rng),
+    "blend": lambda _, rng, __: blend(rng),
 }

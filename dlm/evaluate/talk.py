@@ -14,7 +14,8 @@ from pathlib import Path
 from random import Random
 
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
-from dlm.datagen.corpora import Corpora, rows
+from dlm.datagen.corpora import Corpora
+from dlm.datagen.rows import rows
 from dlm.datagen.wording import SMALL_TALK, TALK
 from dlm.engine.engine import Engine, Request
 from dlm.evaluate.scores import Ask, loops

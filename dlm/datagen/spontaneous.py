@@ -1,0 +1,276 @@
+"""Spontaneous speech: a request as people say it when nobody has written it for them.
+
+They begin with an opener or with a reason, stop to put one word in another's place, name several
+things with one verb, ask for two things in a breath, and sometimes take it all back. Works on the
+pieces of any tool's request, so that what fills a parameter stays one run of words. Knows no tool.
+The words are ``data/spontaneous.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from dlm.datagen.phrases import Piece, fill, template, tidy
+from dlm.datagen.tables import read
+
+SIDE = "(side)"
+"""Slot of words that belong to no parameter; a bad recogniser spares most of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    openers: tuple[str, ...]
+    asks: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    closers: tuple[str, ...]
+    swears: tuple[str, ...]
+    edits: tuple[str, ...]
+    takes_back: tuple[str, ...]
+    withdrawn: tuple[str, ...]
+    late: tuple[str, ...]
+    joints: tuple[str, ...]
+    last_joints: tuple[str, ...]
+    fix: tuple[str, ...]
+    more: tuple[str, ...]
+    undo: tuple[str, ...]
+    nothing: tuple[str, ...]
+
+
+SPEECH = read("spontaneous", _Table)
+_FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "to",
+        "for",
+        "at",
+        "in",
+        "on",
+        "of",
+        "about",
+        "called",
+        "named",
+        "with",
+        "from",
+        "by",
+        "some",
+        "any",
+        "into",
+        "onto",
+        "off",
+        "it",
+        "that",
+    ]
+)
+_NO_SHARED = frozenset(("am", "pm", "morning", "evening", "afternoon", "and", "of"))
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who speaks: chance, and where texts and other values come from.
+
+    Attributes:
+        text: A text of a symbol of the grammar of free text.
+        other: Another value for a slot, given the one that it has; empty where there is none.
+    """
+
+    rng: Random
+    text: Callable[[str], str]
+    other: Callable[[str, str], str]
+
+    def words(self, options: Sequence[str], **fields: str) -> str:
+        """One of some phrasings, with texts in its slots."""
+        source = self.rng.choice(options)
+        if "{" not in source and "(" not in source and "[" not in source:
+            return source
+        slots = {slot: fields.get(slot) or self.text(slot) for slot in template(source).slots}
+        return fill(source, self.rng, slots)
+
+
+def side(text: str) -> Piece:
+    """Words around a request, with blanks."""
+    return Piece(f" {text} ", SIDE)
+
+
+def at_ease(speaker: Speaker, pieces: list[Piece], order: bool) -> list[Piece]:
+    """A request with what people put around and into it; as often as not as it stands.
+
+    Args:
+        order: Whether it begins with what is to be done, and can follow "could you".
+    """
+    rng = speaker.rng
+    if rng.random() < 0.16:
+        pieces = repaired(speaker, pieces)
+    if rng.random() < 0.03:
+        pieces = _sworn(rng, pieces)
+    if order and rng.random() < 0.3:
+        pieces = [side(speaker.words(SPEECH.asks)), *pieces]
+    roll = rng.random()
+    if roll < 0.11:
+        pieces = [side(speaker.words(SPEECH.before)), *pieces]
+    elif roll < 0.23:
+        pieces = [*pieces, side(speaker.words(SPEECH.after))]
+    if rng.random() < 0.2:
+        pieces = [side(speaker.words(SPEECH.openers)), *pieces]
+    if rng.random() < 0.12:
+        pieces = [*pieces, side(speaker.words(SPEECH.closers))]
+    return pieces
+
+
+def _sworn(rng: Random, pieces: list[Piece]) -> list[Piece]:
+    """A swear word before a value that follows an article."""
+    places = [
+        i
+        for i, piece in enumerate(pieces[1:], 1)
+        if piece.slot and re.search(r"\b(?:the|a|my|some)$", pieces[i - 1].text.strip())
+    ]
+    if not places:
+        return pieces
+    at = rng.choice(places)
+    return [*pieces[:at], side(rng.choice(SPEECH.swears)), *pieces[at:]]
+
+
+def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
+    """A request in which one value is said wrong first, and put right at once or in the end."""
+    rng = speaker.rng
+    slots = [i for i, piece in enumerate(pieces) if piece.slot and piece.slot != SIDE]
+    if not slots:
+        return pieces
+    at = rng.choice(slots)
+    value = pieces[at]
+    wrong = speaker.other(value.slot, value.text)
+    if not wrong or wrong == value.text:
+        return pieces
+    if rng.random() < 0.3 and [p.slot for p in pieces].count(value.slot) == 1:
+        return _repaired_late(speaker, pieces, at, wrong)
+    edit = rng.choice(SPEECH.edits)
+    before = pieces[at - 1].text.split() if at and not pieces[at - 1].slot else []
+    again = " ".join(before[-rng.choice((1, 1, 2, 3)) :]) if rng.random() < 0.45 else ""
+    # Words that both have in the end are said once: "ten no fifteen minutes".
+    wrong = wrong if again else _without_shared_end(rng, wrong, value.text)
+    return [*pieces[:at], side(wrong), side(f"{edit} {again}"), *pieces[at:]]
+
+
+def _without_shared_end(rng: Random, wrong: str, right: str) -> str:
+    first, last = wrong.split(), right.split()
+    while (
+        len(first) > 1
+        and len(last) > 1
+        and first[-1] == last[-1]
+        and first[-1] not in _NO_SHARED
+        and rng.random() < 0.8
+    ):
+        first, last = first[:-1], last[:-1]
+    return " ".join(first)
+
+
+def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -> list[Piece]:
+    """ "... at three ... no make it four": the value stands in the end, behind the whole request."""
+    source = speaker.words(SPEECH.late, new="\0", old=wrong)
+    source = source.replace("EDIT", speaker.rng.choice(SPEECH.edits))
+    first, _, last = source.partition("\0")
+    behind = [side(first), pieces[at], side(last)]
+    return [*pieces[:at], side(wrong), *pieces[at + 1 :], *(p for p in behind if p.text.strip())]
+
+
+def shortened(rng: Random, new: str, old: str) -> str:
+    """A value without the words in its end that the one before has too: "fifteen"."""
+    return _without_shared_end(rng, new, old) if rng.random() < 0.5 else new
+
+
+def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
+    """A request that is broken off for another."""
+    words = "".join(p.text for p in first).split()
+    kept = words[: speaker.rng.randint(min(2, len(words)), len(words))]
+    edit = speaker.rng.choice(SPEECH.edits)
+    return [side(" ".join(kept)), side(edit), *second]
+
+
+def taken_back(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
+    """A request that is withdrawn in the same breath: nothing is to be called."""
+    return [*(side(p.text) for p in pieces), side(speaker.words(SPEECH.takes_back))]
+
+
+_SECOND = "'"
+"""Ends the slots of the second of several requests, twice those of the third."""
+
+
+def joined(
+    rng: Random,
+    requests: Sequence[list[Piece]],
+    joints: Sequence[str] = (),
+    last: Sequence[str] = (),
+) -> list[Piece]:
+    """Requests in one breath; the slots of all but the first are marked for `parted`."""
+    said = list(requests[0])
+    for number, request in enumerate(requests[1:], 1):
+        options = (last if number == len(requests) - 1 else joints) or SPEECH.joints
+        said.append(side(rng.choice(options)))
+        said += [Piece(p.text, p.slot and f"{p.slot}{_SECOND * number}") for p in request]
+    return [p for p in said if p.text]
+
+
+def parted(values: dict[str, str], count: int) -> list[dict[str, str]]:
+    """The values of the slots of each of so many requests that were `joined`."""
+    found: list[dict[str, str]] = [{} for _ in range(count)]
+    for slot, value in values.items():
+        name = slot.rstrip(_SECOND)
+        found[len(slot) - len(name)][name] = value
+    return found
+
+
+def gapped(pieces: list[Piece]) -> list[Piece]:
+    """A request without its verb, as it goes on from one alike: "and the fan in the office".
+
+    Of the words before the first value those stay that belong to the value: "remind me to" → "to".
+    """
+    at = next((i for i, piece in enumerate(pieces) if piece.slot), None)
+    if at is None:
+        return pieces
+    words = "".join(p.text for p in pieces[:at]).split()
+    kept = len(words)
+    while kept and words[kept - 1] in _FUNCTION_WORDS:
+        kept -= 1
+    lead = f"{' '.join(words[kept:])} " if words[kept:] else ""
+    return [p for p in (Piece(lead), *pieces[at:]) if p.text]
+
+
+def unclosed(pieces: list[Piece]) -> list[Piece]:
+    """A request without the words behind its last value: another follows."""
+    last = max((i for i, piece in enumerate(pieces) if piece.slot), default=len(pieces) - 1)
+    return pieces[: last + 1]
+
+
+def is_gappable(pieces: list[Piece]) -> bool:
+    """Whether a request begins with words of its own and has values that another could have."""
+    return bool(pieces) and not pieces[0].slot and sum(bool(p.slot) for p in pieces) > 0
+
+
+def change(
+    speaker: Speaker, options: Sequence[str], new: list[Piece], old: str, refusal: str
+) -> list[Piece]:
+    """What is said of the call before in its shortest form.
+
+    Args:
+        options: ``SPEECH.fix`` or ``SPEECH.more``.
+        new: The new value, with what belongs before and after it.
+        old: The value that it replaces.
+    """
+    source = speaker.words(options, new="\0", old=old, no=refusal)
+    first, _, last = source.partition("\0")
+    return [p for p in (side(first), *new, side(last)) if p.text.strip()]
+
+
+def remark(speaker: Speaker) -> tuple[list[Piece], str]:
+    """Something that is told and asks for nothing, and an answer."""
+    parts = [speaker.text("remark")]
+    if speaker.rng.random() < 0.3:
+        parts.insert(0, speaker.words(SPEECH.openers))
+    return [side(tidy(" ".join(parts)))], speaker.rng.choice(SPEECH.nothing)
