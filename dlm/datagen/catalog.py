@@ -26,6 +26,7 @@ ALIASES = {
     "longer": "duration", "whole": "when", "entire": "text", "hour": "text", "feet": "amount",
     "inches": "from_unit", "metric": "from_unit", "single_length": "to_unit", "imperial": "to_unit",
     "leave": "milk", "forgo": "sweetener", "drinks": "drink",
+    "further": "expression",
 }  # fmt: skip
 """Slots that fill another's parameter with words of their own."""
 

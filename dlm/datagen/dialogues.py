@@ -320,7 +320,7 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 
 _AFTER: tuple[tuple[Callable[[Script], bool], int], ...] = (
     (turns.correction, 22), (turns.follow_up, 18), (turns.ask_back, 16), (turns.take_back, 8),
-    (turns.tell, 8),
+    (turns.tell, 8), (turns.drop, 8), (turns.wonder, 4),
 )  # fmt: skip
 """What may follow a call, and how often."""
 
@@ -337,11 +337,12 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
         return turns.compound(script, *tools)
     if roll < 0.65:
         return turns.several(script, tools[0])
-    if roll < 0.72 and len(tools) > 1:
-        return turns.abandon(script, tools[0], tools[1])
-    if roll < 0.78:
+    if roll < 0.76 and len(tools) > 1:
+        change = turns.abandon if roll < 0.71 else turns.contrast
+        return change(script, tools[0], tools[1])
+    if roll < 0.81:
         return turns.withdraw(script, tools[0])
-    return roll < 0.9 and turns.tell(script)
+    return turns.tell(script) if roll < 0.93 else turns.wonder(script)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
@@ -429,11 +430,11 @@ def _spontaneous_coffee(script: Script) -> bool:
         moves, weights = zip(*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8), strict=True)
         return bool(rng.choices(moves, weights)[0](script))
     roll = rng.random()
-    if roll < 0.6:
+    if roll < 0.52:
         return turns.several(script, "order_drink")
-    if roll < 0.7:
-        return turns.tell(script)
-    if roll < 0.8:
+    if roll < 0.76:
+        return turns.tell(script) if roll < 0.62 else turns.wonder(script)
+    if roll < 0.84:
         return turns.withdraw(script, "order_drink")
     if roll < 0.9:
         return turns.abandon(script, "order_drink", "order_drink")

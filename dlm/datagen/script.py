@@ -20,7 +20,7 @@ from dlm.datagen.orders import ORDERS
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, template
 from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
 from dlm.datagen.spoken_values import moment_text, when, words_of
-from dlm.datagen.spontaneous import Speaker
+from dlm.datagen.spontaneous import Speaker, varied
 from dlm.datagen.values import Values, currency_pair, plural, salad, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
@@ -76,6 +76,8 @@ _KNOWN = {
     "change_reminder": "text", "change_timer": "name",
 }  # fmt: skip
 """The parameter by which a tool's call names what is there."""
+_VARIED = 0.6
+"""Share of other values that differ in a number alone, of those that have one."""
 _NOTES = ("{}", "call about the {}", "see to the {}", "look after the {}", "think of the {}")
 _PAIRED = frozenset((
     "device", "state", "act", "single_unit", "from_unit", "to_unit", "from_currency",
@@ -341,12 +343,19 @@ class Drawing:
             return self.values.draw(kind, rng, self.digits)
         return self.values.draw(kind, rng, self.digits and rng.random() < 0.9)
 
-    def other(self, tool: str, slot: str, value: str) -> str:
-        """Another value for a slot of a request; "" where none is to be had."""
+    def other(self, tool: str, slot: str, value: str, known: Arguments | None = None) -> str:
+        """Another value for a slot of a request; "" where none is to be had.
+
+        Args:
+            value: The one that it has.
+            known: The request's arguments, with which it must fit.
+        """
+        if self.rng.random() < _VARIED and (found := varied(self.rng, value)):
+            return found
         name = parameter_of(slot)[0]
-        if name in ("device", "state") or name in _PAIRED:
-            known = {"device": value} if name == "device" else {}
-            return self.related(tool, {name}, "", known).get(name, "")
+        if name in _PAIRED:
+            fitting = known or ({"device": value} if name == "device" else {})
+            return self.related(tool, {name}, "", fitting).get(name, "")
         try:
             return self.single(tool, name)
         except ValueError:

@@ -394,12 +394,17 @@ def _read_list(world: World, a: Arguments) -> Result:
 
 
 def _calculate(world: World, a: Arguments) -> Result:
-    value = spoken.evaluate(a["expression"])
+    said = a["expression"]
+    value = spoken.evaluate(said)
+    if value is None and world.value:
+        said = f"{spoken.figures(world.value)} {said}"
+        value = spoken.evaluate(said)
     if value is None:
         return failure("I could not calculate that.")
     if abs(value) >= 1e15:
         return failure("That number is too large to say.")
-    sum_, shown = spoken.restated(a["expression"]), spoken.figures(value)
+    world.value = value
+    sum_, shown = spoken.restated(said), spoken.figures(value)
     return Result(f"{capital(sum_)} is {shown}.", "done", {"expression": sum_, "value": shown})
 
 

@@ -134,6 +134,11 @@ def _whole(words: list[str]) -> float | None:
 _NUMBER_WORDS = frozenset((*_VALUES, *_SCALES, "point"))
 
 
+def is_number_word(word: str) -> bool:
+    """Whether a word is a numeral, or part of one."""
+    return word.isdigit() or word in _NUMBER_WORDS
+
+
 def digits(text: str) -> str:
     """The text in lower case with its number words as digits: "twenty one miles" is "21 miles"."""
     words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text.lower()).split()
@@ -162,7 +167,8 @@ def digits(text: str) -> str:
 
 _PLAINER = (
     (r"\b(uh|um|er|like|about)\b", " "),
-    (r"\b(an|one|1) hour and a half\b", "90 minutes"),
+    (r"\b((an|one|1) )?hour and a half\b", "90 minutes"),
+    (r"\b((an|one|1) )?hour and a quarter\b", "75 minutes"),
     (r"\b(half an hour|half hour|a half hour)\b", "30 minutes"),
     (r"\bthree quarters of an hour\b", "45 minutes"),
     (r"\b(a )?quarter of an hour\b", "15 minutes"),
@@ -466,8 +472,12 @@ def moment_text(moment: datetime, now: datetime) -> str:
 _OPERATORS = {
     "times": "*", "multiplied by": "*", "x": "*", "*": "*", "plus": "+", "+": "+", "and": "+",
     "added to": "+", "minus": "-", "-": "-", "divided by": "/", "over": "/", "/": "/", "less": "-",
+    "take away": "-", "lots of": "*", "shared between": "/", "split between": "/",
 }  # fmt: skip
-_SPLIT = re.compile(r" (times|multiplied by|x|\*|plus|\+|added to|minus|-|divided by|over|/|less) ")
+_SPLIT = re.compile(
+    r" (times|multiplied by|x|\*|plus|\+|added to|minus|-|divided by|over|/|less|take away|lots of"
+    r"|shared between|split between) "
+)
 _SHORT_UNITS = {
     "km": "kilometers", "kilometres": "kilometers", "metres": "meters", "cm": "centimeters",
     "mm": "millimeters", "kg": "kilograms", "kilos": "kilograms", "lbs": "pounds", "foot": "feet",
@@ -526,7 +536,9 @@ def _special(text: str) -> float | None:
         (r"(?:the )?square root of (.+)", math.sqrt),
         (r"(.+) squared", lambda v: v * v),
         (r"(.+) cubed", lambda v: v**3),
-        (r"twice (.+)", lambda v: 2 * v),
+        (r"(?:twice|double) (.+)", lambda v: 2 * v),
+        (r"a third of (.+)", lambda v: v / 3),
+        (r"a quarter of (.+)", lambda v: v / 4),
     ):
         match = re.fullmatch(pattern, text)
         value = number(match[1]) if match else None

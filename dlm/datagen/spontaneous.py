@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dlm.datagen.phrases import Piece, fill, template, tidy
+from dlm.datagen.spoken_values import is_number_word, number, words_of
 from dlm.datagen.tables import read
 
 SIDE = "(side)"
@@ -29,6 +30,7 @@ class _Table:
     closers: tuple[str, ...]
     swears: tuple[str, ...]
     edits: tuple[str, ...]
+    contrasts: tuple[str, ...]
     takes_back: tuple[str, ...]
     withdrawn: tuple[str, ...]
     late: tuple[str, ...]
@@ -37,6 +39,7 @@ class _Table:
     fix: tuple[str, ...]
     more: tuple[str, ...]
     undo: tuple[str, ...]
+    drops: tuple[str, ...]
     nothing: tuple[str, ...]
 
 
@@ -172,7 +175,7 @@ def _without_shared_end(rng: Random, wrong: str, right: str) -> str:
 
 
 def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -> list[Piece]:
-    """ "... at three ... no make it four": the value stands in the end, behind the whole request."""
+    """The value stands in the end, behind the whole request: "at three ... no make it four"."""
     source = speaker.words(SPEECH.late, new="\0", old=wrong)
     source = source.replace("EDIT", speaker.rng.choice(SPEECH.edits))
     first, _, last = source.partition("\0")
@@ -181,8 +184,36 @@ def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -
 
 
 def shortened(rng: Random, new: str, old: str) -> str:
-    """A value without the words in its end that the one before has too: "fifteen"."""
-    return _without_shared_end(rng, new, old) if rng.random() < 0.5 else new
+    """A value without the words that the one before has too: "fifteen"."""
+    if rng.random() < 0.4:
+        return new
+    first, last = _without_shared_end(rng, new, old).split(), old.split()
+    while len(first) > 1 and first[:1] == last[:1]:
+        first, last = first[1:], last[1:]
+    return new if first[0] in ("and", "of") else " ".join(first)
+
+
+def varied(rng: Random, value: str) -> str:
+    """A value with another number in place of one that it has; "" where it has none."""
+    words = value.split()
+    runs = [
+        (start, end)
+        for start in range(len(words))
+        for end in range(len(words), start, -1)
+        if all(map(is_number_word, words[start:end]))
+        and not (start and is_number_word(words[start - 1]))
+        and not (end < len(words) and is_number_word(words[end]))
+    ]
+    if not runs:
+        return ""
+    start, end = rng.choice(runs)
+    was = number(" ".join(words[start:end]))
+    if was is None or was % 1:
+        return ""
+    most = 12 if was <= 12 else 59 if was < 60 else 2 * int(was)
+    now = rng.randint(1, most)
+    said = str(now) if words[start].isdigit() else words_of(now)
+    return "" if now == was else " ".join([*words[:start], said, *words[end:]])
 
 
 def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
@@ -191,6 +222,13 @@ def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list
     kept = words[: speaker.rng.randint(min(2, len(words)), len(words))]
     edit = speaker.rng.choice(SPEECH.edits)
     return [side(" ".join(kept)), side(edit), *second]
+
+
+def contrasted(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
+    """A request that is named to say that it is not meant, and the one that is."""
+    not_this, _, this = speaker.words(SPEECH.contrasts).partition(" ... ")
+    words = " ".join("".join(p.text for p in first).split())
+    return [side(not_this), side(words), side(this), *second]
 
 
 def taken_back(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
@@ -205,15 +243,15 @@ _SECOND = "'"
 def joined(
     rng: Random,
     requests: Sequence[list[Piece]],
-    joints: Sequence[str] = (),
-    last: Sequence[str] = (),
+    joints: Sequence[str],
+    last: Sequence[str],
 ) -> list[Piece]:
     """Requests in one breath; the slots of all but the first are marked for `parted`."""
     said = list(requests[0])
-    for number, request in enumerate(requests[1:], 1):
-        options = (last if number == len(requests) - 1 else joints) or SPEECH.joints
+    for count, request in enumerate(requests[1:], 1):
+        options = last if count == len(requests) - 1 else joints
         said.append(side(rng.choice(options)))
-        said += [Piece(p.text, p.slot and f"{p.slot}{_SECOND * number}") for p in request]
+        said += [Piece(p.text, p.slot and f"{p.slot}{_SECOND * count}") for p in request]
     return [p for p in said if p.text]
 
 
@@ -268,9 +306,13 @@ def change(
     return [p for p in (side(first), *new, side(last)) if p.text.strip()]
 
 
-def remark(speaker: Speaker) -> tuple[list[Piece], str]:
-    """Something that is told and asks for nothing, and an answer."""
-    parts = [speaker.text("remark")]
+def remark(speaker: Speaker, symbol: str = "remark") -> tuple[list[Piece], str]:
+    """Something that is told and asks for nothing, and an answer.
+
+    Args:
+        symbol: Of the grammar of free text.
+    """
+    parts = [speaker.text(symbol)]
     if speaker.rng.random() < 0.3:
         parts.insert(0, speaker.words(SPEECH.openers))
     return [side(tidy(" ".join(parts)))], speaker.rng.choice(SPEECH.nothing)

@@ -21,6 +21,7 @@ from dlm.datagen.spontaneous import (
     abandoned,
     at_ease,
     change,
+    contrasted,
     gapped,
     is_gappable,
     joined,
@@ -209,13 +210,46 @@ def withdraw(script: Script, tool: str) -> bool:
     return True
 
 
+def contrast(script: Script, first: str, tool: str) -> bool:
+    """The user says what they do not ask for, and what they do."""
+    orders = tuple(o for o in catalog.SAY[first] if is_order(o))
+    if not orders or "end_conversation" in (first, tool):
+        return False
+    pieces = [
+        script.worded(t, pick(script.rng, options, script.split))
+        for t, options in ((first, orders), (tool, _joinable(script, tool)))
+    ]
+    if not is_mentionable(pieces[0]):
+        return False
+    values = script.speak(contrasted(script.speaker(tool), *pieces))
+    script.used.add(first)
+    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    return True
+
+
 def tell(script: Script) -> bool:
     """The user tells something that sounds like a request and is none."""
-    pieces, answer = remark(script.speaker("talk"))
+    shop = "order_drink" in script.repertoire
+    pieces, answer = remark(script.speaker("talk"), "shop_remark" if shop else "remark")
     script.speak(pieces)
     script.say(answer)
     script.forget_call()
     return True
+
+
+def wonder(script: Script) -> bool:
+    """The user asks what no tool tells: what there is, what it costs, how things work."""
+    symbol, answers = "tool_question", _UNKNOWN
+    if "order_drink" in script.repertoire:
+        symbol = script.rng.choice(("shop_question", "shop_question", "shop_food"))
+        answers = TALK.shop_talk["food" if symbol == "shop_food" else "asked"].answers
+    pieces, _ = remark(script.speaker("talk"), symbol)
+    script.speak(pieces, is_question(pieces))
+    script.say(script.rng.choice(answers))
+    return True
+
+
+_UNKNOWN = ("I'm not sure, sorry.", "I don't know, sorry.", "I can't say, sorry.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +310,36 @@ def take_back(script: Script) -> bool:
     speaker = script.speaker(tool)
     script.speak([side(speaker.words(SPEECH.undo))])
     script.answer([call])
+    return True
+
+
+_DROPPED = {
+    "timer": ("cancel_timer", "name", ("the {} one", "the {} timer", "the {}")),
+    "alarm": ("cancel_alarm", "when", ("the {} one", "the {} alarm", "the {}")),
+    "reminder": ("cancel_reminder", "text", ("the {} one", "the {} reminder", "the {} thing")),
+}
+"""By the last word of a tool: what deletes one of its things, how that is named and called."""
+
+
+def drop(script: Script) -> bool:
+    """The user names one of the things that were spoken of and wants it gone."""
+    if script.last is None:
+        return False
+    thing = script.last[0].rpartition("_")[2].removesuffix("s")
+    undo, key, forms = _DROPPED.get(thing, ("", "", ()))
+    name = script.drawing.name_of(key) if undo and undo not in script.forbidden else ""
+    if not name:
+        return False
+    speaker = script.speaker(undo)
+    first, _, last = script.rng.choice(forms).partition("{}")
+    words = name.split()
+    # Of a reminder one word is enough: "the rabbit one".
+    if key == "text":
+        name = words[-1]
+    before, _, after = speaker.words(SPEECH.drops, it="\0").partition("\0")
+    pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
+    given = script.speak(fitted([p for p in pieces if p.text.strip()]))
+    script.answer([(undo, ordered(given, catalog.PARAMETERS[undo]))])
     return True
 
 
@@ -374,7 +438,7 @@ def _briefly(
     if not keys:
         return {}
     key = rng.choice(keys)
-    old, new = before[key].lower(), speaker.other(key, before[key])
+    old, new = before[key].lower(), script.drawing.other(tool, key, before[key], before)
     if not new or new.lower() == old:
         return {}
     value = [Piece(rng.choice(_LEADS.get(key, ("",)))), Piece(shortened(rng, new, old), key)]

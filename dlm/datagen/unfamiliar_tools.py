@@ -25,6 +25,7 @@ from dlm.datagen.spontaneous import (
     abandoned,
     at_ease,
     change,
+    contrasted,
     gapped,
     is_gappable,
     joined,
@@ -33,6 +34,7 @@ from dlm.datagen.spontaneous import (
     shortened,
     taken_back,
     unclosed,
+    varied,
 )
 from dlm.datagen.tables import read
 from dlm.datagen.values import Values
@@ -157,7 +159,7 @@ class Scene:
         return Speaker(
             self.rng,
             lambda symbol: self.values.text(symbol, self.rng),
-            lambda slot, _: self._other(tool, slot),
+            lambda slot, value: varied(self.rng, value) or self._other(tool, slot),
         )
 
     def _other(self, tool: Tool, slot: str) -> str:
@@ -364,7 +366,8 @@ class Scene:
         begun, pieces = self._pieces(first), self._pieces(tool)
         if not begun or not pieces:
             return False
-        self._call([(tool, self._speak(abandoned(self.speaker(tool), begun, pieces)))])
+        meant = contrasted if is_mentionable(begun) and self.rng.random() < 0.4 else abandoned
+        self._call([(tool, self._speak(meant(self.speaker(tool), begun, pieces)))])
         return True
 
     def withdraw(self, tool: Tool) -> bool:

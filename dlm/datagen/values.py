@@ -31,15 +31,16 @@ class Values:
 
     Args:
         corpora: Directory with ``slot_values.jsonl.xz``; None for the built-in lists alone.
-        free: Whether free text is written by `dlm.datagen.free_text` as well, as training wants
-            it; what is held out stays with the lists, so that evaluations can be compared.
+        free: Whether values are said in looser words too, and free text is written by
+            `dlm.datagen.free_text`, as training wants it; what is held out stays with the lists, so
+            that evaluations can be compared.
     """
 
     def __init__(
         self, corpora: Path | None = None, share_alike: bool = False, free: bool = False
     ) -> None:
         self._lists: dict[str, list[str]] = {name: list(words) for name, words in WORDS.items()}
-        self._free = free
+        self.free = free
         self._read = free_text.read(corpora) if free and corpora is not None else {}
         if corpora is not None:
             self._load(corpora / "slot_values.jsonl.xz", share_alike)
@@ -77,7 +78,7 @@ class Values:
         """
         if "|" in kind:
             return rng.choice(kind.split("|"))
-        if self._free and kind in free_text.INSTEAD and rng.random() < _FREE:
+        if self.free and kind in free_text.INSTEAD and rng.random() < _FREE:
             return self.text(free_text.INSTEAD[kind], rng, digits)
         composed = COMPOSED.get(kind)
         if composed is not None:
@@ -167,8 +168,21 @@ def whole(rng: Random, low: int, high: int, digits: bool) -> str:
     return str(value) if digits else words_of(value)
 
 
-def amount(_: Values, rng: Random, digits: bool) -> str:
+_LOOSE_AMOUNTS = (
+    "two and a half", "three and a half", "one and a half", "four and a half", "a couple of",
+    "a dozen", "a hundred and one", "half a dozen", "ten and a half", "a million",
+)  # fmt: skip
+_LOOSE_DURATIONS = (
+    "hour and a half", "half hour", "two and a half hours", "three quarters of an hour",
+    "a couple of minutes", "an hour and a quarter", "a minute and a half", "quarter of an hour",
+    "half a minute", "half an hour", "a couple of hours", "one and a half hours", "a day", "a week",
+)  # fmt: skip
+
+
+def amount(values: Values, rng: Random, digits: bool) -> str:
     """A quantity to convert: mostly small, sometimes large or fractional."""
+    if values.free and rng.random() < 0.15:
+        return rng.choice(_LOOSE_AMOUNTS)
     roll = rng.random()
     if roll < 0.1:
         return rng.choice(("a hundred", "a thousand", "one", "ten"))
@@ -179,8 +193,10 @@ def amount(_: Values, rng: Random, digits: bool) -> str:
     return whole(rng, 1, high, digits)
 
 
-def duration(_: Values, rng: Random, digits: bool) -> str:
+def duration(values: Values, rng: Random, digits: bool) -> str:
     """A span of time such as "ten minutes" or "an hour and a half"."""
+    if values.free and rng.random() < 0.12:
+        return rng.choice(_LOOSE_DURATIONS)
     roll = rng.random()
     if roll < 0.12:
         return rng.choice(
@@ -400,8 +416,27 @@ def items(values: Values, rng: Random, digits: bool) -> str:
     return ", ".join(found[:-1]) + joint + found[-1] if rng.random() < 0.8 else " and ".join(found)
 
 
-def expression(_: Values, rng: Random, digits: bool) -> str:
+def further(_: Values, rng: Random, digits: bool) -> str:
+    """What is done with the result of the sum before: "times three", "minus ten"."""
+    operations = ("times", "times", "plus", "minus", "divided by", "take away", "over")
+    if rng.random() < 0.15:
+        return rng.choice(("squared", "cubed", "times two"))
+    return f"{rng.choice(operations)} {whole(rng, 2, rng.choice((9, 20, 100)), digits)}"
+
+
+def _loose_sum(rng: Random, digits: bool) -> str:
+    a, b = whole(rng, 2, rng.choice((60, 500, 9000)), digits), whole(rng, 2, 40, digits)
+    forms = (
+        "{} take away {}", "{} take away {}", "{} lots of {}", "{} split between {}", "double {}",
+        "{} shared between {}", "a third of {}", "a quarter of {}", "twice {}", "half of {}",
+    )  # fmt: skip
+    return rng.choice(forms).format(a, b)
+
+
+def expression(values: Values, rng: Random, digits: bool) -> str:
     """A sum as said: "twelve times seven", "15 percent of 80"."""
+    if values.free and rng.random() < 0.15:
+        return _loose_sum(rng, digits)
     high = rng.choice((12, 20, 100, 100, 1000))
     a, b = whole(rng, 2, high, digits), whole(rng, 2, high, digits)
     roll = rng.random()
@@ -568,6 +603,7 @@ COMPOSED: dict[str, Draw] = {
     "feet": _number_between(1, 9),
     "feet_and_inches": _feet_and_inches,
     "expression": expression,
+    "further": further,
     "person": person,
     "percent": percent,
     "degrees": degrees,

@@ -86,6 +86,8 @@ class World:
         self.order: list[Arguments] = []
         self.devices: dict[str, str] = {}
         self.home = ""
+        # Of the last sum; 0 before the first.
+        self.value = 0.0
 
     def call(self, tool: str, arguments: Arguments) -> Result:
         """The result of a call.
