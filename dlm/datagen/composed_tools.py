@@ -16,11 +16,12 @@ from random import Random
 
 from dlm.datagen.catalog import Spec
 from dlm.datagen.holdout import held_out, unseen
+from dlm.datagen.made_up import pseudo_word, salad
 from dlm.datagen.phrases import Piece, fill, polite, template
 from dlm.datagen.renaming import styled
 from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.tables import read
-from dlm.datagen.values import Values, pseudo_word, salad
+from dlm.datagen.values import Values
 from dlm.datagen.world import Arguments, Result, capital, failure
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, examples, turns, unfamiliar_tools
+from dlm.datagen import catalog, examples, turns, turns_at_ease, unfamiliar_tools
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED
 from dlm.datagen.corpora import Corpora, as_heard, load
 from dlm.datagen.holdout import NothingHeldOutError
@@ -319,8 +319,9 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 
 
 _AFTER: tuple[tuple[Callable[[Script], bool], int], ...] = (
-    (turns.correction, 22), (turns.follow_up, 18), (turns.ask_back, 16), (turns.take_back, 8),
-    (turns.tell, 8), (turns.drop, 8), (turns.wonder, 4),
+    (turns.correction, 22), (turns.follow_up, 18), (turns_at_ease.ask_back, 16),
+    (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 8),
+    (turns_at_ease.wonder, 4),
 )  # fmt: skip
 """What may follow a call, and how often."""
 
@@ -336,13 +337,13 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
     if roll < 0.4 and len(tools) > 1:
         return turns.compound(script, *tools)
     if roll < 0.65:
-        return turns.several(script, tools[0])
+        return turns_at_ease.several(script, tools[0])
     if roll < 0.76 and len(tools) > 1:
-        change = turns.abandon if roll < 0.71 else turns.contrast
+        change = turns_at_ease.abandon if roll < 0.71 else turns_at_ease.contrast
         return change(script, tools[0], tools[1])
     if roll < 0.81:
-        return turns.withdraw(script, tools[0])
-    return turns.tell(script) if roll < 0.93 else turns.wonder(script)
+        return turns_at_ease.withdraw(script, tools[0])
+    return turns_at_ease.tell(script) if roll < 0.93 else turns_at_ease.wonder(script)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
@@ -431,13 +432,13 @@ def _spontaneous_coffee(script: Script) -> bool:
         return bool(rng.choices(moves, weights)[0](script))
     roll = rng.random()
     if roll < 0.52:
-        return turns.several(script, "order_drink")
+        return turns_at_ease.several(script, "order_drink")
     if roll < 0.76:
-        return turns.tell(script) if roll < 0.62 else turns.wonder(script)
+        return turns_at_ease.tell(script) if roll < 0.62 else turns_at_ease.wonder(script)
     if roll < 0.84:
-        return turns.withdraw(script, "order_drink")
+        return turns_at_ease.withdraw(script, "order_drink")
     if roll < 0.9:
-        return turns.abandon(script, "order_drink", "order_drink")
+        return turns_at_ease.abandon(script, "order_drink", "order_drink")
     last = rng.choice(("confirm_order", "read_order", "order_drink"))
     return turns.compound(script, "order_drink", last)
 

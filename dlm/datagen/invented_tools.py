@@ -11,9 +11,10 @@ from collections.abc import Callable
 from random import Random
 
 from dlm.datagen.catalog import InventedTool
+from dlm.datagen.made_up import pseudo_word
 from dlm.datagen.phrases import fill, template
 from dlm.datagen.spoken_values import WEEKDAYS, number
-from dlm.datagen.values import Values, pseudo_word
+from dlm.datagen.values import Values
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import Arguments, Result, capital, failure
 

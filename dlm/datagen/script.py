@@ -15,13 +15,14 @@ from dlm.datagen import invented_tools
 from dlm.datagen.catalog import AGENTS_OWN, ALIASES, INVENTED
 from dlm.datagen.corpora import Corpora
 from dlm.datagen.holdout import pick
+from dlm.datagen.made_up import salad
 from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.orders import ORDERS
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, template
 from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
 from dlm.datagen.spoken_values import moment_text, when, words_of
 from dlm.datagen.spontaneous import Speaker, varied
-from dlm.datagen.values import Values, currency_pair, plural, salad, unit_pair
+from dlm.datagen.values import Values, currency_pair, plural, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
 from dlm.datagen.world import Arguments, Result, World, capital

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
+from dlm.datagen import spoken_sums as sums
 from dlm.datagen import spoken_values as spoken
+from dlm.datagen.made_up import pseudo_word
 from dlm.datagen.phrases import fill
+from dlm.datagen.simulated_orders import ORDERING
 from dlm.datagen.spoken_values import MONTHS, WEEKDAYS
 from dlm.datagen.tables import read
-from dlm.datagen.values import pseudo_word
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import (
     Arguments,
@@ -395,16 +397,16 @@ def _read_list(world: World, a: Arguments) -> Result:
 
 def _calculate(world: World, a: Arguments) -> Result:
     said = a["expression"]
-    value = spoken.evaluate(said)
+    value = sums.evaluate(said)
     if value is None and world.value:
         said = f"{spoken.figures(world.value)} {said}"
-        value = spoken.evaluate(said)
+        value = sums.evaluate(said)
     if value is None:
         return failure("I could not calculate that.")
     if abs(value) >= 1e15:
         return failure("That number is too large to say.")
     world.value = value
-    sum_, shown = spoken.restated(said), spoken.figures(value)
+    sum_, shown = sums.restated(said), spoken.figures(value)
     return Result(f"{capital(sum_)} is {shown}.", "done", {"expression": sum_, "value": shown})
 
 
@@ -415,17 +417,17 @@ def _convert_units(world: World, a: Arguments) -> Result:
     if count is None:
         return unread("amount", a["amount"])
     source, target = a["from_unit"].lower(), a["to_unit"].lower()
-    had = spoken.unit_text(count, a["from_unit"])
-    if rest := spoken.smaller_part(source):
+    had = sums.unit_text(count, a["from_unit"])
+    if rest := sums.smaller_part(source):
         source, small, unit = rest
-        had = f"{spoken.unit_text(count, source)} {spoken.unit_text(small, unit)}"
-        count += spoken.converted(small, unit, source) or 0
-    value = spoken.converted(count, source, target.removesuffix(" and inches"))
+        had = f"{sums.unit_text(count, source)} {sums.unit_text(small, unit)}"
+        count += sums.converted(small, unit, source) or 0
+    value = sums.converted(count, source, target.removesuffix(" and inches"))
     if value is None:
         return failure(f"I cannot convert {a['from_unit']} to {a['to_unit']}.")
     if target == "feet and inches":
-        return _conversion(had, spoken.feet_and_inches(value))
-    return _conversion(had, spoken.unit_text(value, a["to_unit"]))
+        return _conversion(had, sums.feet_and_inches(value))
+    return _conversion(had, sums.unit_text(value, a["to_unit"]))
 
 
 def _conversion(had: str, have: str) -> Result:
@@ -440,9 +442,9 @@ def _convert_currency(world: World, a: Arguments) -> Result:
         count = 1.0
     if count is None:
         return unread("amount", a["amount"])
-    value = spoken.exchanged(count, a["from_currency"].lower(), a["to_currency"].lower(), world.rng)
+    value = sums.exchanged(count, a["from_currency"].lower(), a["to_currency"].lower(), world.rng)
     source, target = a["from_currency"].lower(), a["to_currency"].lower()
-    return _conversion(spoken.money_text(count, source), spoken.money_text(value, target))
+    return _conversion(sums.money_text(count, source), sums.money_text(value, target))
 
 
 _SKIES = (
@@ -566,108 +568,6 @@ def _end_conversation(world: World, _: Arguments) -> Result:
     return Result("Goodbye.")
 
 
-def describe(a: Arguments, counted: bool = False) -> str:
-    """A drink as the order reads it: "2 small mochas", "large latte with oat milk and sugar".
-
-    Args:
-        counted: Whether a single one is counted too ("1 large latte").
-    """
-    number = spoken.number(a["quantity"]) if "quantity" in a else 1.0
-    count = int(number) if number else 1
-    name = " ".join(a[k].lower() for k in ("size", "roast", "drink") if k in a)
-    if count > 1:
-        name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
-    with_ = [_addition(k, a[k]) for k in ("shots", "milk", "sweetener", "extras") if k in a]
-    with_ = [w for w in with_ if w]
-    text = f"{count} {name}" if counted or count > 1 else name
-    return f"{text} with {listing(with_)}" if with_ else text
-
-
-def _addition(key: str, value: str) -> str:
-    text = spoken.digits(value)
-    if text.split()[0] in _NOTHING:
-        return ""
-    if key != "shots":
-        return text
-    text = text.removeprefix("an ").removeprefix("a ")
-    if text.split()[0] in ("single", "double", "triple", "quad", "quadruple"):
-        return f"a {text}"
-    return "an extra shot" if text == "extra shot" else "1 shot" if text == "shot" else text
-
-
-def _order_drink(world: World, a: Arguments) -> Result:
-    known = any(a["drink"].lower().rstrip("s").endswith(d) for d in WORDS["drink"])
-    if world.rng.random() < (0.01 if known else 0.9):
-        return failure(f"We do not have {a['drink'].lower()}.")
-    world.order.append(a)
-    text = describe(a)
-    return Result(f"Added: {text}.", "done", {"drink": text})
-
-
-def _change_drink(world: World, a: Arguments) -> Result:
-    drink = bare(a["drink"])
-    changes = {k: v for k, v in a.items() if k != "drink"}
-    for at in reversed(range(len(world.order))):
-        ordered = world.order[at]
-        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
-            kept = ordered | changes
-            world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
-            text = describe(world.order[at])
-            return Result(f"Changed: {text}.", "done", {"drink": text})
-    return failure(f"There is no {drink} in the order.")
-
-
-def _is_none(key: str, value: str) -> bool:
-    """Whether a value leaves out what its parameter would add."""
-    words = value.lower().split()
-    nothing = words[0] in _NOTHING or words[-1] == "off"
-    return key not in ("drink", "size", "quantity") and nothing
-
-
-_NOTHING = (
-    "no", "none", "without", "plain", "black", "hold", "skip", "minus", "leave", "don't", "dont",
-)  # fmt: skip
-
-
-def _remove_drink(world: World, a: Arguments) -> Result:
-    drink = bare(a["drink"])
-    for ordered in reversed(world.order):
-        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
-            world.order.remove(ordered)
-            drink = drink if drink.endswith("ss") else drink.removesuffix("s")
-            return Result(f"Removed: {drink}.", "done", {"drink": drink})
-    return failure(f"There is no {drink} in the order.")
-
-
-def _order_text(world: World) -> str:
-    return "; ".join(describe(a, counted=True) for a in world.order)
-
-
-def _read_order(world: World, _: Arguments) -> Result:
-    if not world.order:
-        return Result("The order is empty.", "empty")
-    order = _order_text(world)
-    return Result(f"The order is: {order}.", "done", {"order": order})
-
-
-def _confirm_order(world: World, a: Arguments) -> Result:
-    if not world.order:
-        return failure("The order is empty.")
-    order = _order_text(world)
-    world.order.clear()
-    if "name" not in a:
-        return Result(f"Order confirmed: {order}.", "done", {"order": order})
-    name = title(a["name"])
-    return Result(f"Order confirmed for {name}: {order}.", "named", {"order": order, "name": name})
-
-
-def _transfer_call(world: World, a: Arguments) -> Result:
-    to = a.get("to", "a person").lower()
-    if to.split()[0] not in ("a", "an", "the", "my", "your", "some", "someone", "somebody"):
-        to = f"the {to}"
-    return Result(f"Transferring you to {to}.", "done", {"to": to})
-
-
 def _passage(query: str, rng: Random) -> tuple[str, str]:
     """A document's name and one sentence of it, at most 200 characters, that mentions ``query``."""
     topic = query.lower()
@@ -694,8 +594,7 @@ _ALL: tuple[SimulatedTool, ...] = (
     _set_alarm, _list_alarms, _change_alarm, _cancel_alarm, _set_reminder, _list_reminders,
     _change_reminder, _cancel_reminder, _add_to_list, _remove_from_list, _move_item, _read_list,
     _clear_list, _calculate, _convert_units, _convert_currency, _get_weather, _get_stock_price,
-    _set_device, _get_device, _search_documents, _forget_me, _end_conversation, _order_drink,
-    _change_drink, _remove_drink, _read_order, _confirm_order, _transfer_call,
+    _set_device, _get_device, _search_documents, _forget_me, _end_conversation, *ORDERING,
 )  # fmt: skip
 SIMULATED = {tool.__name__.removeprefix("_"): tool for tool in _ALL}
 """By the tool's own name."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from dlm.datagen import spoken_values as spoken
 from dlm.datagen.phrases import Piece
+from dlm.datagen.spoken_sums import evaluate
 from dlm.datagen.words import CURRENCIES, UNITS
 
 Span = tuple[int, int]
@@ -84,9 +85,7 @@ def expression(words: list[str]) -> Span | None:
     span = longest(
         words,
         lambda t: (
-            not t.startswith("what is")
-            and not t.endswith("equal")
-            and spoken.evaluate(t) is not None
+            not t.startswith("what is") and not t.endswith("equal") and evaluate(t) is not None
         ),
         most=len(words),
     )

@@ -7,7 +7,6 @@ where it does not fit what was said before.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from dlm.datagen import catalog
 from dlm.datagen.catalog import INVENTED
@@ -18,21 +17,13 @@ from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, template
 from dlm.datagen.script import Call, Script, calls_of, fitted, ordered
 from dlm.datagen.spontaneous import (
     SPEECH,
-    abandoned,
     at_ease,
     change,
-    contrasted,
-    gapped,
-    is_gappable,
     joined,
     parted,
-    remark,
     shortened,
-    side,
-    taken_back,
     unclosed,
 )
-from dlm.datagen.tables import read
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 
@@ -70,10 +61,10 @@ def request(script: Script, tool: str) -> bool:
     elif tool == "order_drink" and script.rng.random() < COMPOSED_ORDERS:
         source = compose_order(script.rng, script.split)
         order = source.startswith(("can", "could", "may"))
-        values = script.speak(_at_ease(script, tool, script.worded(tool, source)), order)
+        values = script.speak(eased(script, tool, script.worded(tool, source)), order)
     elif script.at_ease:
         source = pick(script.rng, catalog.SAY[tool], script.split)
-        pieces = _at_ease(script, tool, script.worded(tool, source), is_order(source))
+        pieces = eased(script, tool, script.worded(tool, source), is_order(source))
         values = script.speak(pieces, source.endswith("?"))
     else:
         values = script.ask(tool, catalog.SAY[tool])
@@ -81,7 +72,8 @@ def request(script: Script, tool: str) -> bool:
     return True
 
 
-def _at_ease(script: Script, tool: str, pieces: list[Piece], order: bool = False) -> list[Piece]:
+def eased(script: Script, tool: str, pieces: list[Piece], order: bool = False) -> list[Piece]:
+    """A request as the user says it who may speak at ease; ``order`` as in `at_ease`."""
     return at_ease(script.speaker(tool), pieces, order) if script.at_ease else pieces
 
 
@@ -92,7 +84,7 @@ def is_question(row: list[Piece]) -> bool:
 
 def compound(script: Script, *tools: str) -> bool:
     """The user asks for different things in one breath."""
-    wordings = [_joinable(script, tool) for tool in tools]
+    wordings = [joinable(script, tool) for tool in tools]
     if not all(wordings) or "end_conversation" in tools[:-1]:
         return False
     sources = [pick(script.rng, options, script.split) for options in wordings]
@@ -102,9 +94,9 @@ def compound(script: Script, *tools: str) -> bool:
     else:
         parts = [*map(unclosed, parts[:-1]), parts[-1]]
         said = joined(script.rng, parts, SPEECH.joints, SPEECH.last_joints)
-        said = _at_ease(script, tools[0], said, is_order(sources[0]))
+        said = eased(script, tools[0], said, is_order(sources[0]))
     halves = parted(script.speak(said), len(tools))
-    return _answer_all(script, list(zip(tools, halves, strict=True)))
+    return answer_all(script, list(zip(tools, halves, strict=True)))
 
 
 ORDERS_JOINED = ("and", "and then", "and also", "then")
@@ -112,14 +104,14 @@ _MOST_CALLS = {False: 3, True: 5}
 """Calls of one message, by whether the user is at ease."""
 
 
-def _joinable(script: Script, tool: str) -> tuple[str, ...]:
+def joinable(script: Script, tool: str) -> tuple[str, ...]:
     """Phrasings that may stand beside others: orders, at ease whatever is no question."""
     if script.at_ease:
         return tuple(o for o in catalog.SAY[tool] if "?" not in o and o != "{drink}")
     return tuple(o for o in catalog.SAY[tool] if is_order(o))
 
 
-def _answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
+def answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
     """Call what a message asks for; where that is too much, nothing was said."""
     calls: list[Call] = []
     for tool, values in asked:
@@ -128,218 +120,6 @@ def _answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
         script.messages.pop()
         return False
     script.answer(calls)
-    return True
-
-
-_NOT_AGAIN = re.compile(
-    r"\d\}|\{(?:whole|entire|every|order|items|adding|longer|dose)|\?|remind me$"
-)
-
-
-_ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_call"))
-
-
-def several(script: Script, tool: str) -> bool:
-    """The user asks for the same thing more than once and says the verb once."""
-    if tool == "order_drink":
-        return _several_drinks(script)
-    if tool in _ONCE:
-        return False
-    fewest = 2 if tool in ("add_to_list", "remove_from_list") else 1
-    options = tuple(
-        source
-        for source in catalog.SAY[tool]
-        if not _NOT_AGAIN.search(source) and source.count("{") >= fewest
-    )
-    if not options:
-        return False
-    source = pick(script.rng, options, script.split)
-    parts = [script.worded(tool, source) for _ in range(script.rng.choice((2, 2, 2, 3)))]
-    if not is_gappable(parts[0]):
-        return False
-    said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
-    pieces = joined(script.rng, said, AGAIN_JOINED, AGAIN_JOINED)
-    halves = parted(script.speak(_at_ease(script, tool, pieces, is_order(source))), len(parts))
-    return _answer_all(script, [(tool, half) for half in halves])
-
-
-AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
-
-
-def _several_drinks(script: Script) -> bool:
-    rng = script.rng
-    if rng.random() < 0.3:
-        source = pick(rng, ORDERS.together, script.split)
-        values = script.speak(_at_ease(script, "order_drink", script.worded("order_drink", source)))
-        return _answer_all(script, [("order_drink", values)])
-    count = rng.choice((2, 2, 2, 3, 3, 4))
-    sources = [compose_order(rng, script.split, bare=True) for _ in range(count)]
-    parts = [script.worded("order_drink", source) for source in sources]
-    parts = [*map(unclosed, parts[:-1]), parts[-1]]
-    if rng.random() < 0.7:
-        parts[0] = [side(rng.choice(ORDERS.openers)), *parts[0]]
-    pieces = _at_ease(script, "order_drink", joined(rng, parts, DRINKS_JOINED, DRINKS_JOINED))
-    halves = parted(script.speak(pieces), count)
-    return _answer_all(script, [("order_drink", half) for half in halves])
-
-
-DRINKS_JOINED = ("and", "and", "and", "", "", "and then", "plus", "also", "and also", "then")
-
-
-def abandon(script: Script, first: str, tool: str) -> bool:
-    """The user begins to ask for something and asks for something else."""
-    pieces = [
-        script.worded(t, pick(script.rng, _joinable(script, t), script.split))
-        for t in (first, tool)
-    ]
-    said = abandoned(script.speaker(tool), *pieces)
-    script.used.add(first)
-    script.answer(calls_of(tool, script.speak(said), catalog.PARAMETERS[tool]))
-    return True
-
-
-def withdraw(script: Script, tool: str) -> bool:
-    """The user asks for something and takes it back in the same breath."""
-    if tool == "end_conversation":
-        return False
-    pieces = script.worded(tool, pick(script.rng, _joinable(script, tool), script.split))
-    script.speak(taken_back(script.speaker(tool), pieces))
-    script.used.add(tool)
-    script.say(script.rng.choice(SPEECH.withdrawn))
-    script.forget_call()
-    return True
-
-
-def contrast(script: Script, first: str, tool: str) -> bool:
-    """The user says what they do not ask for, and what they do."""
-    orders = tuple(o for o in catalog.SAY[first] if is_order(o))
-    if not orders or "end_conversation" in (first, tool):
-        return False
-    pieces = [
-        script.worded(t, pick(script.rng, options, script.split))
-        for t, options in ((first, orders), (tool, _joinable(script, tool)))
-    ]
-    if not is_mentionable(pieces[0]):
-        return False
-    values = script.speak(contrasted(script.speaker(tool), *pieces))
-    script.used.add(first)
-    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
-    return True
-
-
-def tell(script: Script) -> bool:
-    """The user tells something that sounds like a request and is none."""
-    shop = "order_drink" in script.repertoire
-    pieces, answer = remark(script.speaker("talk"), "shop_remark" if shop else "remark")
-    script.speak(pieces)
-    script.say(answer)
-    script.forget_call()
-    return True
-
-
-def wonder(script: Script) -> bool:
-    """The user asks what no tool tells: what there is, what it costs, how things work."""
-    symbol, answers = "tool_question", _UNKNOWN
-    if "order_drink" in script.repertoire:
-        symbol = script.rng.choice(("shop_question", "shop_question", "shop_food"))
-        answers = TALK.shop_talk["food" if symbol == "shop_food" else "asked"].answers
-    pieces, _ = remark(script.speaker("talk"), symbol)
-    script.speak(pieces, is_question(pieces))
-    script.say(script.rng.choice(answers))
-    return True
-
-
-_UNKNOWN = ("I'm not sure, sorry.", "I don't know, sorry.", "I can't say, sorry.")
-
-
-@dataclass(frozen=True, slots=True)
-class _AskingBack:
-    any: tuple[str, ...]
-    of: dict[str, str]
-    about: dict[str, tuple[str, ...]]
-
-
-_ASKING_BACK = read("asking_back", _AskingBack)
-
-
-def ask_back(script: Script) -> bool:
-    """The user asks what became of what they asked for."""
-    if script.last is None:
-        return False
-    tool, before, _ = script.last
-    reader = _ASKING_BACK.of.get(tool, "")
-    if reader not in catalog.SPECS or reader in script.forbidden:
-        return False
-    options = _ASKING_BACK.about[reader]
-    if script.rng.random() < 0.35:
-        options = _ASKING_BACK.any
-    pieces = script.worded(reader, pick(script.rng, options, script.split))
-    if script.rng.random() < 0.3:
-        pieces = [side(script.speaker(reader).words(SPEECH.openers)), *pieces]
-    script.speak(pieces, is_question(pieces))
-    kept = ordered(before, catalog.PARAMETERS[reader])
-    if tool == "move_item":
-        kept = {"list": before["to"]}
-    script.answer([(reader, kept)])
-    return True
-
-
-_TAKEN_BACK = {
-    "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
-    "set_reminder": ("cancel_reminder", "text"), "order_drink": ("remove_drink", "drink"),
-}  # fmt: skip
-"""What undoes a call, and the parameter of both by which it names the thing."""
-
-
-def take_back(script: Script) -> bool:
-    """The user wants undone what was just done."""
-    if script.last is None or script.last[2].error:
-        return False
-    tool, before, _ = script.last
-    if tool == "add_to_list":
-        call = ("remove_from_list", dict(before))
-    elif tool in _TAKEN_BACK:
-        undo, key = _TAKEN_BACK[tool]
-        several = tool == "set_timer" and len(script.world.timers) > 1
-        named = {"name": before["duration"]} if several else {}
-        call = (undo, {key: before[key]} if key in before else named)
-    else:
-        return False
-    if call[0] in script.forbidden:
-        return False
-    speaker = script.speaker(tool)
-    script.speak([side(speaker.words(SPEECH.undo))])
-    script.answer([call])
-    return True
-
-
-_DROPPED = {
-    "timer": ("cancel_timer", "name", ("the {} one", "the {} timer", "the {}")),
-    "alarm": ("cancel_alarm", "when", ("the {} one", "the {} alarm", "the {}")),
-    "reminder": ("cancel_reminder", "text", ("the {} one", "the {} reminder", "the {} thing")),
-}
-"""By the last word of a tool: what deletes one of its things, how that is named and called."""
-
-
-def drop(script: Script) -> bool:
-    """The user names one of the things that were spoken of and wants it gone."""
-    if script.last is None:
-        return False
-    thing = script.last[0].rpartition("_")[2].removesuffix("s")
-    undo, key, forms = _DROPPED.get(thing, ("", "", ()))
-    name = script.drawing.name_of(key) if undo and undo not in script.forbidden else ""
-    if not name:
-        return False
-    speaker = script.speaker(undo)
-    first, _, last = script.rng.choice(forms).partition("{}")
-    words = name.split()
-    # Of a reminder one word is enough: "the rabbit one".
-    if key == "text":
-        name = words[-1]
-    before, _, after = speaker.words(SPEECH.drops, it="\0").partition("\0")
-    pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
-    given = script.speak(fitted([p for p in pieces if p.text.strip()]))
-    script.answer([(undo, ordered(given, catalog.PARAMETERS[undo]))])
     return True
 
 

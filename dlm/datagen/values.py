@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 from dlm.datagen import free_text
+from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.rows import rows
 from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
 from dlm.datagen.words import (
@@ -107,7 +108,6 @@ def _speakable(value: str) -> bool:
     return plain and 0 < len(words) <= 4 and max(map(len, words)) <= 14
 
 
-_CONSONANTS, _VOWELS = "bcdfghklmnprstvwz", "aeiou"
 _HALF = re.compile(r" (?:am|pm|a m|p m|in the (?:morning|afternoon|evening))$", re.I)
 _HOURS = {
     "in the morning": range(1, 12),
@@ -127,34 +127,6 @@ _FLAVORS = (
 
 
 Draw = Callable[[Values, Random, bool], str]
-
-
-def salad(rng: Random) -> str:
-    """One to three random words, some of them made up: nothing but copying can produce them."""
-    roll = rng.random()
-    if roll < 0.3:
-        return pseudo_word(rng)
-    if roll < 0.75:
-        return f"{rng.choice(WORDS['adjective'])} {rng.choice(WORDS['noun'])}"
-    joint = rng.choice(("of", "for", "under"))
-    return f"{rng.choice(WORDS['noun'])} {joint} {rng.choice(WORDS['noun'])}"
-
-
-def blend(rng: Random) -> str:
-    """The beginning of one word and the end of another: it looks like a word that nobody knows."""
-    first, last = (rng.choice(WORDS[rng.choice(_BLENDED)]).split()[0].lower() for _ in range(2))
-    return first[: rng.randint(2, max(2, len(first) - 1))] + last[-rng.randint(2, 4) :]
-
-
-_BLENDED = ("noun", "adjective", "item", "name", "place", "surname", "company", "drink")
-
-
-def pseudo_word(rng: Random) -> str:
-    """A pronounceable word of two or three syllables that means nothing."""
-    return "".join(
-        rng.choice(_CONSONANTS) + rng.choice(_VOWELS) + rng.choice(("", "", "n", "r", "l", "s"))
-        for _ in range(rng.randint(2, 3))
-    )
 
 
 def plural(drink: str) -> str:

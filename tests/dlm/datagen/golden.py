@@ -33,6 +33,7 @@ from dlm.datagen.reasons import reasoned
 from dlm.datagen.renaming import rename
 from dlm.datagen.script import Script
 from dlm.datagen.spans import day, duration, expression, moment, tokens
+from dlm.datagen.spoken_sums import evaluate
 from dlm.datagen.training_rows import interrupted, mixed, taught
 from dlm.datagen.unfamiliar_tools import Scene, mention, single
 from dlm.datagen.values import COMPOSED, Values
@@ -162,7 +163,7 @@ def _values_read(count: int) -> Iterator[Any]:
                 str(spoken.day(text, now.date())),
                 str(spoken.when(text, now)),
             )
-            yield spoken.evaluate(text), [f(words) for f in (day, duration, expression, moment)]
+            yield evaluate(text), [f(words) for f in (day, duration, expression, moment)]
 
 
 def _generated(corpora: Path | None) -> Iterator[tuple[str, Iterable[Any]]]:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from dlm.datagen import spoken_values as said
-from dlm.datagen.spoken_values import (
+from dlm.datagen.spoken_sums import (
     converted,
     evaluate,
     exchanged,

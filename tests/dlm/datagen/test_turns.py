@@ -10,9 +10,9 @@ from dlm.datagen import catalog, orders, turns
 from dlm.datagen.corpora import Corpora
 from dlm.datagen.holdout import NothingHeldOutError, held_out
 from dlm.datagen.phrases import Piece, template
-from dlm.datagen.script import Drawing, Script, calls_of, fill_slots, ordered, plural
+from dlm.datagen.script import Drawing, Script, calls_of, fill_slots, ordered
 from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.values import Values
+from dlm.datagen.values import Values, plural
 from dlm.datagen.words import UNITS
 from dlm.datagen.world import World
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from datetime import datetime
 from random import Random
 
 import pytest
 
 from dlm.datagen import spoken_values as said
-from dlm.datagen.spoken_values import evaluate
+from dlm.datagen.spoken_sums import evaluate
 from dlm.datagen.values import Values, currency_pair, unit_pair
 from dlm.datagen.words import UNITS, WORDS
 
@@ -36,7 +37,7 @@ VALUES = Values()
 @pytest.mark.parametrize("digits", [False, True])
 def test_what_is_said_can_be_read(digits: bool) -> None:
     rng = Random(6)
-    now = said.datetime(2026, 11, 21, 10, 30)
+    now = datetime(2026, 11, 21, 10, 30)
     for _ in range(300):
         assert said.duration(VALUES.draw("duration", rng, digits))
         assert said.when(VALUES.draw("when", rng, digits), now)

@@ -1,0 +1,114 @@
+"""Simulations of the coffee shop's tools; see `dlm.datagen.simulated_tools`."""
+
+from __future__ import annotations
+
+from dlm.datagen import spoken_values as spoken
+from dlm.datagen.words import WORDS
+from dlm.datagen.world import Arguments, Result, SimulatedTool, World, bare, failure, listing, title
+
+
+def describe(a: Arguments, counted: bool = False) -> str:
+    """A drink as the order reads it: "2 small mochas", "large latte with oat milk and sugar".
+
+    Args:
+        counted: Whether a single one is counted too ("1 large latte").
+    """
+    number = spoken.number(a["quantity"]) if "quantity" in a else 1.0
+    count = int(number) if number else 1
+    name = " ".join(a[k].lower() for k in ("size", "roast", "drink") if k in a)
+    if count > 1:
+        name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
+    with_ = [_addition(k, a[k]) for k in ("shots", "milk", "sweetener", "extras") if k in a]
+    with_ = [w for w in with_ if w]
+    text = f"{count} {name}" if counted or count > 1 else name
+    return f"{text} with {listing(with_)}" if with_ else text
+
+
+def _addition(key: str, value: str) -> str:
+    text = spoken.digits(value)
+    if text.split()[0] in _NOTHING:
+        return ""
+    if key != "shots":
+        return text
+    text = text.removeprefix("an ").removeprefix("a ")
+    if text.split()[0] in ("single", "double", "triple", "quad", "quadruple"):
+        return f"a {text}"
+    return "an extra shot" if text == "extra shot" else "1 shot" if text == "shot" else text
+
+
+def _order_drink(world: World, a: Arguments) -> Result:
+    known = any(a["drink"].lower().rstrip("s").endswith(d) for d in WORDS["drink"])
+    if world.rng.random() < (0.01 if known else 0.9):
+        return failure(f"We do not have {a['drink'].lower()}.")
+    world.order.append(a)
+    text = describe(a)
+    return Result(f"Added: {text}.", "done", {"drink": text})
+
+
+def _change_drink(world: World, a: Arguments) -> Result:
+    drink = bare(a["drink"])
+    changes = {k: v for k, v in a.items() if k != "drink"}
+    for at in reversed(range(len(world.order))):
+        ordered = world.order[at]
+        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
+            kept = ordered | changes
+            world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
+            text = describe(world.order[at])
+            return Result(f"Changed: {text}.", "done", {"drink": text})
+    return failure(f"There is no {drink} in the order.")
+
+
+def _is_none(key: str, value: str) -> bool:
+    """Whether a value leaves out what its parameter would add."""
+    words = value.lower().split()
+    nothing = words[0] in _NOTHING or words[-1] == "off"
+    return key not in ("drink", "size", "quantity") and nothing
+
+
+_NOTHING = (
+    "no", "none", "without", "plain", "black", "hold", "skip", "minus", "leave", "don't", "dont",
+)  # fmt: skip
+
+
+def _remove_drink(world: World, a: Arguments) -> Result:
+    drink = bare(a["drink"])
+    for ordered in reversed(world.order):
+        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
+            world.order.remove(ordered)
+            drink = drink if drink.endswith("ss") else drink.removesuffix("s")
+            return Result(f"Removed: {drink}.", "done", {"drink": drink})
+    return failure(f"There is no {drink} in the order.")
+
+
+def _order_text(world: World) -> str:
+    return "; ".join(describe(a, counted=True) for a in world.order)
+
+
+def _read_order(world: World, _: Arguments) -> Result:
+    if not world.order:
+        return Result("The order is empty.", "empty")
+    order = _order_text(world)
+    return Result(f"The order is: {order}.", "done", {"order": order})
+
+
+def _confirm_order(world: World, a: Arguments) -> Result:
+    if not world.order:
+        return failure("The order is empty.")
+    order = _order_text(world)
+    world.order.clear()
+    if "name" not in a:
+        return Result(f"Order confirmed: {order}.", "done", {"order": order})
+    name = title(a["name"])
+    return Result(f"Order confirmed for {name}: {order}.", "named", {"order": order, "name": name})
+
+
+def _transfer_call(world: World, a: Arguments) -> Result:
+    to = a.get("to", "a person").lower()
+    if to.split()[0] not in ("a", "an", "the", "my", "your", "some", "someone", "somebody"):
+        to = f"the {to}"
+    return Result(f"Transferring you to {to}.", "done", {"to": to})
+
+
+ORDERING: tuple[SimulatedTool, ...] = (
+    _order_drink, _change_drink, _remove_drink, _read_order, _confirm_order, _transfer_call,
+)  # fmt: skip

@@ -1,0 +1,242 @@
+"""What else can happen in a turn of a user at ease: things in a row, second thoughts, remarks.
+
+Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
+where it does not fit what was said before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dlm.datagen import catalog
+from dlm.datagen.holdout import pick
+from dlm.datagen.mentions import is_mentionable
+from dlm.datagen.orders import ORDERS, compose_order
+from dlm.datagen.phrases import Piece, is_order
+from dlm.datagen.script import Script, calls_of, fitted, ordered
+from dlm.datagen.spontaneous import (
+    SPEECH,
+    abandoned,
+    contrasted,
+    gapped,
+    is_gappable,
+    joined,
+    parted,
+    remark,
+    side,
+    taken_back,
+    unclosed,
+)
+from dlm.datagen.tables import read
+from dlm.datagen.turns import answer_all, eased, is_question, joinable
+from dlm.datagen.wording import TALK
+
+_NOT_AGAIN = re.compile(
+    r"\d\}|\{(?:whole|entire|every|order|items|adding|longer|dose)|\?|remind me$"
+)
+
+
+_ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_call"))
+
+
+def several(script: Script, tool: str) -> bool:
+    """The user asks for the same thing more than once and says the verb once."""
+    if tool == "order_drink":
+        return _several_drinks(script)
+    if tool in _ONCE:
+        return False
+    fewest = 2 if tool in ("add_to_list", "remove_from_list") else 1
+    options = tuple(
+        source
+        for source in catalog.SAY[tool]
+        if not _NOT_AGAIN.search(source) and source.count("{") >= fewest
+    )
+    if not options:
+        return False
+    source = pick(script.rng, options, script.split)
+    parts = [script.worded(tool, source) for _ in range(script.rng.choice((2, 2, 2, 3)))]
+    if not is_gappable(parts[0]):
+        return False
+    said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
+    pieces = joined(script.rng, said, AGAIN_JOINED, AGAIN_JOINED)
+    halves = parted(script.speak(eased(script, tool, pieces, is_order(source))), len(parts))
+    return answer_all(script, [(tool, half) for half in halves])
+
+
+AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
+
+
+def _several_drinks(script: Script) -> bool:
+    rng = script.rng
+    if rng.random() < 0.3:
+        source = pick(rng, ORDERS.together, script.split)
+        values = script.speak(eased(script, "order_drink", script.worded("order_drink", source)))
+        return answer_all(script, [("order_drink", values)])
+    count = rng.choice((2, 2, 2, 3, 3, 4))
+    sources = [compose_order(rng, script.split, bare=True) for _ in range(count)]
+    parts = [script.worded("order_drink", source) for source in sources]
+    parts = [*map(unclosed, parts[:-1]), parts[-1]]
+    if rng.random() < 0.7:
+        parts[0] = [side(rng.choice(ORDERS.openers)), *parts[0]]
+    pieces = eased(script, "order_drink", joined(rng, parts, DRINKS_JOINED, DRINKS_JOINED))
+    halves = parted(script.speak(pieces), count)
+    return answer_all(script, [("order_drink", half) for half in halves])
+
+
+DRINKS_JOINED = ("and", "and", "and", "", "", "and then", "plus", "also", "and also", "then")
+
+
+def abandon(script: Script, first: str, tool: str) -> bool:
+    """The user begins to ask for something and asks for something else."""
+    pieces = [
+        script.worded(t, pick(script.rng, joinable(script, t), script.split)) for t in (first, tool)
+    ]
+    said = abandoned(script.speaker(tool), *pieces)
+    script.used.add(first)
+    script.answer(calls_of(tool, script.speak(said), catalog.PARAMETERS[tool]))
+    return True
+
+
+def withdraw(script: Script, tool: str) -> bool:
+    """The user asks for something and takes it back in the same breath."""
+    if tool == "end_conversation":
+        return False
+    pieces = script.worded(tool, pick(script.rng, joinable(script, tool), script.split))
+    script.speak(taken_back(script.speaker(tool), pieces))
+    script.used.add(tool)
+    script.say(script.rng.choice(SPEECH.withdrawn))
+    script.forget_call()
+    return True
+
+
+def contrast(script: Script, first: str, tool: str) -> bool:
+    """The user says what they do not ask for, and what they do."""
+    orders = tuple(o for o in catalog.SAY[first] if is_order(o))
+    if not orders or "end_conversation" in (first, tool):
+        return False
+    pieces = [
+        script.worded(t, pick(script.rng, options, script.split))
+        for t, options in ((first, orders), (tool, joinable(script, tool)))
+    ]
+    if not is_mentionable(pieces[0]):
+        return False
+    values = script.speak(contrasted(script.speaker(tool), *pieces))
+    script.used.add(first)
+    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    return True
+
+
+def tell(script: Script) -> bool:
+    """The user tells something that sounds like a request and is none."""
+    shop = "order_drink" in script.repertoire
+    pieces, answer = remark(script.speaker("talk"), "shop_remark" if shop else "remark")
+    script.speak(pieces)
+    script.say(answer)
+    script.forget_call()
+    return True
+
+
+def wonder(script: Script) -> bool:
+    """The user asks what no tool tells: what there is, what it costs, how things work."""
+    symbol, answers = "tool_question", _UNKNOWN
+    if "order_drink" in script.repertoire:
+        symbol = script.rng.choice(("shop_question", "shop_question", "shop_food"))
+        answers = TALK.shop_talk["food" if symbol == "shop_food" else "asked"].answers
+    pieces, _ = remark(script.speaker("talk"), symbol)
+    script.speak(pieces, is_question(pieces))
+    script.say(script.rng.choice(answers))
+    return True
+
+
+_UNKNOWN = ("I'm not sure, sorry.", "I don't know, sorry.", "I can't say, sorry.")
+
+
+@dataclass(frozen=True, slots=True)
+class _AskingBack:
+    any: tuple[str, ...]
+    of: dict[str, str]
+    about: dict[str, tuple[str, ...]]
+
+
+_ASKING_BACK = read("asking_back", _AskingBack)
+
+
+def ask_back(script: Script) -> bool:
+    """The user asks what became of what they asked for."""
+    if script.last is None:
+        return False
+    tool, before, _ = script.last
+    reader = _ASKING_BACK.of.get(tool, "")
+    if reader not in catalog.SPECS or reader in script.forbidden:
+        return False
+    general = script.rng.random() < 0.35
+    options = _ASKING_BACK.any if general else _ASKING_BACK.about[reader]
+    pieces = script.worded(reader, pick(script.rng, options, script.split))
+    if script.rng.random() < 0.3:
+        pieces = [side(script.speaker(reader).words(SPEECH.openers)), *pieces]
+    script.speak(pieces, is_question(pieces))
+    kept = ordered(before, catalog.PARAMETERS[reader])
+    if tool == "move_item":
+        kept = {"list": before["to"]}
+    script.answer([(reader, kept)])
+    return True
+
+
+_TAKEN_BACK = {
+    "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
+    "set_reminder": ("cancel_reminder", "text"), "order_drink": ("remove_drink", "drink"),
+}  # fmt: skip
+"""What undoes a call, and the parameter of both by which it names the thing."""
+
+
+def take_back(script: Script) -> bool:
+    """The user wants undone what was just done."""
+    if script.last is None or script.last[2].error:
+        return False
+    tool, before, _ = script.last
+    if tool == "add_to_list":
+        call = ("remove_from_list", dict(before))
+    elif tool in _TAKEN_BACK:
+        undo, key = _TAKEN_BACK[tool]
+        several = tool == "set_timer" and len(script.world.timers) > 1
+        named = {"name": before["duration"]} if several else {}
+        call = (undo, {key: before[key]} if key in before else named)
+    else:
+        return False
+    if call[0] in script.forbidden:
+        return False
+    speaker = script.speaker(tool)
+    script.speak([side(speaker.words(SPEECH.undo))])
+    script.answer([call])
+    return True
+
+
+_DROPPED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "timer": ("cancel_timer", "name", ("the {} one", "the {} timer", "the {}")),
+    "alarm": ("cancel_alarm", "when", ("the {} one", "the {} alarm", "the {}")),
+    "reminder": ("cancel_reminder", "text", ("the {} one", "the {} reminder", "the {} thing")),
+}
+"""By the last word of a tool: what deletes one of its things, how that is named and called."""
+
+
+def drop(script: Script) -> bool:
+    """The user names one of the things that were spoken of and wants it gone."""
+    if script.last is None:
+        return False
+    thing = script.last[0].rpartition("_")[2].removesuffix("s")
+    undo, key, forms = _DROPPED.get(thing, ("", "", ()))
+    name = script.drawing.name_of(key) if undo and undo not in script.forbidden else ""
+    if not name:
+        return False
+    speaker = script.speaker(undo)
+    first, _, last = script.rng.choice(forms).partition("{}")
+    words = name.split()
+    # Of a reminder one word is enough: "the rabbit one".
+    if key == "text":
+        name = words[-1]
+    before, _, after = speaker.words(SPEECH.drops, it="\0").partition("\0")
+    pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
+    given = script.speak(fitted([p for p in pieces if p.text.strip()]))
+    script.answer([(undo, ordered(given, catalog.PARAMETERS[undo]))])
+    return True
