@@ -13,6 +13,7 @@ NAMES = {
     "services": "services of other people's dialogues",
     "coffee": "orders of other people's coffee dialogues",
     "parallel": "several calls in one turn",
+    "spontaneous": "own tools, held-out phrasings in spontaneous speech",
     "going_on": "follow-ups and corrections",
     "interrupting": "follow-ups while the agent still speaks",
     "unasked": "own tools, requested in words that seem to refuse",

@@ -172,6 +172,7 @@ class Script:
         """The user who speaks of a tool, at ease."""
         return Speaker(
             self.rng,
+            self.split,
             lambda symbol: self.values.text(symbol, self.rng),
             lambda slot, value: self.drawing.other(tool, slot, value),
         )

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from dlm.datagen.holdout import members
+from dlm.datagen.mentions import VERBS
 from dlm.datagen.phrases import Piece, fill, template, tidy
 from dlm.datagen.spoken_values import is_number_word, number, words_of
 from dlm.datagen.tables import read
@@ -77,20 +79,22 @@ _NO_SHARED = frozenset(("am", "pm", "morning", "evening", "afternoon", "and", "o
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who speaks: chance, and where texts and other values come from.
+    """Who speaks: chance, and where words, texts and other values come from.
 
     Attributes:
+        split: "train" or "heldout"; phrasings come from it where a list has any of it.
         text: A text of a symbol of the grammar of free text.
         other: Another value for a slot, given the one that it has; empty where there is none.
     """
 
     rng: Random
+    split: str
     text: Callable[[str], str]
     other: Callable[[str, str], str]
 
     def words(self, options: Sequence[str], **fields: str) -> str:
         """One of some phrasings, with texts in its slots."""
-        source = self.rng.choice(options)
+        source = self.rng.choice(members(tuple(options), self.split) or options)
         if "{" not in source and "(" not in source and "[" not in source:
             return source
         slots = {slot: fields.get(slot) or self.text(slot) for slot in template(source).slots}
@@ -211,9 +215,10 @@ def varied(rng: Random, value: str) -> str:
     if was is None or was % 1:
         return ""
     most = 12 if was <= 12 else 59 if was < 60 else 2 * int(was)
-    now = rng.randint(1, most)
+    now = rng.randint(1, most - 1)
+    now += now >= was
     said = str(now) if words[start].isdigit() else words_of(now)
-    return "" if now == was else " ".join([*words[:start], said, *words[end:]])
+    return " ".join([*words[:start], said, *words[end:]])
 
 
 def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
@@ -236,6 +241,8 @@ def taken_back(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
     return [*(side(p.text) for p in pieces), side(speaker.words(SPEECH.takes_back))]
 
 
+_BEFORE_VERBS = (" you", " to", " could", " please")
+"""Ends of joints that an order follows."""
 _SECOND = "'"
 """Ends the slots of the second of several requests, twice those of the third."""
 
@@ -250,6 +257,9 @@ def joined(
     said = list(requests[0])
     for count, request in enumerate(requests[1:], 1):
         options = last if count == len(requests) - 1 else joints
+        first = "".join(p.text for p in request).split()[:1]
+        if not VERBS.intersection(first):
+            options = [o for o in options if not o.endswith(_BEFORE_VERBS)]
         said.append(side(rng.choice(options)))
         said += [Piece(p.text, p.slot and f"{p.slot}{_SECOND * count}") for p in request]
     return [p for p in said if p.text]

@@ -223,7 +223,10 @@ def _briefly(
         return {}
     value = [Piece(rng.choice(_LEADS.get(key, ("",)))), Piece(shortened(rng, new, old), key)]
     refusal = rng.choice(WORDING.refusals)
-    said = script.speak(fitted(change(speaker, frames, value, old, refusal)))
+    pieces = change(speaker, frames, value, old, refusal)
+    if rng.random() < 0.4:
+        pieces = eased(script, tool, pieces)
+    said = script.speak(fitted(pieces))
     return ordered(said, catalog.PARAMETERS[tool])
 
 
@@ -467,8 +470,9 @@ def leave_out(script: Script) -> bool:
     key = script.rng.choice(present)
     source = script.rng.choice(ORDERS.without).replace("{what}", _plain(before[key]))
     first, said, last = re.split("[<>]", source)
-    given = script.speak([Piece(first), Piece(said, key), Piece(last)], source.endswith("?"))
-    script.call([_change(before, given)])
+    pieces = eased(script, "change_drink", [Piece(first), Piece(said, key), Piece(last)])
+    given = script.speak(pieces, source.endswith("?"))
+    script.call([_change(before, ordered(given, catalog.PARAMETERS["change_drink"]))])
     _tell(script)
     return True
 

@@ -175,6 +175,8 @@ def ask_back(script: Script) -> bool:
     pieces = script.worded(reader, pick(script.rng, options, script.split))
     if script.rng.random() < 0.3:
         pieces = [side(script.speaker(reader).words(SPEECH.openers)), *pieces]
+    if script.rng.random() < 0.1:
+        pieces = [*pieces, side(script.speaker(reader).words(SPEECH.closers))]
     script.speak(pieces, is_question(pieces))
     kept = ordered(before, catalog.PARAMETERS[reader])
     if tool == "move_item":

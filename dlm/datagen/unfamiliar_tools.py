@@ -158,6 +158,7 @@ class Scene:
         """The user who speaks of a tool, at ease."""
         return Speaker(
             self.rng,
+            self.split,
             lambda symbol: self.values.text(symbol, self.rng),
             lambda slot, value: varied(self.rng, value) or self._other(tool, slot),
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, turns, unfamiliar_tools
+from dlm.datagen import catalog, turns, turns_at_ease, unfamiliar_tools
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.corpora import Corpora, load, services
 from dlm.datagen.dialogues import Source, stream
@@ -123,10 +123,12 @@ def _offered(script: Script, agent: str) -> Row:
     return {"system": INSTRUCTIONS[agent], "tools": tools, "messages": script.messages}
 
 
-def _written(material: Material, write: Callable[[Script], object], split: str) -> Iterator[Row]:
+def _written(
+    material: Material, write: Callable[[Script], object], split: str, at_ease: bool = False
+) -> Iterator[Row]:
     while True:
         corpora = material.heldout if split == "heldout" else None
-        script = Script(material.rng, material.values, split, corpora)
+        script = Script(material.rng, material.values, split, corpora, at_ease=at_ease)
         try:
             write(script)
         except NothingHeldOutError:
@@ -173,6 +175,26 @@ def _two_requests(material: Material) -> Iterator[Row]:
 
 def _second_calls(rows: Iterable[Row]) -> Iterator[Case]:
     return (c for c in cases(rows) if c.kind in CALLS and any(t.calls for t in c.turns))
+
+
+def spontaneous(material: Material) -> Iterator[Case]:
+    """Held-out phrasings as people speak them: several requests, second thoughts, corrections."""
+    tools = [t for t in AGENT_TOOLS["assistant"] if t != "end_conversation"]
+
+    def write(script: Script) -> None:
+        first, second, third = script.rng.sample(tools, 3)
+        moves: tuple[Callable[[], object], ...] = (
+            lambda: turns.request(script, first),
+            lambda: turns.compound(script, first, second),
+            lambda: turns.compound(script, first, second, third),
+            lambda: turns_at_ease.several(script, first),
+            lambda: turns_at_ease.abandon(script, first, second),
+            lambda: turns_at_ease.withdraw(script, first),
+            lambda: turns_at_ease.tell(script),
+        )
+        script.rng.choice(moves)()
+
+    return _decided(_written(material, write, "heldout", at_ease=True))
 
 
 def asking(material: Material) -> Iterator[Case]:
@@ -241,6 +263,7 @@ SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "parallel": (parallel, 60),
     "going_on": (going_on, 100),
     "interrupting": (interrupting, 100),
+    "spontaneous": (spontaneous, 160),
     "asking": (asking, 80),
     "out_of_scope": (out_of_scope, 150),
     "unasked": (unasked, 160),

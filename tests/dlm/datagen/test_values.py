@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from datetime import datetime
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -32,6 +32,7 @@ def test_share_alike_lists_need_the_option(corpora: Path) -> None:
 
 
 VALUES = Values()
+LOOSE = Values(free=True)
 
 
 @pytest.mark.parametrize("digits", [False, True])
