@@ -64,7 +64,7 @@ WEIGHTS: dict[str, int] = {
 FEW_TOOLS = 0.75
 """Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
 
-UNASKED = 0.2
+UNASKED = 0.24
 """Share of turns that mention an order without giving it, in training."""
 
 AT_EASE = 0.6
@@ -295,9 +295,9 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     rng = script.rng
     if turns.choose(script):
         return
-    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous(script, wanted):
-        return
     if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
+        return
+    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous(script, wanted):
         return
     roll = rng.random()
     if roll < 0.22 and turns.follow_up(script):
@@ -320,8 +320,8 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 
 _AFTER: tuple[tuple[Callable[[Script], bool], int], ...] = (
     (turns.correction, 22), (turns.follow_up, 18), (turns_at_ease.ask_back, 16),
-    (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 8),
-    (turns_at_ease.wonder, 4),
+    (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 16),
+    (turns_at_ease.wonder, 7),
 )  # fmt: skip
 """What may follow a call, and how often."""
 
@@ -334,16 +334,16 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
         return bool(rng.choices(moves, weights)[0](script))
     tools = list(dict.fromkeys(wanted(script) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))))
     roll = rng.random()
-    if roll < 0.4 and len(tools) > 1:
+    if roll < 0.3 and len(tools) > 1:
         return turns.compound(script, *tools)
-    if roll < 0.65:
+    if roll < 0.48:
         return turns_at_ease.several(script, tools[0])
-    if roll < 0.76 and len(tools) > 1:
-        change = turns_at_ease.abandon if roll < 0.71 else turns_at_ease.contrast
+    if roll < 0.56 and len(tools) > 1:
+        change = turns_at_ease.abandon if roll < 0.53 else turns_at_ease.contrast
         return change(script, tools[0], tools[1])
-    if roll < 0.81:
+    if roll < 0.7:
         return turns_at_ease.withdraw(script, tools[0])
-    return turns_at_ease.tell(script) if roll < 0.93 else turns_at_ease.wonder(script)
+    return turns_at_ease.tell(script) if roll < 0.92 else turns_at_ease.wonder(script)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
@@ -393,13 +393,13 @@ def _coffee(script: Script) -> None:
 def _coffee_turn(script: Script) -> None:
     rng = script.rng
     ordered = bool(script.world.order)
-    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous_coffee(script):
-        return
     if script.unasked and rng.random() < script.unasked:
         # After an order "no latte" takes it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
         if turns.mention(script, tool):
             return
+    if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous_coffee(script):
+        return
     roll = rng.random()
     if ordered and roll < 0.46 and _CHANGES[int(roll / 0.46 * len(_CHANGES))](script):
         return
@@ -431,13 +431,13 @@ def _spontaneous_coffee(script: Script) -> bool:
         moves, weights = zip(*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8), strict=True)
         return bool(rng.choices(moves, weights)[0](script))
     roll = rng.random()
-    if roll < 0.52:
+    if roll < 0.42:
         return turns_at_ease.several(script, "order_drink")
-    if roll < 0.76:
-        return turns_at_ease.tell(script) if roll < 0.62 else turns_at_ease.wonder(script)
-    if roll < 0.84:
+    if roll < 0.74:
+        return turns_at_ease.tell(script) if roll < 0.58 else turns_at_ease.wonder(script)
+    if roll < 0.86:
         return turns_at_ease.withdraw(script, "order_drink")
-    if roll < 0.9:
+    if roll < 0.91:
         return turns_at_ease.abandon(script, "order_drink", "order_drink")
     last = rng.choice(("confirm_order", "read_order", "order_drink"))
     return turns.compound(script, "order_drink", last)

@@ -489,13 +489,11 @@ def _turn(scene: Scene, unasked: float) -> None:
 def _spontaneous(scene: Scene, tool: Tool, other: Tool) -> bool:
     """One turn of a user at ease; False where a draw does not fit."""
     roll = scene.rng.random()
-    if roll < 0.38:
+    if roll < 0.3:
         tools = list({t.name: t for t in (tool, other, *scene.tools)}.values())
         return len(tools) > 1 and scene.together(tools[: scene.rng.choice((2, 2, 3, 4))])
-    if roll < 0.68:
+    if roll < 0.5:
         return scene.several(tool)
-    if roll < 0.78 and tool is not other:
+    if roll < 0.58 and tool is not other:
         return scene.instead(other, tool)
-    if roll < 0.86:
-        return scene.withdraw(tool)
-    return roll < 0.94 and scene.tell()
+    return scene.withdraw(tool) if roll < 0.76 else roll < 0.95 and scene.tell()

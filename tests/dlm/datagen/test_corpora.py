@@ -332,7 +332,7 @@ def slots(text: str) -> dict[str, str] | None:
         ("Can I get a latte?", {"drink": "latte"}),
         (
             "I want an iced cortado with oat milk and vanilla.",
-            {"drink": "iced cortado", "milk": "oat milk", "extras": "vanilla"},
+            {"drink": "iced cortado", "milk": "oat milk", "sweetener": "vanilla"},
         ),
         ("Two Chai Lattes please", {"quantity": "Two", "drink": "Chai Lattes"}),
         (
