@@ -342,7 +342,8 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
         change = turns_at_ease.abandon if roll < 0.53 else turns_at_ease.contrast
         return change(script, tools[0], tools[1])
     if roll < 0.7:
-        return turns_at_ease.withdraw(script, tools[0])
+        stop = turns_at_ease.withdraw if roll < 0.63 else turns_at_ease.trail_off
+        return stop(script, tools[0])
     return turns_at_ease.tell(script) if roll < 0.92 else turns_at_ease.wonder(script)
 
 
@@ -436,7 +437,8 @@ def _spontaneous_coffee(script: Script) -> bool:
     if roll < 0.74:
         return turns_at_ease.tell(script) if roll < 0.58 else turns_at_ease.wonder(script)
     if roll < 0.86:
-        return turns_at_ease.withdraw(script, "order_drink")
+        stop = turns_at_ease.withdraw if roll < 0.81 else turns_at_ease.trail_off
+        return stop(script, "order_drink")
     if roll < 0.91:
         return turns_at_ease.abandon(script, "order_drink", "order_drink")
     last = rng.choice(("confirm_order", "read_order", "order_drink"))

@@ -35,6 +35,7 @@ class _Table:
     contrasts: tuple[str, ...]
     takes_back: tuple[str, ...]
     withdrawn: tuple[str, ...]
+    stuck: tuple[str, ...]
     late: tuple[str, ...]
     joints: tuple[str, ...]
     last_joints: tuple[str, ...]

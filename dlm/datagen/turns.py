@@ -127,6 +127,11 @@ def bare_request(script: Script, tool: str) -> bool:
     """The user asks without a required parameter; the agent asks back; the user gives it."""
     missing = script.rng.choice(list(catalog.LACKING[tool]))
     known = script.ask(tool, catalog.LACKING[tool][missing])
+    return complete(script, tool, missing, known)
+
+
+def complete(script: Script, tool: str, missing: str, known: Arguments) -> bool:
+    """The agent asks for a parameter that a request lacks; the user gives it, and it is called."""
     script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
     given = script.ask(tool, catalog.answers(tool, missing), known)
     values = {k: v for k, v in (known | given).items() if not parameter_of(k)[1]}

@@ -29,7 +29,7 @@ from dlm.datagen.spontaneous import (
     unclosed,
 )
 from dlm.datagen.tables import read
-from dlm.datagen.turns import answer_all, eased, is_question, joinable
+from dlm.datagen.turns import answer_all, complete, eased, is_question, joinable
 from dlm.datagen.wording import TALK
 
 _NOT_AGAIN = re.compile(
@@ -124,6 +124,30 @@ def contrast(script: Script, first: str, tool: str) -> bool:
     values = script.speak(contrasted(script.speaker(tool), *pieces))
     script.used.add(first)
     script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    return True
+
+
+def trail_off(script: Script, tool: str) -> bool:
+    """The user gets stuck before what the tool needs; the agent asks, the user may know by then."""
+    rng = script.rng
+    if tool not in catalog.LACKING:
+        return False
+    missing = rng.choice(list(catalog.LACKING[tool]))
+    options = tuple(o for o in catalog.SAY[tool] if f"{{{missing}}}" in o and "2}" not in o)
+    if not options:
+        return False
+    pieces = script.worded(tool, pick(rng, options, script.split))
+    at = next((i for i, piece in enumerate(pieces) if piece.slot == missing), 0)
+    begun = pieces[:at]
+    needed = set(catalog.SPECS[tool]["parameters"]["required"]) - {missing}
+    if not begun or begun[0].slot or not needed <= {piece.slot for piece in begun}:
+        return False
+    known = script.speak([*begun, side(script.speaker(tool).words(SPEECH.stuck))])
+    if rng.random() < 0.6:
+        return complete(script, tool, missing, known)
+    script.say(rng.choice(catalog.question(tool, missing)), "ask")
+    script.used.add(tool)
+    script.forget_call()
     return True
 
 

@@ -130,6 +130,16 @@ def test_a_contrast_calls_the_second_alone() -> None:
             assert [name for name, _ in calls(script)] == ["get_weather"]
 
 
+def test_who_gets_stuck_is_asked_for_what_is_missing() -> None:
+    kinds: Counter[int] = Counter()
+    for seed in range(60):
+        script = talk(seed)
+        if turns_at_ease.trail_off(script, "set_timer"):
+            assert script.messages[1].get("kind") == "ask"
+            kinds[len(calls(script))] += 1
+    assert kinds[0] and kinds[1] and set(kinds) == {0, 1}
+
+
 def test_what_was_said_is_undone_and_asked_for() -> None:
     script = talk(3)
     turns.request(script, "add_to_list")
