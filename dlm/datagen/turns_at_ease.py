@@ -173,7 +173,7 @@ def wonder(script: Script) -> bool:
     return True
 
 
-_UNKNOWN = ("I'm not sure, sorry.", "I don't know, sorry.", "I can't say, sorry.")
+_UNKNOWN: tuple[str, ...] = ("I'm not sure, sorry.", "I don't know, sorry.", "I can't say, sorry.")
 
 
 @dataclass(frozen=True, slots=True)
