@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sqlite3
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = load_config(options.config, options.set)
         with closing(Database(config.tools.database)) as database:
             answer = _answer(database, options)
-    except (VoiceError, ValueError, sqlite3.Error) as error:
+    except (VoiceError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))

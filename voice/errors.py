@@ -4,6 +4,7 @@
     ├── ConfigError      a configuration file, override or environment variable is wrong
     ├── ProtocolError    a peer sent something that the protocol does not allow
     ├── DeviceError      a sound device, or a system library that one needs, is missing
+    ├── StoreError       what is kept for callers cannot be read or written
     └── ModelError       a model cannot be loaded, or failed while it ran
 
 Bad input from calling code is a plain ``ValueError`` that names what was got and what was expected.
@@ -38,6 +39,19 @@ class ProtocolError(VoiceError):
 
 class DeviceError(VoiceError):
     """A sound device or the system library behind it cannot be used."""
+
+
+class StoreError(VoiceError):
+    """What is kept for callers cannot be read or written; the text is spoken to them.
+
+    Args:
+        spoken: A plain English sentence.
+        passes: Whether it is over by itself before long.
+    """
+
+    def __init__(self, spoken: str, passes: bool = False) -> None:
+        super().__init__(spoken)
+        self.passes = passes
 
 
 class ModelError(VoiceError):

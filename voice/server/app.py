@@ -31,7 +31,7 @@ from voice.access.keys import AccessPolicy, Grant, chosen_subprotocol
 from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
-from voice.errors import ProtocolError
+from voice.errors import ProtocolError, StoreError
 from voice.metrics import CONTENT_TYPE, Metrics
 from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
@@ -186,6 +186,8 @@ class Routes:
                 return _refusal(denied)
             except ProtocolError as error:
                 return _error(400, str(error), error.code, error.param)
+            except StoreError as error:
+                return _error(503, str(error), "store_failed", None)
 
         return guard
 

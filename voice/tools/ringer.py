@@ -5,24 +5,22 @@ that is due is taken, so that one session of one process announces it; it counts
 heard, and else is the owner's next session's, as is an entry that falls due while none is open.
 What repeats is then due again, at its next moment: moments that nobody heard are told as one. The
 session that set an entry has precedence while it is open. A store that fails, for example because
-another process has locked it, is asked again until it answers.
+another process has locked it, is asked again until it answers. An alarm rings although the store
+can only be read, for example because the disk is full: it is marked as told later.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from voice.errors import StoreError
 from voice.tools import phrasing, spoken_repeats
 from voice.tools.database import Database
 from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
-
-logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT_S = 30.0
 """The wall clock may be set and the machine may sleep, so no longer wait is relied on."""
@@ -42,7 +40,7 @@ class Ringer:
         self._now = now
         self._listening: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
         self._taken: set[int] = set()
-        self._failing: set[str] = set()
+        self._heard: dict[int, tuple[Alert, Store, float | None]] = {}
 
     def wake(self) -> None:
         """Look again for due entries, after the store or the clock has changed; from any thread."""
@@ -79,7 +77,6 @@ class Ringer:
                             await changed.wait()
         finally:
             del self._listening[session_id]
-            self._failing.discard(session_id)
             for alert in unheard:
                 await self._put_back(alert, store)
             # The entries of this session are for the others now.
@@ -88,18 +85,14 @@ class Ringer:
     async def _next(self, session_id: str, store: Store) -> Alert | float:
         """An entry taken to be announced now, or the seconds after which to look again."""
         now_s = self._now().timestamp()
+        await self._tell_heard()
         try:
             for alert in await asyncio.to_thread(self._due, session_id, store, now_s):
                 if await self._take(alert, store, now_s):
-                    self._failing.discard(session_id)
                     return alert
             soonest = await asyncio.to_thread(store.next_due, now_s)
-        except sqlite3.Error as error:
-            if not self._failing:
-                logger.error("timers and reminders wait until the store answers: %s", error)
-            self._failing.add(session_id)
+        except StoreError:
             return _RETRY_S
-        self._failing.discard(session_id)
         return _LONGEST_WAIT_S if soonest is None else min(_LONGEST_WAIT_S, soonest - now_s)
 
     async def _take(self, alert: Alert, store: Store, now_s: float) -> bool:
@@ -107,6 +100,11 @@ class Ringer:
         taking = asyncio.ensure_future(work)
         try:
             taken = await asyncio.shield(taking)
+        except StoreError as error:
+            if error.passes:
+                raise
+            # Nobody can take it; better it rings twice than never.
+            taken = alert.id not in self._taken
         except asyncio.CancelledError:
             # Else the entry would be kept for a session that is over.
             await asyncio.wait({taking})
@@ -119,18 +117,20 @@ class Ringer:
 
     async def _tell(self, alert: Alert, store: Store) -> None:
         """Mark it as told; the session may end with its last word, so nobody cancels that."""
-        again = self._due_again(alert)
+        self._heard[alert.id] = alert, store, self._due_again(alert)
+        await asyncio.shield(asyncio.ensure_future(self._tell_heard()))
 
-        async def tell() -> None:
-            with suppress(sqlite3.Error):
+    async def _tell_heard(self) -> None:
+        """Mark as told what was heard; what cannot be marked now is the next time."""
+        for alert, store, again in list(self._heard.values()):
+            with suppress(StoreError):
                 await asyncio.to_thread(store.tell_alert, alert, again)
+                self._heard.pop(alert.id, None)
                 self._taken.discard(alert.id)
-
-        await asyncio.shield(asyncio.ensure_future(tell()))
 
     async def _put_back(self, alert: Alert, store: Store) -> None:
         self._taken.discard(alert.id)
-        with suppress(sqlite3.Error):
+        with suppress(StoreError):
             await asyncio.to_thread(store.put_back_alert, alert)
 
     def _due_again(self, alert: Alert) -> float | None:

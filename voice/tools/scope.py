@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,32 @@ from voice.callers import Caller, CallerKind, Owner
 def local_now() -> datetime:
     """The wall clock in the machine's own time zone, which keeps its rules of summer time."""
     return datetime.now(get_localzone())
+
+
+class Clock(Protocol):
+    """The time of day, which may be set at any moment, and one that goes on evenly."""
+
+    def __call__(self) -> datetime:
+        """The time of day."""
+        ...
+
+    def uptime_s(self) -> float:
+        """Seconds that nobody sets, from a moment that all processes of the machine share."""
+        ...
+
+
+class MachineClock:
+    """The clock of this machine."""
+
+    def __call__(self) -> datetime:
+        """See `local_now`."""
+        return local_now()
+
+    def uptime_s(self) -> float:
+        """See `Clock`; where the system tells, time that the machine slept counts."""
+        if hasattr(time, "CLOCK_BOOTTIME"):
+            return time.clock_gettime(time.CLOCK_BOOTTIME)
+        return time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,10 @@ class Store:
         """Keep an entry that is due at ``due``, seconds since the epoch."""
         row = kind, label, due, length_s, session_id, repeat
         cursor = self._write(
-            "INSERT INTO alerts (agent, caller, kind, label, due, length_s, session_id, repeat)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO alerts (agent, caller, kind, label, due, length_s, session_id, repeat,"
+            " ends_s, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *row,
+            *(self._database.countdown(due) if kind is AlertKind.TIMER and due else (None, "")),
         )
         assert cursor.lastrowid is not None
         return Alert(cursor.lastrowid, *row)
@@ -126,7 +127,7 @@ class Store:
     def change_alert(self, alert: Alert) -> bool:
         """Give an entry other times; False if it was announced or deleted before."""
         changed = self._write(
-            "UPDATE alerts SET due = ?3, length_s = ?4, repeat = ?5"
+            "UPDATE alerts SET ends_s = ends_s + ?3 - due, due = ?3, length_s = ?4, repeat = ?5"
             f" WHERE {_MINE} AND id = ?6 AND NOT told",
             *(alert.due, alert.length_s, alert.repeat, alert.id),
         )
@@ -138,10 +139,10 @@ class Store:
         removed = self._write(statement, alert_id)
         return removed.rowcount == 1
 
-    def add_item(self, list_name: str, item: str) -> None:
-        """Put an item at the end of a list, which need not exist."""
+    def add_item(self, list_name: str, *items: str) -> None:
+        """Put items, all or none, at the end of a list, which need not exist."""
         statement = "INSERT INTO list_items (agent, caller, list, item) VALUES (?, ?, ?, ?)"
-        self._write(statement, list_name, item)
+        self._database.write_each(statement, [(*self._owner, list_name, item) for item in items])
 
     def remove_item(self, list_name: str, item: str) -> bool:
         """Take the oldest such item off a list; False if it is not there."""

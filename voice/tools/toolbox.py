@@ -11,12 +11,10 @@ import asyncio
 import importlib
 import inspect
 import logging
-import sqlite3
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -26,7 +24,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from voice.config import ToolsConfig, TurnConfig, secret
-from voice.errors import ConfigError
+from voice.errors import ConfigError, StoreError
 from voice.tools.builtin import (
     alarms,
     arithmetic,
@@ -60,7 +58,7 @@ from voice.tools.registry import (
     tools_in,
 )
 from voice.tools.ringer import Ringer
-from voice.tools.scope import Progress, SessionScope, local_now
+from voice.tools.scope import Clock, MachineClock, Progress, SessionScope
 from voice.tools.spoken_results import spoken_result
 from voice.tools.store import Store
 from voice.tools.web import Web
@@ -83,7 +81,7 @@ class Toolbox:
     Args:
         config: Options of the tools; ``modules`` adds modules of tools.
         turn: Has the longest time that a tool may take.
-        now: The clock of timers, alarms and reminders.
+        now: The clock of timers, alarms and reminders; None is this machine's.
         house: The devices; None makes those that the config names.
 
     Raises:
@@ -94,14 +92,15 @@ class Toolbox:
         self,
         config: ToolsConfig,
         turn: TurnConfig,
-        now: Callable[[], datetime] = local_now,
+        now: Clock | None = None,
         house: House | None = None,
     ) -> None:
         self._config = config
         self._finish_s = turn.tool_finish_s
         self._tools = _gathered(_extra_modules(config.modules))
-        self.database = Database(config.database)
-        self.ringer = Ringer(self.database, now)
+        self._now: Clock = now or MachineClock()
+        self.database = Database(config.database, self._now)
+        self.ringer = Ringer(self.database, self._now)
         self._web = Web(config.http_timeout_s)
         self.house: House = house or _house(config, self._web)
         self._documents = Documents(_folder(config.documents_dir))
@@ -110,7 +109,6 @@ class Toolbox:
             Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
-        self._now = now
         self._ends: set[asyncio.Task[None]] = set()
         self._threads = Threads(_THREADS)
         self._runs = Runs(turn.tool_timeout_s)
@@ -243,18 +241,15 @@ class Toolbox:
 
     async def _delete_stranger(self, session: SessionScope) -> None:
         await self._runs.drain(session.session_id)
-        try:
+        # Else a sweep deletes them.
+        with suppress(StoreError):
             await asyncio.to_thread(self.database.delete_stranger, session.owner.caller)
-        except sqlite3.Error as error:
-            logger.error("a stranger's entries are deleted later: %s", error)
 
     async def _sweep(self) -> None:
         while True:
             now_s = self._now().timestamp()
-            try:
+            with suppress(StoreError):
                 await asyncio.to_thread(self.database.sweep, self._config, now_s)
-            except sqlite3.Error as error:
-                logger.error("old entries are deleted later: %s", error)
             await asyncio.sleep(_SWEEP_S)
 
     def _spec_for(self, tool: Tool, session: SessionScope) -> ToolSpec:
@@ -300,7 +295,7 @@ class Toolbox:
             async with asyncio.timeout(limit_s):
                 content = await self._call(tool, call.arguments, provided)
             result = ToolResult(call.call_id, call.name, self._cut(content))
-        except ToolError as failure:
+        except (ToolError, StoreError) as failure:
             result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
             result = _too_long(call)

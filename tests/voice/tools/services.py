@@ -25,11 +25,20 @@ class Clock:
 
     def __init__(self, moment: datetime = NOW) -> None:
         self.moment = moment
+        self._up = timedelta(hours=1)
 
     def __call__(self) -> datetime:
         return self.moment
 
+    def uptime_s(self) -> float:
+        return self._up.total_seconds()
+
     def advance(self, **length: float) -> None:
+        self.moment += timedelta(**length)
+        self._up += timedelta(**length)
+
+    def step(self, **length: float) -> None:
+        """Set it; no time passes by that."""
         self.moment += timedelta(**length)
 
 

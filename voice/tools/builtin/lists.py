@@ -27,8 +27,7 @@ def add_to_list(item: str, list: str = "", *, store: Store) -> str:
     items = _items_of(item, name)
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]
-    for each in new:
-        store.add_item(_stored_name(name), each)
+    store.add_item(_stored_name(name), *new)
     if not new:
         verb = "are" if len(items) > 1 else "is"
         subject = phrasing.sentence(phrasing.joined(items))
