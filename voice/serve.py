@@ -13,6 +13,8 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from copy import deepcopy
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,6 +25,7 @@ from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError, VoiceError
 from voice.server.app import build_app
+from voice.server.seldom import Seldom
 from voice.server.uvicorn_limits import forwarded_clients, limited_protocols
 
 _SHUTDOWN_S = 3
@@ -149,9 +152,17 @@ def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         access_log=False,
+        log_config=_uvicorns_log(),
         log_level="warning",
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
+
+
+def _uvicorns_log() -> dict[str, Any]:
+    written = deepcopy(uvicorn.config.LOGGING_CONFIG)
+    written["filters"] = {"seldom": {"()": Seldom}}
+    written["handlers"]["default"]["filters"] = ["seldom"]
+    return written
 
 
 def serve(config: Config) -> None:
@@ -180,6 +191,8 @@ def serve(config: Config) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Seldom())
     # uvicorn raises the signal again once it has shut down; that is the ordinary end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -7,6 +7,7 @@ trusted proxy requests are counted instead, by the client address that it forwar
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
@@ -30,6 +31,8 @@ FRAMES_PER_MESSAGE = 8
 """Other frames that may come for each message: pings, and fragments of large messages."""
 UNKNOWN = "?"
 """Address of all clients that a proxy does not name."""
+
+_log = logging.getLogger(__name__)
 
 
 class Proxies:
@@ -243,6 +246,15 @@ class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
         """Take bytes of the far side."""
         self._received = True
         super().data_received(data)
+
+    async def send(self, message: Any) -> None:
+        """Send a message of the application's."""
+        await super().send(message)
+        if self.close_sent and not self.handshake_complete:
+            # It was refused, which uvicorn takes for a handshake that was forgotten.
+            self.handshake_complete = True
+            assert self.initial_response is not None
+            _log.warning("a WebSocket was refused: %d", self.initial_response[0])
 
     def handle_cont(self, event: Frame) -> None:
         """Take a further fragment of a message."""

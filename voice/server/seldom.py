@@ -1,0 +1,28 @@
+"""Keeps the log short when the same goes wrong again and again, as a client can make it go."""
+
+from __future__ import annotations
+
+import logging
+
+from voice.access.rate_limits import TokenBucket
+
+MOST = 5
+"""Lines of one kind at once."""
+PER_S = 1 / 12
+
+
+class Seldom(logging.Filter):
+    """Lets few lines of each kind pass; a kind is what one line of code writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left: dict[tuple[str, int], TokenBucket] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written; the last one says that others are not."""
+        kind = record.pathname, record.lineno
+        bucket = self._left.setdefault(kind, TokenBucket(PER_S, MOST))
+        passes = bucket.take()
+        if passes and bucket.left < 1:
+            record.msg = f"{record.msg} (for a while no more lines like this one)"
+        return passes
