@@ -5,31 +5,40 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from voice.demo.server import EMBEDDED, as_arguments
 
+START_S = 300.0
+"""On a machine on which everything else waits as well."""
+
 
 @asynccontextmanager
 async def program(
-    *arguments: str, cwd: Path
+    *arguments: str,
+    cwd: Path,
+    under: Sequence[str] = (),
+    settings: Sequence[str] = EMBEDDED,
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, list[str], str], None]:
     """Start ``python -m voice.serve`` on a free port.
 
     Args:
         *arguments: Further ones.
         cwd: The checkout.
+        under: A program, with its arguments, that runs it.
+        settings: Of the server.
 
     Yields:
         The process, the lines that it has printed, and its host and port.
     """
     process = await asyncio.create_subprocess_exec(
+        *under,
         sys.executable,
         "-m",
         "voice.serve",
-        *as_arguments(EMBEDDED),
+        *as_arguments(("server.max_sessions=8", *settings)),
         "--port",
         "0",
         *arguments,
@@ -42,7 +51,7 @@ async def program(
     assert process.stderr is not None
     lines: list[str] = []
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(START_S):
             while not lines or " at http://" not in lines[-1]:
                 line = (await process.stdout.readline()).decode()
                 assert line, (await process.stderr.read()).decode()
