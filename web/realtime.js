@@ -60,9 +60,9 @@ export function backoffMs(attempt, jitter) {
  */
 function lost(code, reason) {
   if (code === 1006) return "The server cannot be reached.";
-  if (code === 1013) return "The server is busy with other conversations.";
   if (code === 1012 || code === 1001) return "The server is restarting.";
   const told = reason && ` (${reason})`;
+  if (code === 1013) return `The server is busy${told}.`;
   if (code === 1011) return `The server failed${told}.`;
   if (code === 1009) return `A message was too large for the server${told}.`;
   return `The server closed the connection${told}.`;

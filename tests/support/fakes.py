@@ -187,6 +187,7 @@ class FakeParts:
     model: FakeModel = field(default_factory=lambda: FakeModel())
     toolbox: FakeToolbox = field(default_factory=FakeToolbox)
     closed: bool = False
+    conversations: int = 8
     agents: dict[str, FakeParts] = field(default_factory=dict)
 
     def for_agent(self, name: str) -> FakeParts:

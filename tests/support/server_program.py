@@ -38,7 +38,7 @@ async def program(
         sys.executable,
         "-m",
         "voice.serve",
-        *as_arguments(("server.max_sessions=8", *settings)),
+        *as_arguments(settings),
         "--port",
         "0",
         *arguments,

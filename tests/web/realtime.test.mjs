@@ -136,6 +136,7 @@ test("says why the server closed, and comes back", (context) => {
   for (const [code, reason, expected] of [
     [1006, "", "The server cannot be reached."],
     [1011, "internal error", "The server failed (internal error)."],
+    [1013, "try again in 5 seconds", "The server is busy (try again in 5 seconds)."],
     [1011, "", "The server failed."],
     [1009, "", "A message was too large for the server."],
     [1003, "expected text", "The server closed the connection (expected text)."],

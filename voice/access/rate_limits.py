@@ -13,6 +13,7 @@ from voice.config.server import ServerConfig
 AUDIO_BYTES_PER_S = 64_000
 """A second of the Realtime API's audio: 24 kHz, 16 bits, in base64."""
 AUDIO_BURST_S = 60
+RETRY_AFTER_S = 5
 
 
 class SessionSlots:
@@ -25,6 +26,14 @@ class SessionSlots:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.taken = 0
+
+    @property
+    def full(self) -> str:
+        """Why one more is refused, and when it may be worth another try."""
+        count = (
+            f"all {self.limit} conversations are" if self.limit > 1 else "the one conversation is"
+        )
+        return f"{count} taken; try again in {RETRY_AFTER_S} seconds"
 
     @contextmanager
     def slot(self) -> Iterator[bool]:

@@ -21,8 +21,9 @@ class ServerConfig(Section):
     """Browser origins allowed besides the server's own."""
     allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header allowed besides loopback names and addresses."""
-    max_sessions: int = Field(default=8, ge=1)
-    """Conversations served at once; one more is refused with close code 1013."""
+    max_sessions: int = Field(default=0, ge=0)
+    """Conversations served at once; one more is told so and refused with close code 1013. 0 is as
+    many as the machine holds, which the start measures and says."""
     max_message_bytes: int = Field(default=2 * 1024 * 1024, ge=1024)
     """Largest WebSocket message accepted."""
     send_timeout_s: float = Field(default=10.0, gt=0)

@@ -14,8 +14,9 @@ import httpx
 
 from voice.errors import VoiceError
 
-EMBEDDED = ('tools.database=":memory:"',)
-"""Settings under which nothing is kept; the default parts download nothing."""
+EMBEDDED = ('tools.database=":memory:"', "server.max_sessions=8")
+"""Settings under which nothing is kept and no machine is too slow for several conversations; the
+default parts download nothing."""
 START_TIMEOUT_S = 900.0
 """Long enough to fetch models over a slow line the first time."""
 STOP_TIMEOUT_S = 10.0

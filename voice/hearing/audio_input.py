@@ -14,6 +14,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 TELEPHONE_HZ = 8_000
 SHORTEST_COMMIT_MS = 100
+LATEST_PARTIAL_MS = 1000
+"""Without words for longer, nobody would notice that the user talks over the agent."""
 # A client that marks its turns itself may fill the buffer for ever; the oldest audio goes first.
 BUFFERED_S = 120
 
@@ -96,6 +99,7 @@ class _Turn:
         sound: The audio at the pause, until it has been judged.
         sound_odds: See `Transcript`.
         emitted: The newest text that was emitted.
+        heard_until: The position when the recogniser was last given something to do.
         failure: Why the recogniser failed; None while it does not.
     """
 
@@ -111,6 +115,7 @@ class _Turn:
     sound: _Sound | None = None
     sound_odds: float | None = None
     emitted: str = ""
+    heard_until: int = 0
     failure: str | None = None
     stream: RecognizerStream | None = None
 
@@ -129,6 +134,9 @@ class AudioInput:
         end_of_message: Asked about the words of every pause; None: nothing is asked.
         telephone_vad: Makes the detector that replaces `vad` when audio of 8 kHz first arrives;
             None: `vad` is kept.
+        decode: Entered for as long as the recogniser has something to do.
+        allows_partial: Whether there is time for an interim transcript; one is put off for at most
+            `LATEST_PARTIAL_MS`.
     """
 
     def __init__(
@@ -143,6 +151,8 @@ class AudioInput:
         ended: Callable[[TurnEnded], None] = lambda event: None,
         end_of_message: EndOfMessage | None = None,
         telephone_vad: Callable[[], Vad] | None = None,
+        decode: Callable[[], AbstractContextManager[None]] = nullcontext,
+        allows_partial: Callable[[], bool] = lambda: True,
     ) -> None:
         self._recognizer = recognizer
         self._vad = vad
@@ -154,6 +164,8 @@ class AudioInput:
         self._ended = ended
         self._end_of_message = end_of_message
         self._telephone_vad = telephone_vad
+        self._decode = decode
+        self._allows_partial = allows_partial
         self._framer = Framer()
         self._resamplers: dict[int, StreamResampler] = {}
         self._before: deque[AudioFrame] = deque(maxlen=self._kept_before)
@@ -248,8 +260,13 @@ class AudioInput:
         while True:
             while self._work:
                 turn = self._work.popleft()
+                if self._puts_off(turn):
+                    continue
                 try:
-                    transcript = await loop.run_in_executor(self._executor, self._recognise, turn)
+                    with self._decode():
+                        transcript = await loop.run_in_executor(
+                            self._executor, self._recognise, turn
+                        )
                 except Exception as error:
                     # A recogniser that raises must cost this turn only.
                     _log.error("recognition failed: %s", type(error).__name__)
@@ -264,6 +281,15 @@ class AudioInput:
             self._wake.clear()
             if not self._work:
                 await self._wake.wait()
+
+    def _puts_off(self, turn: _Turn) -> bool:
+        """Whether an interim transcript gives way; the next frame asks for it again."""
+        wanted = turn.phase is _Phase.SPEAKING and not turn.fell_silent
+        late = samples_of_ms(LATEST_PARTIAL_MS)
+        if not wanted or self._allows_partial() or self._position - turn.heard_until >= late:
+            turn.heard_until = self._position
+            return False
+        return True
 
     def _require_audio(self) -> None:
         got = ms_of_samples(len(self._buffer) * FRAME_SAMPLES)
@@ -318,7 +344,7 @@ class AudioInput:
 
     def _open(self, turn_id: int, start_sample: int, frames: deque[AudioFrame]) -> None:
         self._cues = Cues()
-        self._turn = _Turn(turn_id, start_sample, queued=deque(frames))
+        self._turn = _Turn(turn_id, start_sample, queued=deque(frames), heard_until=self._position)
         self._request(self._turn)
 
     def _pause(self, end_sample: int) -> None:

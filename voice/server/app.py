@@ -7,6 +7,7 @@ models are loaded by the caller and shared by all conversations.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -36,6 +37,7 @@ from voice.metrics import CONTENT_TYPE, Metrics
 from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
+from voice.realtime.server_events import error_event
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
@@ -161,7 +163,7 @@ class Routes:
         self._resources = resources
         self._config = config
         self._names = _names(resources)
-        self._slots = SessionSlots(config.server.max_sessions)
+        self._slots = SessionSlots(config.server.max_sessions or resources.conversations)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
@@ -215,7 +217,9 @@ class Routes:
                 await self._converse(socket, grant, extensions)
             else:
                 self.metrics.refused("capacity")
-                await socket.close(CloseCode.TRY_AGAIN_LATER, "all conversations are taken")
+                event = error_event(self._slots.full, "capacity", "server_error")
+                await socket.send_text(json.dumps(event))
+                await socket.close(CloseCode.TRY_AGAIN_LATER, self._slots.full)
 
     async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
         assigned = self._resources.assign(grant.caller)

@@ -23,10 +23,9 @@ from websockets.frames import Frame
 
 from voice.access.closing import CloseCode
 from voice.access.origins import in_networks, parsed_address
-from voice.access.rate_limits import TokenBucket
+from voice.access.rate_limits import RETRY_AFTER_S, TokenBucket
 from voice.config.server import ServerConfig
 
-RETRY_AFTER_S = 5
 FRAMES_PER_MESSAGE = 8
 """Other frames that may come for each message: pings, and fragments of large messages."""
 UNKNOWN = "?"

@@ -1,8 +1,9 @@
-"""How busy the machine is with what cannot wait, as far as drafts have to know.
+"""How busy the machine is with what cannot wait, as far as drafts and partials have to know.
 
-Three measures: requests that the model has not finished, over all conversations; how many replies
-are being made, on average over the last seconds; and how much too late the event loop wakes up,
-which grows when decoding, synthesis and audio get too little of the processor.
+Four measures: requests that the model has not finished, over all conversations; how many replies
+are being made, on average over the last seconds; how many decodes the recogniser has to do; and how
+much too late the event loop wakes up, which grows when decoding, synthesis and audio get too little
+of the processor. A busy machine first does without drafts, then with fewer partial transcripts.
 
 The average says whether drafts pay. What is forwarded for a draft delays the replies that are made
 meanwhile; where there seldom are any, it saves more time than it costs. By Little's law the average
@@ -23,16 +24,22 @@ MEMORY_S = 8.0
 """What was so long ago counts 37% of what is now."""
 
 
+# More threads than cores only help where they wait, and these compute.
+RECOGNITION_THREADS = 2
+
+
 class LoadMonitor:
     """Shared by all conversations of a process; ``clock`` gives seconds that go on evenly.
 
     Attributes:
         requests: Requests at the model now, drafts included.
+        decodes: What the recogniser's threads do now, or have to do.
         lag_ms: The latest lateness of the event loop; it halves with every punctual wake-up.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.requests = 0
+        self.decodes = 0
         self.lag_ms = 0.0
         self._clock = clock
         self._replies = 0
@@ -52,6 +59,15 @@ class LoadMonitor:
             yield
         finally:
             self.requests -= 1
+
+    @contextmanager
+    def decode(self) -> Iterator[None]:
+        """Count a decode for as long as the context lasts."""
+        self.decodes += 1
+        try:
+            yield
+        finally:
+            self.decodes -= 1
 
     @contextmanager
     def reply(self) -> Iterator[None]:
@@ -74,9 +90,14 @@ class LoadMonitor:
         limit = config.max_requests if likely else 1
         return (
             self.requests - own < limit
+            and self.decodes <= RECOGNITION_THREADS
             and self.lag_ms <= config.max_lag_ms
             and self.replying <= config.max_replying
         )
+
+    def allows_partial(self, config: DraftingConfig) -> bool:
+        """Whether a partial transcript is worth its time: no decode waits for a thread."""
+        return self.decodes <= RECOGNITION_THREADS and self.lag_ms <= 2 * config.max_lag_ms
 
     def _change(self, by: int) -> None:
         self._average, self._changed_s = self.replying, self._clock()

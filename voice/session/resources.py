@@ -14,14 +14,14 @@ from voice.hearing.vad import Vad, make_vad
 from voice.inputs import SessionOptions
 from voice.llm.base import Prompt, ReplyModel
 from voice.llm.loading import load_model
-from voice.session.load_monitor import LoadMonitor
+from voice.session.capacity import measured
+from voice.session.load_monitor import RECOGNITION_THREADS, LoadMonitor
 from voice.session.variants import Assigned, Variants, resident_mib
 from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthesizer
 from voice.tools import Toolbox
 from voice.types import Message, Role
 
-# More threads than cores only help where they wait, and these compute.
-RECOGNITION_THREADS = 2
+# As many as recognise: more threads than cores only help where they wait, and these compute.
 SYNTHESIS_THREADS = 2
 
 
@@ -36,6 +36,7 @@ class Resources:
         voices: That a session may ask for instead of `synthesizer`.
         domain: What users of the agent are likely to say.
         variants: That sessions get instead, where some are compared.
+        conversations: How many at once the machine holds.
     """
 
     config: Config
@@ -52,6 +53,7 @@ class Resources:
     voices: Voices = field(default_factory=Voices)
     domain: Domain = ANYTHING
     variants: Variants[Resources] | None = None
+    conversations: int = 1
 
     @classmethod
     def load(cls, config: Config) -> Resources:
@@ -78,6 +80,7 @@ class Resources:
             synthesizer, voice_line = speaking.result()
             detector.result()
             warm.result()
+        held, capacity_line = measured(recognizer)
         loaded = cls(
             config=config,
             agent=agent,
@@ -85,7 +88,7 @@ class Resources:
             model=model,
             synthesizer=synthesizer,
             toolbox=toolbox,
-            lines=[f"recogniser: {ear_line}", model_line, voice_line],
+            lines=[f"recogniser: {ear_line}", model_line, voice_line, capacity_line],
             recognition_threads=ThreadPoolExecutor(
                 RECOGNITION_THREADS, thread_name_prefix="recognition"
             ),
@@ -93,6 +96,7 @@ class Resources:
             recognizers=recognizers,
             voices=installed_voices(config.tts, synthesizer),
             domain=domain,
+            conversations=held,
         )
         return loaded.comparing(compared) if compared else loaded
 

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from voice.callers import Caller
@@ -103,6 +104,10 @@ class Session:
             ended=self._latency.ended,
             end_of_message=self._expect_end,
             telephone_vad=resources.telephone_vad,
+            decode=resources.load_monitor.decode,
+            allows_partial=partial(
+                resources.load_monitor.allows_partial, resources.config.drafting
+            ),
         )
         self._input.configure(options)
         self._items = ItemTranscription(

@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket
 
 from voice.access.keys import AccessPolicy, presented_key, same_secret
 from voice.access.origins import AccessDenied, in_networks, is_loopback
-from voice.access.rate_limits import SessionSlots
+from voice.access.rate_limits import RETRY_AFTER_S, SessionSlots
 from voice.config import Config, secret
 from voice.errors import ConfigError, ProtocolError
 from voice.metrics import Metrics
@@ -37,6 +37,7 @@ from voice.telephony.twilio import (
     TwilioCalls,
     TwilioSignatures,
     after_twiml,
+    busy_twiml,
     stream_twiml,
 )
 
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 TWILIO = "twilio"
 MAX_FORM_BYTES = 64 * 1024
-RETRY_AFTER_S = 5
 
 _log = logging.getLogger(__name__)
 
@@ -102,6 +102,9 @@ class TelephoneRoutes:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
             far = "From" if fields.get("Direction", "inbound") == "inbound" else "To"
+            if self._slots.taken >= self._slots.limit:
+                self._metrics.refused("capacity")
+                return Response(busy_twiml(), media_type="application/xml")
             chosen = {TICKET: self._calls.ticket(call_id, fields.get(far, ""))}
         except AccessDenied as denied:
             return self._refuse(denied)
@@ -175,7 +178,7 @@ class TelephoneRoutes:
         with self._slots.slot() as free, ExitStack() as stack:
             if not free:
                 self._metrics.refused("capacity")
-                busy = _error(503, "all conversations are taken", "capacity")
+                busy = _error(503, self._slots.full, "capacity")
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
                 await socket.send_denial_response(busy)
                 return

@@ -171,6 +171,12 @@ def stream_twiml(authority: str, parameters: Mapping[str, str]) -> str:
     return f"{_XML}<Response><Connect action={after}>{stream}</Connect></Response>"
 
 
+def busy_twiml() -> str:
+    """TwiML that tells a caller that all conversations are taken, and ends the call."""
+    said = "All lines are busy at the moment. Please call again in a minute."
+    return f"{_XML}<Response><Say>{said}</Say><Hangup/></Response>"
+
+
 def after_twiml(number: str) -> str:
     """TwiML that puts a call through to a number, or ends it."""
     verb = f"<Dial>{escape(number)}</Dial>" if number else "<Hangup/>"

@@ -134,6 +134,16 @@ async def test_interim_transcripts_come_while_the_user_speaks() -> None:
         assert not interim[0].final
 
 
+async def test_interim_transcripts_give_way_for_a_second_at_most() -> None:
+    async with hearing(allows_partial=lambda: False) as rig:
+        for seconds, texts in ((0.9, []), (0.4, ["word word"])):
+            rig.hear(loud(seconds))
+            await rig.settle()
+            assert [e.text for e in rig.heard if isinstance(e, Transcript)] == texts
+        rig.hear(silent(2.0))
+        assert (await rig.final()).text == "word word"
+
+
 async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard() -> None:
     async with hearing() as rig:
         rig.recognizer.fail = True

@@ -77,7 +77,9 @@ async def running(
 ) -> AsyncGenerator[str, None]:
     """A server around parts that others go on using."""
     parts = replace(parts, model=model or parts.model)
-    config = parts.config.model_copy(update={"server": ServerConfig(port=0, **options)})
+    config = parts.config.model_copy(
+        update={"server": ServerConfig(port=0, **{"max_sessions": 8} | options)}
+    )
     app = build_app(parts, config)
 
     async def requests(scope: Scope, receive: Receive, send: Send) -> None:

@@ -271,9 +271,12 @@ async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> No
         async with connect(server.url) as first:
             await receive(first)
             async with connect(server.url) as second:
+                error = (await receive(second))["error"]
+                told = "the one conversation is taken; try again in 5 seconds"
+                assert (error["code"], error["message"]) == ("capacity", told)
                 with pytest.raises(ConnectionClosed):
                     await second.recv()
-                assert second.close_code == 1013
+                assert (second.close_code, second.close_reason) == (1013, told)
         assert len(server.parts.sessions) == 1
         await asyncio.wait_for(server.parts.sessions[0].over.wait(), PATIENCE_S)
         async with connect(server.url) as third:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from voice.config import DraftingConfig
+from voice.session.capacity import conversations
 from voice.session.load_monitor import MEMORY_S, LoadMonitor
 
 
@@ -86,3 +87,25 @@ def test_no_draft_is_begun_where_replies_delay_each_other() -> None:
     assert not load.allows_draft(config, True, 0)
     clock.now_s += 2.0
     assert load.allows_draft(config, True, 0)
+
+
+def test_drafts_and_then_partials_give_way_to_final_transcripts() -> None:
+    load, config = LoadMonitor(), DraftingConfig(max_lag_ms=40)
+    with load.decode(), load.decode():
+        assert load.allows_partial(config)
+        with load.decode():
+            assert not load.allows_partial(config)
+            assert not load.allows_draft(config, True, 0)
+        assert load.allows_draft(config, True, 0)
+    load.woke(70)
+    assert load.allows_partial(config)
+    assert not load.allows_draft(config, True, 0)
+    load.woke(90)
+    assert not load.allows_partial(config)
+
+
+@pytest.mark.parametrize(
+    ("decode_s", "cores", "most"), [(0.05, 2, 6), (0.05, 4, 13), (0.2, 2, 2), (2.0, 2, 1)]
+)
+def test_a_slow_machine_holds_fewer_conversations(decode_s: float, cores: int, most: int) -> None:
+    assert conversations(decode_s, cores) == most

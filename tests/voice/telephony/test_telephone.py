@@ -253,6 +253,17 @@ async def test_all_conversations_are_taken() -> None:
         await socket.close()
 
 
+async def test_a_caller_hears_that_all_conversations_are_taken() -> None:
+    doors = (*TWILIO["doors"], "asterisk")
+    async with (
+        running(server={"max_sessions": 1}, **{**TWILIO, "doors": doors}) as server,
+        connect(server.url("/telephone/asterisk")) as socket,
+    ):
+        answer = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        assert "<Say>All lines are busy" in answer.text
+        await socket.close()
+
+
 async def test_a_message_longer_than_any_should_be() -> None:
     async with (
         running(doors=("asterisk",), max_message_bytes=2048) as server,

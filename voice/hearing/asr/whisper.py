@@ -143,11 +143,12 @@ class WhisperRecognizer:
         self._repair = lru_cache(_DOMAINS)(self._repair_of)
         try:
             # Some of what is missing, as a file or CUDA's libraries, is missed here first.
-            self.decode_s = min(self._timed() for _ in range(2))
+            self.decode_s = min(self.timed_s() for _ in range(2))
         except ModelError as error:
             raise ModelError(f"whisper {config.model} cannot be used: {error}") from error
 
-    def _timed(self) -> float:
+    def timed_s(self) -> float:
+        """What a second of silence takes now."""
         began = time.perf_counter()
         self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
         return time.perf_counter() - began
