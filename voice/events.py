@@ -168,6 +168,24 @@ class Denoising:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyDrafted:
+    """What the reply would be, should the turn end here; each replaces the one before.
+
+    Nothing of it is said or done. It is sent where `SessionOptions.shows_drafts` asks for it.
+
+    Attributes:
+        number: Of the draft within the turn, from 1.
+        text: Its beginning; a position that is still masked shows as ``░``.
+        calls: Of tools, in their order. Without any and without text, there is no draft any more.
+    """
+
+    turn_id: int
+    number: int
+    text: str
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AudioStopped:
     """The agent is interrupted: by the user's speech, by keys, or by the client's request.
 
@@ -292,6 +310,7 @@ SessionEvent = (
     | ReplyHeld
     | ReplyReleased
     | Denoising
+    | ReplyDrafted
     | ReplyEnded
     | Failure
     | TurnMeasured

@@ -30,6 +30,7 @@ class SessionOptions:
         interrupt_response: Whether the user's speech stops the agent's.
         holds: Whether the client can hold the agent's sound and let it go on: then the first sign
             of speech does no more than that.
+        shows_drafts: Whether the client is told of replies that are drafted while the user speaks.
         vad_threshold: Speech probability at and above which a frame counts as speech.
         profile: eager, balanced or patient, where the silence is adapted; None is the
             configuration's.
@@ -59,6 +60,7 @@ class SessionOptions:
     create_response: bool = True
     interrupt_response: bool = True
     holds: bool = False
+    shows_drafts: bool = False
     vad_threshold: float = 0.5
     profile: str | None = None
     pre_roll_ms: int | None = None

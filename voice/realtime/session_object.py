@@ -16,7 +16,9 @@ from voice.inputs import SessionOptions
 from voice.realtime.wire import AudioFormat, PcmFormat, WireModel, rate_hz, validated
 from voice.types import ToolSpec
 
-Extension = Literal["transcript", "latency", "denoising", "tools", "heard", "state", "hold"]
+Extension = Literal[
+    "transcript", "latency", "denoising", "tools", "heard", "state", "hold", "draft"
+]
 """Names of the groups of extension events that a client can ask for."""
 
 MIN_SPEED, MAX_SPEED = 0.25, 1.5
@@ -265,6 +267,7 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
     The agent's own options, ``base``, are kept where the client has set nothing.
     """
     detection = session.audio.input.turn_detection
+    events = session.quicksilver.events if session.quicksilver else ()
     speed = session.audio.output.speed
     changes = reply_changes(session, base) | {
         "turn_detection": detection is not None,
@@ -277,7 +280,8 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
         "idle_ends": base.idle_ends,
         "create_response": detection is not None and detection.create_response,
         "interrupt_response": detection is not None and detection.interrupt_response,
-        "holds": session.quicksilver is not None and "hold" in session.quicksilver.events,
+        "holds": "hold" in events,
+        "shows_drafts": "draft" in events,
         "speed": base.speed if speed == _shown_speed(base) else speed,
     }
     if isinstance(detection, ServerVad):

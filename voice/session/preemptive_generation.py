@@ -23,7 +23,7 @@ from voice.dialogue.draft_words import same_question
 from voice.dialogue.reply_loop import ReplyLoop
 from voice.dialogue.tool_calls import signature
 from voice.errors import ModelError
-from voice.events import DraftsUsed
+from voice.events import DraftsUsed, ReplyDrafted
 from voice.inputs import ToolAnswered
 from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.session.command_runner import CommandRunner, Feed, Spawn
@@ -31,9 +31,11 @@ from voice.session.load_monitor import LoadMonitor
 from voice.speech.audio_output import AudioOutput
 from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox
-from voice.types import Message, Role, ToolCall, ToolResult
+from voice.types import Message, Role, Segment, ToolCall, ToolResult
 
 PRIORITY = -1
+MOST_SHOWN = 400
+"""Characters of a draft that a client is shown; none that follow change what it gets."""
 _NOTHING = Message(Role.AGENT, "")
 
 _log = logging.getLogger(__name__)
@@ -104,6 +106,14 @@ class _Answer:
         done = next((event for event in self.events if isinstance(event, AnswerDone)), None)
         return Message(Role.AGENT, text, done.calls if done else ())
 
+    @property
+    def shown(self) -> str:
+        """Its words as they stand: those that are final, and behind them those that are not."""
+        said = self.message.content
+        views = (event.text for event in reversed(self.events) if isinstance(event, DraftView))
+        view = next(views, "")
+        return view if view.startswith(said) else said
+
     def take(self, event: ModelEvent) -> None:
         self.events.append(event)
         match event:
@@ -141,7 +151,8 @@ class _Answer:
 class PreemptiveGeneration:
     """The drafts of one session; a `Backend` for their commands, as far as these change nothing.
 
-    ``emit`` is called with what became of each turn's drafts.
+    ``emit`` is called with what became of each turn's drafts and, if the session's options say so,
+    with each draft as it is made.
     """
 
     def __init__(
@@ -149,7 +160,7 @@ class PreemptiveGeneration:
         conversation: Conversation,
         parts: DraftParts,
         spawn: Spawn,
-        emit: Callable[[DraftsUsed], None],
+        emit: Callable[[DraftsUsed | ReplyDrafted], None],
     ) -> None:
         self._conversation = conversation
         self._parts = parts
@@ -161,6 +172,8 @@ class PreemptiveGeneration:
         # Those of the newest draft, and of the latest before it that has come to anything.
         self._newest: list[_Answer] = []
         self._before: list[_Answer] = []
+        self._number = 0
+        self._shown: ReplyDrafted | None = None
         self._results: dict[str, asyncio.Task[ToolResult]] = {}
         self._task: asyncio.Task[None] | None = None
         self._replying = False
@@ -179,6 +192,7 @@ class PreemptiveGeneration:
             # The words are fixed: there is nothing to ask, and the sound to prepare.
             self._cancel()
             self._replying = False
+            self._begin()
             for command in commands:
                 self.perform(command)
             return
@@ -238,6 +252,9 @@ class PreemptiveGeneration:
     def drop(self) -> None:
         """The turn is answered, or will not be; emits what its drafts came to."""
         self._cancel()
+        if self._shown is not None and not self._replying:
+            self._emit(ReplyDrafted(self._turn_id, self._number, "", ()))
+        self._number, self._shown = 0, None
         tally, self._tally = self._tally, _Tally()
         answers, self._answers, self._newest, self._before = self._answers, [], [], []
         self.forget_results()
@@ -276,6 +293,7 @@ class PreemptiveGeneration:
                 async with aclosing(self._parts.model.answer(prompt)) as events:
                     async for event in events:
                         answer.take(event)
+                        self._show(answer)
                         if answer.done:
                             self._tally.revised += not index and answer.kept > 0
                         yield event
@@ -305,8 +323,27 @@ class PreemptiveGeneration:
         if self._replying or not self._parts.config.speech:
             return
         if isinstance(command, Speak) and not command.segment.index:
+            self._show(command.segment)
             said = Said(command.segment, command.speed, command.voice)
             self._parts.output.prepare(said)
+
+    def _show(self, words: _Answer | Segment) -> None:
+        """Tell a client that listens what the draft is by now."""
+        if self._replying or not self._conversation.options.shows_drafts:
+            return
+        answers = [answer.message for answer in self._newest]
+        if isinstance(words, _Answer):
+            text = words.shown
+        elif any(answer.content for answer in answers):
+            # Words of the model's, which were shown when they came.
+            return
+        else:
+            text = words.text
+        calls = tuple(call for answer in answers for call in answer.tool_calls)
+        draft = ReplyDrafted(self._turn_id, self._number, text[:MOST_SHOWN], calls)
+        if draft != self._shown and (text or calls):
+            self._shown = draft
+            self._emit(draft)
 
     def _judge(self, outcome: Outcome) -> None:
         """The first answer of the reply decides."""
@@ -330,9 +367,13 @@ class PreemptiveGeneration:
             self._tally.unlikely += 1
             return
         self._tally.made += 1
-        self._before, self._newest = self._latest(), []
+        self._begin()
         async with asyncio.TaskGroup() as group:
             CommandRunner(agent.feed, self, group.create_task).execute(commands)
+
+    def _begin(self) -> None:
+        self._number += 1
+        self._before, self._newest = self._latest(), []
 
     async def _may_be_all(self, question: Prompt) -> bool:
         self._asking += 1

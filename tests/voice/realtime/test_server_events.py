@@ -14,6 +14,7 @@ from voice.events import (
     FinalTranscript,
     InterimTranscript,
     ReplyAudio,
+    ReplyDrafted,
     ReplyEnded,
     ReplyHeard,
     ReplyHeld,
@@ -379,6 +380,17 @@ CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
         "denoising",
         Denoising("r1", "It ░ noon", 4),
         {"type": "denoising", "response_id": "r1", "text": "It ░ noon", "step": 4},
+    ),
+    (
+        "draft",
+        ReplyDrafted(2, 3, "It ░", (CALL,)),
+        {
+            "type": "draft",
+            "turn_id": 2,
+            "number": 3,
+            "text": "It ░",
+            "calls": [{"name": "get_time", "arguments": {"place": "Rome"}}],
+        },
     ),
     (
         "tools",

@@ -21,9 +21,17 @@ from tests.support.virtual_parts import (
     tool_results,
 )
 from tests.support.virtual_time import run, virtual
-from voice.events import DraftsUsed, Failure, ReplyEnded, ReplyStarted, ReplyToolResult
+from voice.events import (
+    DraftsUsed,
+    Failure,
+    ReplyDrafted,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyToolResult,
+)
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.llm.base import MalformedAnswer, Prompt
+from voice.session.preemptive_generation import MOST_SHOWN
 from voice.types import Transcript
 
 LONG = "Tea is a drink that is made of leaves, and it comes from the east of Asia."
@@ -342,3 +350,54 @@ async def test_an_interrupted_reply_leaves_no_draft_behind() -> None:
         assert ended.text.endswith("tell me the date.")
         assert line.session._drafts._answers == []
         assert model.live == 0
+
+
+@virtual
+async def test_who_asks_sees_each_draft_as_it_is_made_and_none_behind_the_reply() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return call("book", what="a boat") if "boat" in last_user(prompt) else LONG
+
+    async with calling(parts(Model(answer))) as line:
+        line.session.update(shows_drafts=True)
+        await line.say("tell me about tea please or rather book me a boat")
+        await line.next(ReplyStarted)
+        shown = line.of(ReplyDrafted)
+        assert [draft.number for draft in shown] == sorted(draft.number for draft in shown)
+        words = [draft.text for draft in shown if draft.number == 1]
+        assert words == sorted(words, key=len)
+        assert len(words) > 2
+        assert LONG.startswith(words[0])
+        assert shown[-1].number > 1
+        assert [(c.name, c.arguments) for c in shown[-1].calls] == [("book", {"what": "a boat"})]
+        await line.next(ReplyEnded)
+        assert line.of(ReplyDrafted) == shown
+
+
+@virtual
+async def test_who_does_not_ask_sees_none() -> None:
+    async with calling(parts(Model(echo))) as line:
+        await line.say("what time is it")
+        assert (await drafts(line)).made
+        assert not line.of(ReplyDrafted)
+
+
+@virtual
+async def test_a_draft_that_comes_to_nothing_is_taken_back() -> None:
+    async with calling(parts(Model(echo))) as line:
+        line.session.update(shows_drafts=True)
+        await line.say("set a timer for")
+        await line.next(ReplyDrafted)
+        line.session.clear_audio()
+        gone = line.of(ReplyDrafted)[-1]
+        assert (gone.turn_id, gone.text, gone.calls) == (1, "", ())
+
+
+@virtual
+async def test_of_a_long_draft_a_client_gets_the_beginning() -> None:
+    async with calling(parts(Model(lambda _: LONG * 20))) as line:
+        line.session.update(shows_drafts=True)
+        await line.say("tell me about tea")
+        await line.next(ReplyEnded)
+        shown = line.of(ReplyDrafted)
+        assert max(len(draft.text) for draft in shown) == MOST_SHOWN
+        assert len({draft.text for draft in shown}) == len(shown)
