@@ -8,10 +8,12 @@
 import { Conversation } from "./conversation.js";
 import { apply } from "./server-events.js";
 import { RealtimeClient } from "./realtime.js";
+import { Pace } from "./pace.js";
 import { Sound } from "./sound.js";
 import { Timeline } from "./timeline.js";
 import { configuration, history, userMessage } from "./requests.js";
 import { decode, encode } from "./pcm.js";
+import { overtaken } from "./portions.js";
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {import("./realtime.js").Link} Link */
@@ -26,6 +28,8 @@ import { decode, encode } from "./pcm.js";
  */
 
 /** @typedef {{microphone: string, speaker: string, voice: string, key: string}} Settings */
+
+const PACED = new Set(["quicksilver.draft", "quicksilver.denoising"]);
 
 const LOST =
   "The microphone was unplugged. Choose another in the settings, press Talk for the same one, or type below.";
@@ -60,6 +64,10 @@ export class Call {
     /** Whether there has been a connection. */
     this.ready = false;
     this._timeline = new Timeline(this.sound.rateHz);
+    /** @type {Pace<ServerEvent>} What drafts and replies looked like while they were made. */
+    this._making = new Pace((event) => this._show(event));
+    /** @type {Set<string>} Drafts of the user's turn that have been shown; their reply shows others. */
+    this._seen = new Set();
     /** @type {Set<string>} Responses that the user interrupted: what still arrives is dropped. */
     this._stale = new Set();
     /** @type {{turn: Turn, frame: number} | null} The end of the speech that is being answered. */
@@ -153,6 +161,7 @@ export class Call {
       this._requested = false;
       this._asked = null;
       this.sound.speaker?.drain();
+      this._making.drop();
       this.conversation.settle();
     }
     if (link.state === "closed") {
@@ -170,9 +179,39 @@ export class Call {
     this._requested = this._client.send({ type: "response.create" });
   }
 
+  /** @param {ServerEvent} event Of those that wait for the eye. */
+  _show(event) {
+    if (event.type === "quicksilver.draft") this._seen.add(String(event.text));
+    apply(this.conversation, event);
+  }
+
+  /** @param {ServerEvent} event What is made, as it is told. */
+  _make(event) {
+    if (event.type === "quicksilver.draft") this._making.add(event);
+    if (event.type === "quicksilver.denoising" && !this._seen.has(event.text)) {
+      this._making.add(event);
+    }
+    if (event.type === "response.done") {
+      const done = { type: "quicksilver.denoising", response_id: event.response?.id, text: "" };
+      this._making.add(done);
+    }
+    if (event.type === "input_audio_buffer.speech_started") this._seen.clear();
+    if (event.type === "response.created" || event.type === "input_audio_buffer.speech_started") {
+      this._making.drop((step) => step.type === "quicksilver.draft");
+    }
+    // The ear is further than the eye.
+    const reply = this.conversation.turns.at(-1)?.replies.at(-1);
+    if (event.type === "quicksilver.heard" && reply) {
+      this._making.drop(
+        (step) => step.response_id === reply.id && step.text !== "" && overtaken(reply, step.text),
+      );
+    }
+  }
+
   /** @param {ServerEvent} event */
   _receive(event) {
-    apply(this.conversation, event);
+    if (!PACED.has(event.type)) apply(this.conversation, event);
+    this._make(event);
     if (event.type === "input_audio_buffer.speech_started") this._silence();
     if (event.type === "quicksilver.hold") this.sound.speaker?.hold(event.held);
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);

@@ -16,6 +16,15 @@
  */
 
 /**
+ * The reply as it would be, drafted while the user speaks.
+ *
+ * @typedef {object} Ghost
+ * @property {number} number Of the draft within the turn.
+ * @property {string} text `░` where masked.
+ * @property {{name: string, arguments: Record<string, unknown>}[]} calls
+ */
+
+/**
  * @typedef {object} Reply
  * @property {string} id The response's id.
  * @property {string} itemId Empty until its message begins.
@@ -33,6 +42,7 @@
  * @property {number} id Counts from 1 on this page.
  * @property {{itemId: string, text: string, final: boolean, typed: boolean} | null} user Null where
  *   the agent spoke first.
+ * @property {Ghost | null} ghost While there is no reply.
  * @property {Reply[]} replies
  * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
  * @property {number | null} voiceToVoiceMs As measured here.
@@ -73,6 +83,15 @@ export class Conversation {
         this._listener.onTurn(turn);
       }
     }
+    this.drafted(null);
+  }
+
+  /** @param {Ghost | null} ghost What would answer the newest turn; null if nothing would any more. */
+  drafted(ghost) {
+    const turn = this.turns.at(-1);
+    if (!turn?.user || turn.user.typed || this.active || turn.ghost === ghost) return;
+    turn.ghost = ghost;
+    this._listener.onTurn(turn);
   }
 
   /**
@@ -134,6 +153,7 @@ export class Conversation {
     const turn = {
       id: this.turns.length + 1,
       user,
+      ghost: null,
       replies: [],
       marksMs: {},
       voiceToVoiceMs: null,
@@ -170,7 +190,8 @@ export class Conversation {
       (each) => each === reply,
       () => {
         reply.done = true;
-        reply.draft = "";
+        // What is still to be shown of a whole reply's making is shown while it is spoken.
+        if (cutOff || failure) reply.draft = "";
         reply.interrupted ||= cutOff;
         reply.failure = failure;
       },
@@ -180,6 +201,7 @@ export class Conversation {
   /** @param {string} id A reply begins; it answers the newest turn, or none. */
   begin(id) {
     const turn = this.turns.at(-1) ?? this.open(null);
+    turn.ghost = null;
     this.active = {
       id,
       itemId: "",

@@ -6,7 +6,16 @@ import { WIRE_HZ } from "./pcm.js";
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {{type: string, [field: string]: any}} ClientEvent */
 
-const EXTENSIONS = ["transcript", "latency", "denoising", "tools", "heard", "state", "hold"];
+const EXTENSIONS = [
+  "transcript",
+  "latency",
+  "draft",
+  "denoising",
+  "tools",
+  "heard",
+  "state",
+  "hold",
+];
 
 /** Most turns of the history that are sent to a new connection. */
 const REMEMBERED_TURNS = 12;

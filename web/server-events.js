@@ -38,6 +38,7 @@ function heardFinal(it, event) {
   const words = text(event.transcript ?? event.text).trim();
   // If nothing was understood, there may be no reply.
   if (words === "" && it.active === null) it.thinking = false;
+  if (words === "") it.drafted(null);
   it.withUser(event.item_id, (user) => Object.assign(user, { text: words, final: true }));
 }
 
@@ -83,12 +84,17 @@ const EVENTS = new Map(
       byResponse(it, event, (reply) => (reply.text = text(event.transcript) || reply.text)),
     "response.output_text.delta": (it, event) =>
       byResponse(it, event, (reply) => (reply.heard = (reply.text += text(event.delta)).length)),
+    "quicksilver.draft"(it, event) {
+      const given = Array.isArray(event.calls) ? event.calls.map(object) : [];
+      const calls = given.map((call) => ({
+        name: text(call.name),
+        arguments: object(call.arguments),
+      }));
+      const draft = { number: number(event.number) ?? 0, text: text(event.text), calls };
+      it.drafted(draft.text || calls.length > 0 ? draft : null);
+    },
     "quicksilver.denoising": (it, event) =>
-      byResponse(
-        it,
-        event,
-        (reply) => reply.done || reply.interrupted || (reply.draft = text(event.text)),
-      ),
+      byResponse(it, event, (reply) => reply.interrupted || (reply.draft = text(event.text))),
     "quicksilver.tool_call": (it, event) =>
       byResponse(it, event, (reply) =>
         reply.tools.push({

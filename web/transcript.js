@@ -2,6 +2,8 @@
 /** The conversation as it is shown: one list entry per turn, brought up to date as the turn goes on. */
 
 import { element } from "./element.js";
+import { GhostLine } from "./ghost.js";
+import { portions } from "./portions.js";
 import { latencyView } from "./waterfall.js";
 
 /** @typedef {import("./conversation.js").Turn} Turn */
@@ -13,18 +15,6 @@ const NEAR_END_PX = 80;
 
 /** As the animation in conversation.css lasts. */
 const SHIMMER_MS = 1600;
-
-/**
- * A reply's text by how it is shown.
- *
- * @param {Reply} reply
- * @returns {{heard: string, unheard: string, draft: string}}
- */
-export function portions({ text, heard, draft }) {
-  // The draft is of the whole reply; what is committed already is its beginning.
-  const rest = draft.startsWith(text.trimEnd()) ? draft.slice(text.trimEnd().length) : "";
-  return { heard: text.slice(0, heard), unheard: text.slice(heard), draft: text ? rest : draft };
-}
 
 /** @param {ToolUse} use @returns {HTMLElement} */
 function toolCard(use) {
@@ -54,7 +44,7 @@ function replyLine(reply) {
   /** @type {(Node | string)[]} */
   const words = [];
   if (heard) words.push(element("span", "heard", heard));
-  if (unheard) words.push(element("span", "unheard", unheard.trimEnd()));
+  if (unheard) words.push(element("span", "unheard", draft ? unheard : unheard.trimEnd()));
   if (draft) {
     const shimmering = element("span", "draft", draft);
     shimmering.setAttribute("aria-hidden", "true");
@@ -86,6 +76,26 @@ function linesOf({ user, replies }) {
   return lines;
 }
 
+/** A turn's place in the list. */
+class Entry {
+  constructor() {
+    this._lines = element("div", "lines");
+    this._ghost = new GhostLine();
+    this._more = element("div", "more");
+    this.node = element("li", "turn", [this._lines, this._ghost.node, this._more]);
+  }
+
+  /** @param {Turn} turn */
+  show(turn) {
+    this.node.hidden = !worthShowing(turn);
+    update(this._lines, linesOf(turn));
+    this._ghost.show(turn.ghost, turn.replies.length > 0);
+    const latency = latencyView(turn);
+    if (latency && this._more.querySelector("details")?.open) latency.setAttribute("open", "");
+    update(this._more, [latency]);
+  }
+}
+
 export class Transcript {
   /**
    * @param {HTMLElement} list
@@ -96,7 +106,7 @@ export class Transcript {
     this._list = list;
     this._scroller = scroller;
     this._latest = latest;
-    /** @type {Map<number, HTMLElement>} */
+    /** @type {Map<number, Entry>} */
     this._entries = new Map();
     this._following = true;
     scroller.addEventListener("scroll", () => this._look(), { passive: true });
@@ -114,19 +124,11 @@ export class Transcript {
   show(turn) {
     let entry = this._entries.get(turn.id);
     if (!entry) {
-      entry = element("li", "turn");
+      entry = new Entry();
       this._entries.set(turn.id, entry);
-      this._list.append(entry);
+      this._list.append(entry.node);
     }
-    entry.hidden = !worthShowing(turn);
-    const open = entry.querySelector("details")?.open === true;
-    const latency = latencyView(turn);
-    if (latency && open) latency.setAttribute("open", "");
-    const parts = [...linesOf(turn), latency];
-    update(
-      entry,
-      parts.filter((part) => part !== null),
-    );
+    entry.show(turn);
     if (this._following) this._follow();
     else this._look();
   }
@@ -148,9 +150,10 @@ export class Transcript {
  * Put in what has changed and leave the rest alone, so that focus, selection and animations survive.
  *
  * @param {HTMLElement} entry
- * @param {HTMLElement[]} parts
+ * @param {(HTMLElement | null)[]} given
  */
-function update(entry, parts) {
+function update(entry, given) {
+  const parts = given.filter((part) => part !== null);
   parts.forEach((part, index) => {
     const shown = entry.children[index];
     if (!shown) entry.append(part);

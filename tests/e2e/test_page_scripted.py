@@ -116,6 +116,60 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         assert page.problems == []
 
 
+async def test_what_is_drafted_while_the_user_speaks_shows_until_the_reply_begins(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        question = speech_events("u1", "a large latte with oat milk", start_ms=0, end_ms=20)
+        await server.send(*question[:2])
+        call = {"name": "order_drink", "arguments": {"drink": "latte", "size": "large"}}
+        draft = {"type": "quicksilver.draft", "turn_id": 1, "calls": []}
+        await server.send({**draft, "number": 1, "text": "Which ░░ ░"})
+        await server.send({**draft, "number": 1, "text": "Which size please?"})
+        await page.until("document.querySelector('.ghost')?.innerText.includes('size please')")
+        assert await page.evaluate("document.querySelector('.ghost').ariaHidden") == "true"
+        await page.evaluate("window.kept = document.querySelector('.ghost .word')")
+        await server.send({**draft, "number": 2, "text": "Which milk please?"})
+        await page.until("document.querySelector('.ghost')?.innerText.includes('milk please')")
+        # A word that stands is left alone; one that is revised fades in.
+        assert await page.evaluate("kept.isConnected")
+        await server.send({**draft, "number": 3, "text": "", "calls": [call]})
+        await page.until("document.querySelector('.ghost')?.innerText.includes('large latte')")
+        assert "Order: large latte" in await page.text(".ghost")
+        await server.send(*question[2:], *reply_begins("r1", "m1"))
+        await page.until("document.querySelector('.ghost').hidden")
+        assert page.problems == []
+
+
+async def test_denoising_that_comes_at_once_is_shown_step_by_step(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await page.evaluate("""(() => {
+            window.steps = [];
+            const look = () => {
+                const text = document.querySelector('.reply .words')?.innerText ?? '';
+                if (text !== (steps.at(-1)?.[0] ?? '')) steps.push([text, performance.now()]);
+            };
+            new MutationObserver(look).observe(document.querySelector('#turns'),
+                { childList: true, subtree: true, characterData: true });
+        })()""")
+        texts = ["Set ░░░", "Set for ░░", "Set for ten ░"]
+        steps = [
+            {"type": "quicksilver.denoising", "response_id": "r1", "text": text, "step": step}
+            for step, text in enumerate(texts)
+        ]
+        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(0.6))
+        await server.send(*reply_begins("r1", "m1"), *steps, *segment, *reply_ends("r1", "m1"))
+        await page.until("steps.at(-1)?.[0] === 'Set for ten minutes.'")
+        shown = await page.evaluate("steps")
+        order = [text for text, _ in shown if text in texts]
+        assert order == texts
+        at_ms = {text: ms for text, ms in reversed(shown)}
+        assert at_ms[texts[2]] - at_ms[texts[0]] > 100
+        assert await page.evaluate("quicksilver.state") == "speaking"
+
+
 async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
     async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
         await start_talking(page, server)

@@ -30,6 +30,7 @@ test("asks for sound at 24 kHz both ways and for all extension events", () => {
   assert.deepEqual(session.audio.output.format, { type: "audio/pcm", rate: 24000 });
   assert.deepEqual(session.quicksilver.events.toSorted(), [
     "denoising",
+    "draft",
     "heard",
     "hold",
     "latency",

@@ -160,14 +160,47 @@ test("a written reply is heard as it comes", () => {
   assert.deepEqual([reply.text, reply.heard], ["Hello.", 6]);
 });
 
+const call = { name: "set_timer", arguments: { duration: "ten minutes" } };
+const drafted = { type: "quicksilver.draft", number: 2, text: "Timer ░", calls: [call] };
+
+test("what is drafted while the user speaks is shown until the reply begins", () => {
+  const { conversation, turn } = after(...spoke.slice(0, 2), drafted);
+  assert.deepEqual(turn.ghost, { number: 2, text: "Timer ░", calls: [call] });
+  for (const event of answering.slice(2)) apply(conversation, event);
+  assert.equal(turn.ghost, null);
+  apply(conversation, drafted);
+  assert.equal(turn.ghost, null);
+});
+
+test("a draft that is dropped, not understood or cut off is gone", () => {
+  const dropped = { ...drafted, text: "", calls: [] };
+  const empty = { type: "quicksilver.transcript", item_id: "u1", text: "", final: true };
+  for (const event of [dropped, empty]) {
+    assert.equal(after(...spoke.slice(0, 2), drafted, event).turn.ghost, null);
+  }
+  const { conversation, turn } = after(...spoke.slice(0, 2), drafted);
+  conversation.settle();
+  assert.equal(turn.ghost, null);
+});
+
+test("nobody drafts an answer to what was typed or to nothing", () => {
+  const { conversation } = after(drafted);
+  conversation.typed("hello", "t1");
+  apply(conversation, drafted);
+  assert.equal(conversation.turns[0].ghost, null);
+});
+
 test("a draft is replaced by the next and gone with the reply", () => {
   const { conversation, reply } = after(
-    ...answering.slice(0, 5),
+    ...answering.slice(0, 8),
     { type: "quicksilver.denoising", response_id: "r1", text: "Timer ░░░", step: 1 },
     { type: "quicksilver.denoising", response_id: "r1", text: "Timer set ░", step: 2 },
   );
   assert.equal(reply.draft, "Timer set ░");
   apply(conversation, done);
+  // Sound outlasts its making: what is left to show of that is shown meanwhile.
+  assert.equal(reply.draft, "Timer set ░");
+  conversation.interrupted("m1");
   assert.equal(reply.draft, "");
   apply(conversation, { type: "quicksilver.denoising", response_id: "r1", text: "late", step: 3 });
   assert.equal(reply.draft, "");
@@ -254,6 +287,7 @@ test("no event, however deformed, throws or invents anything", () => {
   const types = [
     ...new Set([...answering, done].map((event) => event.type)),
     "quicksilver.denoising",
+    "quicksilver.draft",
     "quicksilver.heard",
     "quicksilver.latency",
     "quicksilver.state",
@@ -278,6 +312,8 @@ test("no event, however deformed, throws or invents anything", () => {
       "marks_ms",
       "error",
       "content",
+      "calls",
+      "number",
       "name",
       "duration_ms",
       "state",
