@@ -9,6 +9,7 @@ import { Conversation } from "./conversation.js";
 import { apply } from "./server-events.js";
 import { RealtimeClient } from "./realtime.js";
 import { Pace } from "./pace.js";
+import { momentOf, Recorder } from "./record.js";
 import { Sound } from "./sound.js";
 import { Timeline } from "./timeline.js";
 import { configuration, history, userMessage } from "./requests.js";
@@ -66,6 +67,7 @@ export class Call {
     this._timeline = new Timeline(this.sound.rateHz);
     /** @type {Pace<ServerEvent>} What drafts and replies looked like while they were made. */
     this._making = new Pace((event) => this._show(event));
+    this._recorder = new Recorder();
     /** @type {Set<string>} Drafts of the user's turn that have been shown; their reply shows others. */
     this._seen = new Set();
     /** @type {Set<string>} Responses that the user interrupted: what still arrives is dropped. */
@@ -212,6 +214,7 @@ export class Call {
   _receive(event) {
     if (!PACED.has(event.type)) apply(this.conversation, event);
     this._make(event);
+    this._record(event);
     if (event.type === "input_audio_buffer.speech_started") this._silence();
     if (event.type === "quicksilver.hold") this.sound.speaker?.hold(event.held);
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
@@ -222,6 +225,26 @@ export class Call {
     if (event.type === "response.created" && this._typed.length > 0) this.interrupt();
     if (event.type === "response.done" || event.type === "error") this._advance();
     this._listener.onChange();
+  }
+
+  /** @param {ServerEvent} event Which the conversation knows of by now. */
+  _record(event) {
+    const { turns } = this.conversation;
+    const nowMs = performance.now();
+    if (event.type === "input_audio_buffer.speech_started" && turns.length > 0) {
+      const frame = this._timeline.frameAt(event.audio_start_ms);
+      const agoMs = frame === null ? 0 : ((this.sound.frame - frame) * 1000) / this.sound.rateHz;
+      this._recorder.begin(turns[turns.length - 1], nowMs, Math.max(0, agoMs));
+    }
+    const itsReply = (/** @type {import("./conversation.js").Reply} */ { id }) =>
+      id === (event.response_id ?? event.response?.id);
+    const { item_id } = event;
+    const turn =
+      turns.findLast((each) => each.replies.some(itsReply)) ??
+      turns.findLast(({ user }) => item_id !== undefined && user?.itemId === item_id) ??
+      turns.at(-1);
+    const moment = momentOf(event, turn?.replies.find(itsReply));
+    if (turn && moment) this._recorder.note(turn, nowMs, moment);
   }
 
   /** @param {ServerEvent} event */
@@ -266,6 +289,11 @@ export class Call {
 
   /** @param {import("./player.js").Report} report */
   _played(report) {
+    const turn = this.conversation.turnOf(report.id);
+    if (turn && report.type !== "played") {
+      const kind = report.type === "audible" ? "sound" : "silence";
+      this._recorder.note(turn, performance.now(), { kind, text: "" });
+    }
     if (report.type === "audible") this._audible(report);
     if (report.type === "played") this._progress(report.id, report.playedMs);
     if (report.type === "finished") {

@@ -46,6 +46,7 @@
  * @property {Reply[]} replies
  * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
  * @property {number | null} voiceToVoiceMs As measured here.
+ * @property {import("./record.js").Moment[]} moments What can be watched again.
  */
 
 /** @typedef {"listening" | "hearing" | "thinking" | "speaking"} Activity */
@@ -157,6 +158,7 @@ export class Conversation {
       replies: [],
       marksMs: {},
       voiceToVoiceMs: null,
+      moments: [],
     };
     this.turns.push(turn);
     this._listener.onTurn(turn);

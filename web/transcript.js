@@ -4,7 +4,7 @@
 import { element } from "./element.js";
 import { GhostLine } from "./ghost.js";
 import { portions } from "./portions.js";
-import { latencyView } from "./waterfall.js";
+import { Thinking } from "./thinking.js";
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {import("./conversation.js").Reply} Reply */
@@ -81,8 +81,8 @@ class Entry {
   constructor() {
     this._lines = element("div", "lines");
     this._ghost = new GhostLine();
-    this._more = element("div", "more");
-    this.node = element("li", "turn", [this._lines, this._ghost.node, this._more]);
+    this._thinking = new Thinking();
+    this.node = element("li", "turn", [this._lines, this._ghost.node, this._thinking.node]);
   }
 
   /** @param {Turn} turn */
@@ -90,9 +90,7 @@ class Entry {
     this.node.hidden = !worthShowing(turn);
     update(this._lines, linesOf(turn));
     this._ghost.show(turn.ghost, turn.replies.length > 0);
-    const latency = latencyView(turn);
-    if (latency && this._more.querySelector("details")?.open) latency.setAttribute("open", "");
-    update(this._more, [latency]);
+    this._thinking.show(turn);
   }
 }
 

@@ -3,7 +3,6 @@
 
 import { element } from "./element.js";
 
-/** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {{kind: string, name: string, startMs: number, endMs: number}} Stage */
 
 /** @typedef {{totalMs: number, measured: boolean, path: Stage[], overlapping: Stage[]}} Waterfall */
@@ -63,14 +62,15 @@ export function inMs(ms) {
 }
 
 /**
- * @param {Turn} turn
- * @returns {HTMLElement | null} Null where nothing is known yet.
+ * What of a turn's time is to be seen at a glance.
+ *
+ * @param {Waterfall | null} parts Null where nothing is known.
+ * @param {boolean} spoken Whether the time counts from the end of the user's speech.
+ * @returns {HTMLElement} A summary of details.
  */
-export function latencyView(turn) {
-  const parts = waterfall(turn.marksMs, turn.voiceToVoiceMs);
-  if (!parts) return null;
-  const spoken = parts.measured && !turn.user?.typed;
-  const label = spoken ? "voice to voice" : "to the first sound";
+export function summary(parts, spoken) {
+  const watch = element("span", "watch", "Watch it think");
+  if (!parts) return element("summary", "", [element("span", "legend", [watch])]);
   const bar = element("div", "bar");
   bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);
   bar.setAttribute("aria-hidden", "true");
@@ -79,25 +79,19 @@ export function latencyView(turn) {
     piece.style.flexGrow = String(endMs - startMs);
     bar.append(piece);
   }
+  const label = spoken ? "voice to voice" : "to the first sound";
   const total = element("span", "total", [element("strong", "", inMs(parts.totalMs)), ` ${label}`]);
-  const legend = element(
-    "span",
-    "legend",
-    parts.path.map(({ kind, name, startMs, endMs }) =>
-      element("span", `key stage-${kind}`, `${name} ${inMs(endMs - startMs)}`),
-    ),
+  const keys = parts.path.map(({ kind, name, startMs, endMs }) =>
+    element("span", `key stage-${kind}`, `${name} ${inMs(endMs - startMs)}`),
   );
-  return element("details", "latency", [
-    element("summary", "", [bar, total, legend]),
-    table(parts),
-  ]);
+  return element("summary", "", [bar, total, element("span", "legend", [...keys, watch])]);
 }
 
-/** @param {Waterfall} parts @returns {HTMLElement} */
-function table({ path, overlapping }) {
-  const stages = [...path, ...overlapping];
-  const longestMs = Math.max(...stages.map((stage) => stage.endMs));
-  const rows = stages.map(({ kind, name, startMs, endMs }) => {
+/** @param {Waterfall} parts @returns {HTMLElement} All stages, as a table. */
+export function stages({ path, overlapping }) {
+  const all = [...path, ...overlapping];
+  const longestMs = Math.max(...all.map((stage) => stage.endMs));
+  const rows = all.map(({ kind, name, startMs, endMs }) => {
     const piece = element("span", `piece stage-${kind}`);
     piece.style.setProperty("--start", `${(100 * startMs) / longestMs}%`);
     piece.style.setProperty("--length", `${(100 * (endMs - startMs)) / longestMs}%`);

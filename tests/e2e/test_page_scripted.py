@@ -170,6 +170,43 @@ async def test_denoising_that_comes_at_once_is_shown_step_by_step(server: Script
         assert await page.evaluate("quicksilver.state") == "speaking"
 
 
+async def test_how_a_reply_came_about_can_be_watched_again(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        question = speech_events("u1", "set a timer", start_ms=0, end_ms=20)
+        draft = {"type": "quicksilver.draft", "turn_id": 1, "number": 1, "calls": []}
+        await server.send(*question[:2], {**draft, "text": "How ░░"}, *question[2:])
+        step = {"type": "quicksilver.denoising", "response_id": "r1", "text": "Set ░░░", "step": 1}
+        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(0.2))
+        await server.send(*reply_begins("r1", "m1"), *tool_events("r1"), step, *segment)
+        await server.send(*reply_ends("r1", "m1"))
+        await page.until("quicksilver.turns[0]?.moments.at(-1)?.kind === 'silence'")
+        kinds = "[...new Set(quicksilver.turns[0].moments.map((m) => m.kind))].join(' ')"
+        seen = "words draft stopped reply call result step certain sound silence"
+        assert await page.evaluate(kinds) == seen
+        assert await page.evaluate("document.querySelector('.latency').open") is False
+        await page.click(".latency summary")
+        await page.until("document.querySelector('.scene').innerText.includes('ten minutes')")
+
+        # By keys alone: to the beginning, then on from moment to moment.
+        await page.evaluate("document.querySelector('.replay input').focus()")
+        key = {"key": "Home", "code": "Home", "windowsVirtualKeyCode": 36}
+        await page.call("Input.dispatchKeyEvent", type="rawKeyDown", **key)
+        await page.until("document.querySelector('.clock').innerText.startsWith('0 ms')")
+        scenes = []
+        for _ in range(20):
+            scenes.append(await page.text(".scene"))
+            await page.click(".replay [aria-label='Step on']")
+        drafted = next(i for i, scene in enumerate(scenes) if "How ░░" in scene)
+        masked = next(i for i, scene in enumerate(scenes) if "Set ░░░" in scene)
+        assert drafted < masked
+        assert "Set for ten minutes." in scenes[-1]
+        assert "Draft" not in scenes[-1]
+        await page.click(".transport button")
+        assert await page.text(".transport button") == "Pause"
+        assert page.problems == []
+
+
 async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
     async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
         await start_talking(page, server)

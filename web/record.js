@@ -1,0 +1,145 @@
+// @ts-check
+/** What happened in a turn, moment by moment, so that it can be watched again; bounded for each turn. */
+
+/** @typedef {import("./conversation.js").Turn} Turn */
+/** @typedef {import("./conversation.js").Reply} Reply */
+/** @typedef {import("./realtime.js").ServerEvent} ServerEvent */
+/** @typedef {{name: string, arguments: Record<string, unknown>}} Call */
+
+/**
+ * @typedef {"words" | "stopped" | "draft" | "reply" | "step" | "certain" | "call" | "result" | "sound" | "silence"} Kind
+ *
+ * @typedef {object} Moment
+ * @property {number} atMs After the beginning of speech.
+ * @property {Kind} kind
+ * @property {string} text
+ * @property {number} [number] Of a draft.
+ * @property {Call[]} [calls] Of a draft, or the one that was made.
+ */
+
+/**
+ * How a turn stood at some moment.
+ *
+ * @typedef {object} Scene
+ * @property {string} words Of the user.
+ * @property {Moment | null} draft Before there is a reply.
+ * @property {string} certain Of the reply, final.
+ * @property {string} step Of the reply as it was denoised; empty when nothing was.
+ * @property {{call: Call, result: string | null}[]} tools
+ * @property {string} phase In words.
+ */
+
+const MOST = 300;
+const LONGEST = 500;
+const MOST_TURNS = 50;
+
+/** @param {unknown} value @returns {string} */
+const text = (value) => (typeof value === "string" ? value.slice(0, LONGEST) : "");
+
+/**
+ * What an event of the server is in a turn, once the conversation knows of it.
+ *
+ * @param {ServerEvent} event
+ * @param {Reply | undefined} reply That it is about.
+ * @returns {Omit<Moment, "atMs"> | null} Null where there is nothing to watch.
+ */
+export function momentOf(event, reply) {
+  switch (event.type) {
+    case "quicksilver.transcript":
+      return { kind: "words", text: text(event.text) };
+    case "conversation.item.input_audio_transcription.completed":
+      return { kind: "words", text: text(event.transcript) };
+    case "input_audio_buffer.speech_stopped":
+      return { kind: "stopped", text: "" };
+    case "quicksilver.draft":
+      return {
+        kind: "draft",
+        text: text(event.text),
+        number: Number(event.number) || 0,
+        calls: Array.isArray(event.calls) ? event.calls : [],
+      };
+    case "response.created":
+      return { kind: "reply", text: "" };
+    case "quicksilver.denoising":
+      return { kind: "step", text: text(event.text) };
+    case "response.output_audio_transcript.delta":
+    case "response.output_text.delta":
+      return { kind: "certain", text: text(reply?.text) };
+    case "quicksilver.tool_call": {
+      const call = { name: text(event.name), arguments: event.arguments ?? {} };
+      return { kind: "call", text: text(event.call_id), calls: [call] };
+    }
+    case "quicksilver.tool_result":
+      return { kind: "result", text: text(event.content) };
+    default:
+      return null;
+  }
+}
+
+export class Recorder {
+  constructor() {
+    /** @type {Map<Turn, number>} The newest turns, and when they began on the page's clock. */
+    this._beganMs = new Map();
+  }
+
+  /** @param {Turn} turn @param {number} nowMs @param {number} agoMs How long ago its speech began. */
+  begin(turn, nowMs, agoMs) {
+    if (this._beganMs.has(turn)) return;
+    this._beganMs.set(turn, nowMs - agoMs);
+    if (this._beganMs.size <= MOST_TURNS) return;
+    const [oldest] = this._beganMs.keys();
+    oldest.moments = [];
+    this._beganMs.delete(oldest);
+  }
+
+  /** @param {Turn} turn @param {number} nowMs @param {Omit<Moment, "atMs">} moment */
+  note(turn, nowMs, moment) {
+    if (turn.moments.length >= MOST) return;
+    this.begin(turn, nowMs, 0);
+    const beganMs = this._beganMs.get(turn);
+    if (beganMs !== undefined) turn.moments.push({ ...moment, atMs: Math.max(0, nowMs - beganMs) });
+  }
+}
+
+/** @type {Record<Kind, string>} */
+const PHASES = {
+  words: "Listening",
+  stopped: "The turn is over",
+  draft: "Drafting ahead",
+  reply: "The reply begins",
+  step: "Denoising",
+  certain: "Verified",
+  call: "Using a tool",
+  result: "The tool has answered",
+  sound: "Speaking",
+  silence: "All said",
+};
+
+/**
+ * @param {Moment[]} moments In their order.
+ * @param {number} atMs
+ * @returns {Scene}
+ */
+export function sceneAt(moments, atMs) {
+  /** @type {Scene} */
+  const scene = { words: "", draft: null, certain: "", step: "", tools: [], phase: "" };
+  for (const moment of moments) {
+    if (moment.atMs > atMs) break;
+    const { kind } = moment;
+    scene.phase = kind === "draft" ? `Draft ${moment.number}` : PHASES[kind];
+    if (kind === "words") scene.words = moment.text;
+    if (kind === "draft") scene.draft = moment.text || moment.calls?.length ? moment : null;
+    if (kind === "reply") Object.assign(scene, { draft: null, certain: "", step: "" });
+    if (kind === "step") scene.step = moment.text;
+    if (kind === "certain") {
+      scene.certain = moment.text;
+      if (!scene.step.startsWith(moment.text)) scene.step = "";
+    }
+    if (kind === "call" && moment.calls) scene.tools.push({ call: moment.calls[0], result: null });
+    if (kind === "result") {
+      const waiting = scene.tools.find(({ result }) => result === null);
+      if (waiting) waiting.result = moment.text;
+    }
+  }
+  return scene;
+}
