@@ -1,6 +1,8 @@
 // @ts-check
 /** What a screen reader says of a turn, besides the state. */
 
+import { inPlainWords } from "./plain-words.js";
+
 /** @typedef {import("./conversation.js").Turn} Turn */
 
 /**
@@ -15,6 +17,6 @@ export function announcement({ user, replies }, spoken) {
   if (reply?.failure) return reply.failure;
   if (reply?.done && reply.text && !spoken) return `Agent: ${reply.text}`;
   const tool = reply?.tools.findLast((use) => use.result !== null);
-  if (tool) return `${tool.name}: ${tool.result}`;
+  if (tool) return `${inPlainWords(tool.name, tool.arguments)}: ${tool.result}`;
   return user?.final && user.text && !user.typed ? `You said: ${user.text}` : "";
 }

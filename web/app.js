@@ -7,6 +7,8 @@ import { SettingsDialog } from "./settings.js";
 import { Surface } from "./surface.js";
 import { Tap } from "./tap.js";
 import { Transcript } from "./transcript.js";
+import { introduction, whoIsHere } from "./agent.js";
+import { asJson, asText, save } from "./saving.js";
 import { announcement } from "./announce.js";
 import { obstacle } from "./microphone.js";
 
@@ -96,6 +98,7 @@ function show() {
   byId("talk").hidden = listens || obstacle() !== "";
   byId("talk").disabled = starting !== null;
   byId("hang-up").hidden = !call.on;
+  byId("keep").hidden = now !== "ended" || call.conversation.turns.length === 0;
   byId("mute").hidden = !listens;
   byId("mute").setAttribute("aria-pressed", String(call.sound.microphone?.muted === true));
   if (shownLink !== call.link.state) {
@@ -204,11 +207,37 @@ byId("composer").addEventListener("submit", async (/** @type {SubmitEvent} */ ev
   const words = field.value.trim();
   if (!words) return;
   field.value = "";
+  if (!(await write(words))) field.value ||= words;
+});
+
+/** @param {string} words @returns {Promise<boolean>} Whether the agent is being told. */
+async function write(words) {
   await starting;
   if (call.link.state === "closed") await start(false);
   if (call.on) call.say(words);
-  else field.value ||= words;
-});
+  return call.on;
+}
+
+async function introduce() {
+  const agent = await whoIsHere(settings.chosen.key);
+  if (!agent) return;
+  byId("agent-name").textContent = agent.name;
+  const parts = introduction(agent, (words) => {
+    byId("words").focus();
+    void write(words);
+  });
+  byId("introduction").replaceChildren(...parts);
+}
+
+byId("settings").addEventListener("close", () => void introduce());
+
+byId("save-text").addEventListener("click", () =>
+  save("conversation.txt", "text/plain", asText(call.conversation.turns)),
+);
+
+byId("save-json").addEventListener("click", () =>
+  save("conversation.json", "application/json", asJson(call.conversation.turns)),
+);
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !document.querySelector("dialog[open]")) call.interrupt();
@@ -220,6 +249,7 @@ document.addEventListener("visibilitychange", () => call.sound.wake());
 
 if (obstacle()) notice.show(obstacle());
 show();
+void introduce();
 
 // For tests and debugging: the current state and, with ?tap in the address, the audio that was played.
 Object.defineProperty(window, "quicksilver", {

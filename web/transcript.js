@@ -3,6 +3,7 @@
 
 import { element } from "./element.js";
 import { GhostLine } from "./ghost.js";
+import { inPlainWords } from "./plain-words.js";
 import { portions } from "./portions.js";
 import { Thinking } from "./thinking.js";
 
@@ -16,17 +17,25 @@ const NEAR_END_PX = 80;
 /** As the animation in conversation.css lasts. */
 const SHIMMER_MS = 1600;
 
-/** @param {ToolUse} use @returns {HTMLElement} */
+/** @param {ToolUse} use @returns {HTMLElement} A line in plain words; what was called is folded. */
 function toolCard(use) {
   const given = Object.entries(use.arguments).map(([name, value]) => {
     const said = typeof value === "string" ? value : JSON.stringify(value);
     return element("span", "argument", [" ", element("span", "argument-name", `${name}: `), said]);
   });
   const state = use.result === null ? "running" : use.error ? "failed" : "answered";
-  return element("div", `tool ${state}`, [
-    element("div", "tool-call", [element("span", "tool-name", use.name), ...given]),
-    element("div", "tool-time", use.durationMs === null ? "" : `${Math.round(use.durationMs)} ms`),
-    element("div", "tool-result", use.result ?? "Running…"),
+  const took = use.durationMs === null ? "" : `${Math.round(use.durationMs)} ms`;
+  return element("details", `tool ${state}`, [
+    element("summary", "", [
+      element("span", "tool-said", inPlainWords(use.name, use.arguments)),
+      " ",
+      element("span", "tool-result", use.result ?? "Running…"),
+    ]),
+    element("div", "tool-call", [
+      element("span", "tool-name", use.name),
+      ...given,
+      element("span", "tool-time", took),
+    ]),
   ]);
 }
 
@@ -154,6 +163,7 @@ function update(entry, given) {
   const parts = given.filter((part) => part !== null);
   parts.forEach((part, index) => {
     const shown = entry.children[index];
+    if (shown?.matches("details[open]")) part.toggleAttribute("open", part.matches("details"));
     if (!shown) entry.append(part);
     else if (!shown.isEqualNode(part)) shown.replaceWith(part);
   });

@@ -35,12 +35,14 @@ class ScriptedServer:
     Attributes:
         received: What the page has sent on the connection that is open now, audio included.
         key: What the page must present; empty asks for nothing.
+        agent: Who is there, as the page is told.
     """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.connections = 0
         self.key = ""
+        self.agent: dict[str, Any] = {}
         self.port = 0
         self._socket: ServerConnection | None = None
         self._server: Server | None = None
@@ -123,7 +125,8 @@ class ScriptedServer:
             )
             if self.key and not shown:
                 return connection.respond(HTTPStatus.UNAUTHORIZED, "key\n")
-            return None if path == "/v1/realtime" else connection.respond(HTTPStatus.OK, "{}")
+            told = json.dumps(self.agent if path == "/v1/agent" else {})
+            return None if path == "/v1/realtime" else connection.respond(HTTPStatus.OK, told)
         file = WEB_DIR / (path.lstrip("/") or "index.html")
         if not file.is_file():
             return connection.respond(HTTPStatus.NOT_FOUND, "not found\n")

@@ -95,13 +95,12 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         shown = await page.text("#turns")
         for words in (
             "set a timer",
-            "set_timer",
-            "duration: ten minutes",
+            "Timer · 10 min",
             "Timer set for 10 minutes.",
         ):
             assert words in shown
         assert await page.text(".heard") == "Set for ten minutes."
-        assert await page.text("#announcer") == "set_timer: Timer set for 10 minutes."
+        assert await page.text("#announcer") == "Timer · 10 min: Timer set for 10 minutes."
         assert "ms voice to voice" in await page.text(".latency")
         (turn,) = await page.evaluate("quicksilver.turns")
         assert 20 < turn["voiceToVoiceMs"] < 10_000
@@ -204,6 +203,27 @@ async def test_how_a_reply_came_about_can_be_watched_again(server: ScriptedServe
         assert "Draft" not in scenes[-1]
         await page.click(".transport button")
         assert await page.text(".transport button") == "Pause"
+        assert page.problems == []
+
+
+async def test_who_is_there_and_what_to_say_is_told_before_the_call(server: ScriptedServer) -> None:
+    server.agent = {
+        "name": "coffee",
+        "examples": ["A latte, please", "<b>What is in my order?</b>"],
+        "offers": [{"title": "Menu", "items": ["latte", "tea"]}],
+    }
+    async with chromium_page(server.url) as page:
+        await page.until("document.querySelectorAll('.example').length === 2")
+        assert await page.text("#agent-name") == "coffee"
+        assert await page.evaluate("document.querySelector('.offer').open") is False
+        await page.click(".offer summary")
+        assert await page.text(".offer ul") == "latte\ntea"
+        await page.click(".example")
+        await server.connected()
+        await server.expect("response.create")
+        created = await server.expect("conversation.item.create")
+        assert created["item"]["content"][0]["text"] == "A latte, please"
+        assert await page.evaluate("document.querySelector('#welcome').hidden")
         assert page.problems == []
 
 
@@ -312,6 +332,15 @@ async def test_a_farewell_is_heard_out(server: ScriptedServer) -> None:
         await page.until("quicksilver.state === 'ended'")
         assert await page.text("#state-text") == "Call ended"
         assert await page.text(".heard") == "Goodbye."
+        # What was said stays, and can be kept.
+        await page.evaluate("""(() => {
+            const make = URL.createObjectURL;
+            URL.createObjectURL = (blob) => ((window.saved = blob.text()), make(blob));
+        })()""")
+        await page.click("#save-text")
+        assert await page.evaluate("saved") == "Agent: Goodbye.\n"
+        await page.click("#save-json")
+        assert "Goodbye." in await page.evaluate("saved")
         assert await page.evaluate("document.querySelector('#hang-up').hidden")
         assert server.connections == 1
 

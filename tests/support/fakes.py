@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from socket import socket as Socket
@@ -165,6 +165,9 @@ class FakeToolbox:
 
     def __init__(self) -> None:
         self.database = Database(":memory:")
+
+    async def devices(self, names: Iterable[str]) -> tuple[str, ...]:
+        return ()
 
     @asynccontextmanager
     async def sweeping(self) -> AsyncGenerator[None, None]:

@@ -33,7 +33,7 @@ test("says what was understood, but not what was typed or is unfinished", () => 
 test("says what a tool answered", () => {
   assert.equal(
     announcement({ user, replies: [{ ...reply, tools: [tool] }] }, true),
-    "set_timer: Timer set.",
+    "Timer: Timer set.",
   );
 });
 

@@ -10,6 +10,9 @@ from pydantic import Field, field_validator
 from voice.config.moments import Moment, Moments
 from voice.config.options import Section
 
+LONGEST_EXAMPLE = 80
+"""Characters that a button of the page holds."""
+
 
 class AgentConfig(Section):
     """An agent: what it is told, what it says first, what it can do and what it expects to hear."""
@@ -20,6 +23,10 @@ class AgentConfig(Section):
     """System message."""
     greeting: str = ""
     """Said when a conversation opens; empty waits for the user."""
+    examples: tuple[str, ...] = Field(default=(), max_length=5)
+    """What a user may say, to begin with; the page offers it."""
+    offers: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What there is to be had, such as a menu, by a title; the page lists it."""
     tools: tuple[str, ...] = ()
     """Names of the tools it may call."""
     phrases: tuple[str, ...] = ()
@@ -39,6 +46,14 @@ class AgentConfig(Section):
             ValueError: As `Moments`.
         """
         return Moments(self.moments)
+
+    @field_validator("examples")
+    @classmethod
+    def _check_examples(cls, examples: tuple[str, ...]) -> tuple[str, ...]:
+        for example in examples:
+            if not 0 < len(example.strip()) <= LONGEST_EXAMPLE:
+                raise ValueError(f"got {example!r}; expected 1 to {LONGEST_EXAMPLE} characters")
+        return examples
 
     @field_validator("tools")
     @classmethod

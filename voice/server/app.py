@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -46,6 +46,7 @@ from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session
 from voice.telephony.routes import TelephoneRoutes
 from voice.telephony.routing import OpenSession
+from voice.tools import ToolError
 
 if TYPE_CHECKING:
     from socket import socket as Socket
@@ -116,6 +117,7 @@ def build_app(
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
             *caller_routes(resources.toolbox.database, routes.guarded),
             Route("/v1/models", routes.guarded(routes.models)),
+            Route("/v1/agent", routes.guarded(routes.agent)),
             Route("/v1/audio/voices", routes.guarded(speech.voices)),
             Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),
             Route(
@@ -303,6 +305,20 @@ class Routes:
         """``GET /v1/models``: the one that is loaded."""
         model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "quicksilver"}
         return JSONResponse({"object": "list", "data": [model]})
+
+    async def agent(self, request: Request, grant: Grant) -> Response:
+        """``GET /v1/agent``: its name, what one may say to it, and what it has."""
+        agent, options = self._resources.agent, self._resources.options()
+        if grant.session:
+            options = granted(options, grant.session)
+        offers = dict(agent.offers)
+        # The rest of the page does not depend on a house that cannot be asked.
+        with suppress(ToolError):
+            if devices := await self._resources.toolbox.devices(options.agent_tools):
+                offers["Devices"] = devices
+        listed = [{"title": title, "items": items} for title, items in offers.items()]
+        told = {"name": agent.name, "examples": agent.examples, "offers": listed}
+        return JSONResponse(told)
 
     async def scrape(self, request: Request, grant: Grant) -> Response:
         """``GET /metrics``."""

@@ -144,6 +144,17 @@ class Toolbox:
         tools = (self._tools[name] for name in names if name in self._tools)
         return any(Ringer in tool.provided.values() for tool in tools)
 
+    async def devices(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Names of the devices that these tools can see.
+
+        Raises:
+            ToolError: The house cannot be asked.
+        """
+        tools = (self._tools[name] for name in names if name in self._tools)
+        if not any(House in tool.provided.values() for tool in tools):
+            return ()
+        return tuple(device.name for device in await self.house.devices())
+
     async def run(
         self,
         call: ToolCall,

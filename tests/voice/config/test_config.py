@@ -118,3 +118,11 @@ def test_what_is_no_origin_is_refused(url: str) -> None:
     message = f"--set: telephony.public_url: got {url!r}; expected an origin such as https://"
     with pytest.raises(ConfigError, match="^" + re.escape(message)):
         load_config(overrides=[f"telephony.public_url={url}"])
+
+
+def test_examples_of_an_agent_are_few_and_short(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for examples in (["hello"] * 6, [" "], ["x" * 81]):
+        file.write_text(f"name = 'mine'\ninstructions = 'Be brief.'\nexamples = {examples}\n")
+        with pytest.raises(ConfigError, match="examples: "):
+            load_agent(str(file))

@@ -371,3 +371,9 @@ async def test_a_client_may_ask_for_transcripts_alone(server: Server) -> None:
     body = {"session": {"type": "transcription"}}
     minted = (await server.http.post("/v1/realtime/client_secrets", json=body)).json()
     assert minted["session"]["type"] == "transcription"
+
+
+async def test_who_is_there_is_told_to_whoever_may_come_in(keyed: Server) -> None:
+    assert (await keyed.http.get("/v1/agent")).status_code == 401
+    told = await keyed.http.get("/v1/agent", headers=BEARER)
+    assert told.json() == {"name": "test", "examples": [], "offers": []}

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.voice.tools.conftest import Call
 from voice.config import AgentConfig, load_agent
 from voice.tools import Toolbox
 
@@ -67,3 +68,14 @@ def test_side_effects_are_marked(toolbox: Toolbox) -> None:
         "read_list", "calculate", "convert_units", "convert_currency", "get_weather",
         "get_stock_price", "get_device", "search_documents", "read_order",
     }  # fmt: skip
+
+
+async def test_what_is_on_the_menu_can_be_ordered(call: Call) -> None:
+    menu = load_agent("coffee").offers["Menu"]
+    for drink in menu:
+        assert await call("order_drink", drink=drink) == f"Added: {drink}."
+
+
+async def test_devices_are_told_to_whoever_has_tools_for_them(toolbox: Toolbox) -> None:
+    assert "kitchen light" in await toolbox.devices(load_agent("assistant").tools)
+    assert await toolbox.devices(load_agent("coffee").tools) == ()
