@@ -222,9 +222,10 @@ async function introduce() {
   const agent = await whoIsHere(settings.chosen.key);
   if (!agent) return;
   byId("agent-name").textContent = agent.name;
-  const parts = introduction(agent, (words) => {
-    byId("words").focus();
-    void write(words);
+  const parts = introduction(agent, async (words) => {
+    await write(words);
+    // The example is gone; the field would open a telephone's keyboard.
+    byId("hang-up").focus();
   });
   byId("introduction").replaceChildren(...parts);
 }

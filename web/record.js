@@ -61,7 +61,8 @@ export function momentOf(event, reply) {
     case "response.created":
       return { kind: "reply", text: "" };
     case "quicksilver.denoising":
-      return { kind: "step", text: text(event.text) };
+      // A call is shown once it is whole: until then there is nothing to see of it.
+      return event.text ? { kind: "step", text: text(event.text) } : null;
     case "response.output_audio_transcript.delta":
     case "response.output_text.delta":
       return { kind: "certain", text: text(reply?.text) };

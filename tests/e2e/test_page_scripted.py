@@ -214,7 +214,7 @@ async def test_who_is_there_and_what_to_say_is_told_before_the_call(server: Scri
     }
     async with chromium_page(server.url) as page:
         await page.until("document.querySelectorAll('.example').length === 2")
-        assert await page.text("#agent-name") == "coffee"
+        assert await page.text("#agent-name") == "Coffee"
         assert await page.evaluate("document.querySelector('.offer').open") is False
         await page.click(".offer summary")
         assert await page.text(".offer ul") == "latte\ntea"

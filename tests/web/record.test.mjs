@@ -73,6 +73,7 @@ test("what is kept is bounded, by the turn and over all turns", () => {
 
 test("nonsense makes no moment, or an empty one", () => {
   assert.equal(momentOf({ type: "error" }, undefined), null);
+  assert.equal(momentOf({ type: "quicksilver.denoising", text: "" }, undefined), null);
   assert.deepEqual(momentOf({ type: "quicksilver.draft", text: 5, calls: 7 }, undefined), {
     kind: "draft",
     text: "",
