@@ -2,16 +2,22 @@
 
 "I'd like a 12-ounce iced latte, $5." becomes "i'd like a twelve ounce iced latte five dollars":
 what the language model was trained on, what the drafts compare and what the cues for the end of a
-turn read. People are shown the written text.
+turn read. People are shown the written text, with its numbers in figures.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from text_to_num import alpha2digit
 
 from voice.speech.normalization import spoken_words
 
 _MARKS = ",;:.!?"
+_TIME = re.compile(r"\b(1[0-2]|[1-9]) ([0-5]\d)(?= ?[ap]\.?m\b)")
+_SIDE_BY_SIDE = re.compile(r"\d\d \d|\d \d\d")
+"""Two numbers, as of a year, which read better in words than as "20 26"."""
 
 
 def spoken_form(written: str) -> str:
@@ -25,3 +31,14 @@ def spoken_with_places(written: str) -> Iterator[tuple[str, int]]:
         for part in word.text.lower().replace("-", " ").split():
             if bare := part.rstrip(_MARKS):
                 yield bare, word.end_char
+
+
+def in_figures(written: str) -> str:
+    """An English transcript with its numbers in figures, where the words stay those that were said.
+
+    A recogniser writes "ten minutes" here and "10 minutes" there.
+    """
+    figures = _TIME.sub(r"\1:\2", alpha2digit(written, "en"))
+    if figures == written or _SIDE_BY_SIDE.search(figures):
+        return written
+    return figures if spoken_form(figures) == spoken_form(written) else written

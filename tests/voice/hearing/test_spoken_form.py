@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from num2words import num2words
 
-from voice.hearing.spoken_form import spoken_form
+from voice.hearing.spoken_form import in_figures, spoken_form
 from voice.tools.spoken_dates import moment
 from voice.tools.spoken_numbers import amount
+
+NUMBERS = ["zero", "one", "ten", "forty", "hundred", "thousand", "point", "half", "third", "and"]
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,27 @@ from voice.tools.spoken_numbers import amount
 )  # fmt: skip
 def test_what_whisper_writes(written: str, said: str) -> None:
     assert spoken_form(written) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Set a timer for ten minutes.", "Set a timer for 10 minutes."),
+        ("What is twelve times seven?", "What is 12 times 7?"),
+        ("A 12-ounce latte and thirty-five more", "A 12-ounce latte and 35 more"),
+        ("Wake me at six thirty on the twenty-first.",) * 2,
+        ("At seven thirty a.m., please.", "At 7:30 a.m., please."),
+        ("Half a million for one of them",) * 2,
+    ],
+)
+def test_numbers_are_shown_in_figures(written: str, shown: str) -> None:
+    assert in_figures(written) == shown
+
+
+@given(st.lists(st.sampled_from(NUMBERS) | st.from_regex(r"[A-Za-z,.]{1,5}", fullmatch=True)))
+def test_figures_are_the_words_that_were_said(words: list[str]) -> None:
+    written = " ".join(words)
+    assert spoken_form(in_figures(written)) == spoken_form(written)
 
 
 @given(st.lists(st.from_regex(r"[a-z]{1,9}('s)?", fullmatch=True), max_size=9))

@@ -36,7 +36,7 @@ from voice.hearing.asr.repair import Repair, Token
 from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.asr.turn_audio import TurnAudio
 from voice.hearing.asr.word_times import word_times
-from voice.hearing.spoken_form import spoken_form
+from voice.hearing.spoken_form import in_figures, spoken_form
 from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
@@ -249,8 +249,10 @@ class WhisperRecognizer:
         text = tokenizer.decode(tokens).strip()
         if not self._credible(text, log_probability, result.no_speech_prob):
             return Decoded("", 0.0)
-        if repair is not None and tokenizer.language_code == "en":
-            text = repair(text, partial(self._judge, encoded, tokenizer))
+        if tokenizer.language_code == "en":
+            if repair is not None:
+                text = repair(text, partial(self._judge, encoded, tokenizer))
+            text = in_figures(text)
         words = word_times(self._model.model, tokenizer, encoded, text, seconds) if times else ()
         return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, tuple(words))
 
