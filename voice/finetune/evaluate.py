@@ -4,18 +4,17 @@
 integers, as it is and degraded, and clips in which nobody speaks. The manifest has a JSON object
 with ``audio``, ``text`` and ``kind`` on each line. Times are the median of each clip's ratio to
 the first model's 30 s, so that a busy machine matters little. The words are compared in the form
-of the Whisper paper: no case, no punctuation, numbers as digits.
+of the Whisper paper: no case, no punctuation, numbers as digits. A text repeats itself where three
+words follow each other more often than they were said.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import time
-import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,26 +22,29 @@ from pathlib import Path
 import numpy as np
 
 from voice.finetune.augment import Audio, degraded, without_speech
-from voice.finetune.data import NO_TIMESTAMPS, SHORTEST_S, START
+from voice.finetune.data import NO_TIMESTAMPS, START
+from voice.hearing.asr.whisper import SHORT, STOCK, Needs
 from voice.types import SAMPLE_RATE_HZ
 
-_LOOP = 2.4
-"""A text that zlib makes shorter than this is a loop, as in the Whisper paper."""
-_STEP_S = 0.5
+_RUN = 3
+"""Words that follow each other twice in a text that repeats itself."""
 _TOKENS_PER_S, _TOKENS = 8, 12
 _QUIET_S = (1.0, 3.0, 6.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to decode: ``context_s`` is at least so long, 0 for as long as the clip."""
+    """How to decode."""
 
     name: str
-    context_s: float
-    repetition_penalty: float = 1.0
+    needs: Needs
 
 
-WAYS = (Way("30 s", 30.0), Way("8 s, penalty 1.1", 8.0, 1.1), Way("own length", 0.0))
+WAYS = (
+    Way("30 s", Needs(shortest_s=30.0, silence_s=0.0, repetition_penalty=1.0)),
+    Way("8 s, penalty 1.1", STOCK),
+    Way("own length", SHORT),
+)
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class Score:
 
     words: int = 0
     errors: int = 0
-    loops: int = 0
+    repeats: int = 0
     quiet: int = 0
     invented: int = 0
     ratios: list[float] = field(default_factory=list)
@@ -76,15 +78,14 @@ class Decoder:
         import ctranslate2
 
         seconds = len(audio) / SAMPLE_RATE_HZ
-        context_s = max(math.ceil(seconds / _STEP_S) * _STEP_S, way.context_s, SHORTEST_S)
-        samples = round(context_s * SAMPLE_RATE_HZ)
+        samples = round(way.needs.window_s(seconds) * SAMPLE_RATE_HZ)
         mel = self._mel(np.pad(audio, (0, samples - len(audio))))[None, :, : samples // 320 * 2]
         found = self._whisper.generate(
             ctranslate2.StorageView.from_array(np.ascontiguousarray(mel)),
             [[START, NO_TIMESTAMPS]],
             beam_size=1,
             max_length=_TOKENS + round(seconds * _TOKENS_PER_S),
-            repetition_penalty=way.repetition_penalty,
+            repetition_penalty=way.needs.repetition_penalty,
         )
         text: str = self._tokenizer.decode(found[0].sequences_ids[0])
         return text.strip()
@@ -117,8 +118,7 @@ def judge(
                 wanted = str(plain(text)).split()
                 score.words += len(wanted)
                 score.errors += distance(wanted, words)
-                data = heard.encode()
-                score.loops += len(data) > _LOOP * len(zlib.compress(data))
+                score.repeats += repeats(wanted, words)
     return scores
 
 
@@ -133,6 +133,12 @@ def distance(wanted: Sequence[str], heard: Sequence[str]) -> int:
                 min(row[place] + 1, row[place - 1] + 1, before + (word != other)),
             )
     return row[-1]
+
+
+def repeats(wanted: Sequence[str], heard: Sequence[str]) -> bool:
+    """Whether words follow each other twice that were not said so twice."""
+    said = _runs(wanted)
+    return any(count > max(1, said[run]) for run, count in _runs(heard).items())
 
 
 def rows_of(manifest: Path, kinds: Sequence[str], limit: int) -> Iterator[tuple[str, Audio, str]]:
@@ -153,7 +159,7 @@ def rows_of(manifest: Path, kinds: Sequence[str], limit: int) -> Iterator[tuple[
 def table(scores: dict[tuple[str, str, str], Score]) -> str:
     """The scores as Markdown."""
     lines = [
-        "| clips | model | context | word errors | loops | invented | time |",
+        "| clips | model | context | word errors | repeats | invented | time |",
         "|" + "---|" * 7,
     ]
     for (kind, model, way), score in scores.items():
@@ -161,9 +167,13 @@ def table(scores: dict[tuple[str, str, str], Score]) -> str:
         invented = f"{score.invented} of {score.quiet}" if score.quiet else ""
         ratio = statistics.median(score.ratios)
         lines.append(
-            f"| {kind} | {model} | {way} | {errors} | {score.loops} | {invented} | {ratio:.2f} |"
+            f"| {kind} | {model} | {way} | {errors} | {score.repeats} | {invented} | {ratio:.2f} |"
         )
     return "\n".join(lines)
+
+
+def _runs(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
 
 
 def _sound(path: Path) -> Audio:

@@ -10,7 +10,7 @@ import torch
 
 from voice.finetune import data, train, weights
 from voice.finetune.augment import Audio, by_telephone, degraded, in_room, without_speech
-from voice.finetune.evaluate import Decoder, Way, distance, judge, table
+from voice.finetune.evaluate import WAYS, Decoder, distance, judge, repeats, table
 from voice.finetune.likelihood import log_probabilities
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.types import SAMPLE_RATE_HZ, Segment
@@ -66,7 +66,7 @@ def test_export_and_import_are_inverse_and_the_export_hears_as_before(tmp_path: 
     twice = weights.read(tmp_path / "twice" / "model.bin")
     for name, array in once.arrays.items():
         assert np.allclose(twice.arrays[name], array, atol=1e-6), name
-    whole = Way("", 30.0)
+    whole = WAYS[0]
     for text in SENTENCES:
         heard = [
             Decoder(folder).decode(spoken(text), whole) for folder in (source, tmp_path / "once")
@@ -188,15 +188,19 @@ def test_noise_alone_is_not_silent() -> None:
     assert all(len(one) == 8000 and np.isfinite(one).all() for one in drawn)
 
 
-def test_models_are_judged_by_words_loops_and_inventions() -> None:
+def test_models_are_judged_by_words_repeats_and_inventions() -> None:
     assert distance(["a", "b", "c", "d"], ["a", "x", "c", "d", "e"]) == 2
+    once = ["what", "is", "it"]
+    assert repeats(once, once + once)
+    assert not repeats(once, once)
+    assert not repeats(once + once, once + once)
     rows = [
         ("clean", spoken(SENTENCES[0]), SENTENCES[0]),
         ("quiet", np.zeros(16000, np.float32), ""),
     ]
     scores = judge([weights.packaged_folder()], rows)
     whole = scores["clean", "model", "30 s"]
-    assert (whole.words, whole.loops) == (5, 0)
+    assert (whole.words, whole.repeats) == (5, 0)
     assert whole.errors <= 2
     assert scores["clean", "model", "own length"].ratios[0] < 1
     assert scores["quiet", "model", "30 s"].quiet == 1

@@ -41,8 +41,6 @@ from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples
 
 _LONGEST_WINDOW_S = 30.0
 _WINDOW_STEP_S = 0.5
-_LONGEST_TAUGHT_S = 10.0
-"""Of what weights for a short context were fine-tuned with (`voice.finetune.data`)."""
 _QUIET_MS = 200
 """The length of the quietest part of a long recording, in the middle of which it is cut: what is
 left is as long as a word at least, since Whisper makes words of less."""
@@ -119,6 +117,9 @@ class Needs:
 
 STOCK = Needs(shortest_s=8.0, silence_s=1.0, repetition_penalty=1.1)
 """Of weights that were trained with 30 s; measured with tiny.en (docs/LOG.md)."""
+SHORT = Needs(shortest_s=1.0, silence_s=0.2, repetition_penalty=1.0, longest_s=10.0)
+"""Of weights fine-tuned by `voice.finetune`, which heard nothing longer. By the silence they tell
+that nothing follows: with less of it they may write a text twice (docs/LOG.md)."""
 
 
 class WhisperRecognizer:
@@ -433,7 +434,7 @@ def _needs(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Needs:
     shortest_s = said["window_s"]
     if not isinstance(shortest_s, int | float) or not 0 < shortest_s <= _LONGEST_WINDOW_S:
         raise ModelError(f"{file}: got window_s {shortest_s!r}; expected 0 < window_s <= 30")
-    return Needs(config.window_s or shortest_s, 0.0, 1.0, longest_s=_LONGEST_TAUGHT_S)
+    return replace(SHORT, shortest_s=config.window_s or shortest_s)
 
 
 def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
