@@ -93,10 +93,10 @@ class SphinxConfig(Section):
 class WhisperConfig(Section):
     """faster-whisper."""
 
-    model: str = "tiny.en"
-    """tiny.en-short, fine-tuned to need no silence around an utterance, and tiny.en come with the
-    installation, base, of many languages, with the extra `base`; else a local directory, or a name
-    on the hub."""
+    model: str = "tiny.en-short"
+    """tiny.en-short, English, comes with the installation; base, of many languages, with the extra
+    `base`, and tiny.en, which the first was made from, with the extra `finetune`. Else a local
+    directory, or a name on the hub."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where it runs."""
     compute_type: str = "auto"

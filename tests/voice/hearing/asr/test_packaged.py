@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,11 @@ from voice.types import SAMPLE_RATE_HZ, Segment
 def installed(model: str) -> bool:
     packages = {package for parts in PACKAGED[model].values() for package, _, _ in parts}
     try:
-        return bool([distribution(package) for package in packages if package])
+        for package in packages - {""}:
+            distribution(package)
     except PackageNotFoundError:
         return False
+    return True
 
 
 @pytest.mark.parametrize("model", PACKAGED)
@@ -46,12 +49,12 @@ def test_the_default_whisper_hears_the_demo_without_a_network(
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
     whisper, line = make_recognizer(AsrConfig(engine="whisper"), load_agent("assistant"))
-    assert line == "whisper tiny.en, as configured"
-    said = CONVERSATIONS["assistant"][0]
-    stream = whisper.open(1)
-    for frame in Framer().push(load(said.name)):
-        stream.accept(frame)
-    assert stream.finish().text == said.text
+    assert line == "whisper tiny.en-short, as configured"
+    for said in chain(*CONVERSATIONS.values()):
+        stream = whisper.open(1)
+        for frame in Framer().push(load(said.name)):
+            stream.accept(frame)
+        assert stream.finish().text == said.text
 
 
 def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -86,15 +89,15 @@ def test_a_missing_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         read_packaged("tiny.en")
 
 
-@pytest.mark.parametrize(("model", "wanted"), [("base", r"\[base\]'"), ("tiny.en", "voice'")])
+@pytest.mark.parametrize(("model", "extra"), [("base", "base"), ("tiny.en", "finetune")])
 def test_a_missing_package_is_told_with_its_remedy(
-    monkeypatch: pytest.MonkeyPatch, model: str, wanted: str
+    monkeypatch: pytest.MonkeyPatch, model: str, extra: str
 ) -> None:
     def missing(name: str) -> None:
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(module, "distribution", missing)
-    with pytest.raises(ModelError, match=f"is not installed; .*{wanted}"):
+    with pytest.raises(ModelError, match=rf"is not installed; .*\[{extra}\]'$"):
         read_packaged(model)
 
 
