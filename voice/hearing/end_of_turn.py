@@ -79,7 +79,7 @@ knows in place of others, and how whole those look says nothing about what was s
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.0, 160, 250, 400, 1200, 900),
-    Profile.BALANCED: Limits(3.0, 160, 440, 500, 1200, 1200),
+    Profile.BALANCED: Limits(3.0, 160, 440, 460, 1200, 1200),
     Profile.PATIENT: Limits(3.5, 240, 750, 900, 1800, 1500),
 }
 

@@ -89,7 +89,7 @@ def test_more_silence_never_makes_the_end_less_likely_and_the_bar_is_all_that_co
 
 def test_words_that_nothing_says_go_on_wait_for_half_a_second_at_most() -> None:
     # A fragment answers a question that the words do not show; the model gives it little.
-    assert balanced(Cues("half an hour", end_of_message=0.018)) == 500
+    assert balanced(Cues("half an hour", end_of_message=0.018)) == 460
     assert balanced(Cues("half an hour and", end_of_message=0.018)) > 500
 
 
