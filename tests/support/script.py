@@ -22,11 +22,23 @@ from voice.types import SpeechStarted, ToolCall, ToolResult, ToolSpec, Transcrip
 
 T = TypeVar("T")
 
+
+def _tool(name: str, *required: str) -> ToolSpec:
+    properties = {one: {"type": "string"} for one in required}
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return ToolSpec(name, "A tool.", schema, ends=name.startswith("end"))
+
+
 TOOLS = {
-    name: ToolSpec(
-        name, "A tool.", {"type": "object", "properties": {}}, ends=name.startswith("end")
+    tool.name: tool
+    for tool in (
+        _tool("set_timer"),
+        _tool("get_time"),
+        _tool("add_to_list", "item"),
+        _tool("remove_from_list", "item"),
+        _tool("order_drink", "drink"),
+        _tool("end_conversation"),
     )
-    for name in ("set_timer", "get_time", "end_conversation")
 }
 CLIENT_TOOL = ToolSpec("open_door", "A tool.", {"type": "object", "properties": {}})
 

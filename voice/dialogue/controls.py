@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from voice.dialogue.english import bare
 from voice.dialogue.history import History
 from voice.inputs import SessionOptions
 from voice.types import Role
@@ -21,10 +22,9 @@ MOST_LOOKED_AT = 12
 _SPEED_STEP, _SLOWEST, _FASTEST = 1.25, 0.5, 1.5
 _LOUDNESS_STEP, _QUIETEST, _LOUDEST = 1.6, 0.2, 2.56
 
-_POLITE = re.compile(
-    r"\b(?:oh|ok|okay|no|wait|hey|please|sorry|thanks|thank you|now|then|quicksilver|for me|can you"
-    r"|could you|would you|will you|you ll have to|you have to|just|much|you re|you are"
-    r"|(?:a )?(?:little|bit|lot)(?: bit)?)\b"
+_BESIDE = (
+    r"quicksilver|for me|(?:can|could|would|will) you|you(?:'ll)? have to|you're|you are|much"
+    r"|(?:a )?(?:little|bit|lot)(?: bit)?"
 )
 _SPEAK = r"(?:(?:speak|talk|go|say (?:it|that)) )?"
 _TOO = r"(?:speaking |talking )?too "
@@ -38,7 +38,7 @@ _REPEAT = _any(
     r"(?:repeat|say)(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
     r"(?:what|again|once more|pardon|pardon me|come again)",
     r"what (?:was that(?: you said)?|did you say)(?: again)?",
-    r"i (?:didn t|did not|couldn t) (?:hear|catch|get|understand) (?:it|that|you)",
+    r"i (?:didn't|did not|couldn't) (?:hear|catch|get|understand) (?:it|that|you)",
 )
 _ASKED = _any(
     r"what did i (?:ask|say|tell)(?: you| to you)?(?: before| last| for| to do)?",
@@ -56,7 +56,7 @@ _LOUDER = _any(
     rf"{_TOO}(?:quiet|soft)(?:ly)?",
     r"(?:turn (?:it|yourself|the volume|your voice) up|volume up)",
     r"(?:turn up|raise|increase) (?:the|your) (?:volume|voice)",
-    r"i can t hear you",
+    r"i can't hear you",
 )
 _QUIETER = _any(
     rf"{_SPEAK}(?:quieter|softer|lower|more (?:quietly|softly)|less loud|not so loud)",
@@ -66,7 +66,7 @@ _QUIETER = _any(
 )
 _AT_ONCE = (
     (re.compile(r"(?:slow down|(?:speak|talk) (?:more )?slow(?:er|ly)|not so fast)\b"), _SLOWER),
-    (re.compile(r"(?:speak up|(?:speak|talk) louder|i can t hear you)\b"), _LOUDER),
+    (re.compile(r"(?:speak up|(?:speak|talk) louder|i can't hear you)\b"), _LOUDER),
     (re.compile(r"(?:not so loud|(?:speak|talk) (?:quieter|softer|more quietly))\b"), _QUIETER),
 )
 """Beginnings after which the user may say why: "speak up, there is a lorry"."""
@@ -98,12 +98,12 @@ def controlled(dialogue: History, options: SessionOptions) -> tuple[str, Session
 
 def _meant(text: str) -> re.Pattern[str] | None:
     """Which of the patterns a message is; None where it is for the model."""
-    bare = _bare(text)
+    words = bare(text, _BESIDE)
     kinds = (_REPEAT, _ASKED, _SLOWER, _FASTER, _LOUDER, _QUIETER, _NORMALLY)
     for kind in kinds:
-        if bare and kind.fullmatch(bare):
+        if words and kind.fullmatch(words):
             return kind
-    return next((kind for beginning, kind in _AT_ONCE if beginning.match(bare)), None)
+    return next((kind for beginning, kind in _AT_ONCE if beginning.match(words)), None)
 
 
 def _spoken_at(options: SessionOptions, speed: float) -> tuple[str, SessionOptions]:
@@ -126,8 +126,3 @@ def _as_loud(options: SessionOptions, loudness: float) -> tuple[str, SessionOpti
 def _last_reply(dialogue: History) -> str:
     said = [entry.message for entry in dialogue if entry.message.role is Role.AGENT]
     return next((message.content for message in reversed(said) if message.content.strip()), "")
-
-
-def _bare(text: str) -> str:
-    bare = " ".join(re.sub(r"\W+", " ", text.lower()).split())
-    return " ".join(_POLITE.sub(" ", bare).split())

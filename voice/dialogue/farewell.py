@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from voice.dialogue.draft_words import normalised
+from voice.dialogue.english import bare, plain
 
 SHALL_I_END = "Would you like to end the conversation?"
 
@@ -28,10 +28,7 @@ _DONE = re.compile(
     r"|(?:(?:i'm|i am|we're|we are|all) )*(?:done|finished|set|good)|see (?:you|ya)|later"
     r"|i (?:have to|gotta|must|need to) go"
 )
-_POLITE = re.compile(
-    r"\b(?:thanks|thank you|cheers|please|very much|so much|a lot|for (?:now|today|your help)"
-    r"|then|now|i (?:needed|wanted)|no|okay|ok|yes|yeah|great|and|i think|well|right|alright)\b"
-)
+_BESIDE = r"for (?:now|today|your help)|i (?:needed|wanted|think)"
 _YES = re.compile(
     r"(?:yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|of course"
     r"|go ahead|mm|hm|hmm|uh|huh|mhm|i would|i do|end it|it is|that's right|\s)+"
@@ -44,15 +41,14 @@ def says_goodbye(text: str) -> bool:
     >>> says_goodbye("that's all, thank you"), says_goodbye("that's all you ever say")
     (True, False)
     """
-    words = normalised(text).replace("’", "'")
+    words = plain(text)
     if _GOODBYE.search(words):
         return True
     if _END_IT.search(words):
         return _NOT_THAT.search(words) is None
-    return _DONE.fullmatch(" ".join(_POLITE.sub(" ", words).split())) is not None
+    return _DONE.fullmatch(bare(text, _BESIDE)) is not None
 
 
 def agrees_to_end(text: str) -> bool:
     """Whether the words are a "yes" to `SHALL_I_END`, or take leave."""
-    words = normalised(text).replace("’", "'")
-    return says_goodbye(text) or _YES.fullmatch(words) is not None
+    return says_goodbye(text) or _YES.fullmatch(plain(text)) is not None

@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from voice.dialogue.english import GRAMMAR
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 
-_GRAMMAR = """
-a about after again ah ahead all also am an and any are as at back be because been before being
-but by can could did do does done down each else er every favor favour for forget from get give go
-going good got great had has have he hello help her here hey hi him his hm how i if in instead
-into is it its just kind know lasting let like list little make maybe me mean mine more much my
-need new no not now of off oh ok okay on one or order other our out over passed please plus
-possible put quick really remember remind reminder right same say see set she should size so some
-sorry sure tell thank thanks that the their them then there these they thing things this those to
-too uh um up us wake want was we well were what when where which while who will with would yeah
-yes you your
-"""
-"""Words that name nothing, and those of politeness."""
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also"))
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _MOST_PARTS = 2
 
 
-def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str:
-    """A sentence on the parts of the last request that none of the calls behind it carries.
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Parts of a request, and the tools that were called for the others."""
+
+    parts: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+
+
+def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> LeftOut:
+    """The parts of the last request that none of the calls behind it carries.
 
     Nothing where no call changes anything, or where one of them failed: its error says more.
     """
@@ -40,7 +38,7 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str:
     specs = [tools[call.name] for call in calls if call.name in tools]
     failed = any(result.startswith("Error: ") for result in results)
     if failed or not specs or all(spec.read_only for spec in specs):
-        return ""
+        return LeftOut()
     words = list(_WORD.finditer(request))
     folded = [word[0].casefold() for word in words]
     carriers = _carriers(folded, calls)
@@ -51,7 +49,12 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str:
             named = (word for word in folded[start:end] if not _is_grammar(word))
             if any(_stem(word) not in told for word in named):
                 parts.append(request[words[start].start() : words[end - 1].end()])
-    return f"I did not get this: {phrasing.joined(parts[:_MOST_PARTS])}." if parts else ""
+    return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
+
+
+def not_understood(parts: Sequence[str]) -> str:
+    """A sentence on parts that were left out; empty for none."""
+    return f"I did not get this: {phrasing.joined(parts)}." if parts else ""
 
 
 def _last_request(
@@ -127,7 +130,7 @@ def _known(texts: Iterable[str]) -> set[str]:
 
 
 def _is_grammar(word: str) -> bool:
-    return re.split("['’]", word)[0] in _GRAMMAR.split()
+    return re.split("['’]", word)[0] in GRAMMAR
 
 
 def _stem(word: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from voice.dialogue.history import History
+from voice.dialogue.requests import Request, Requests
 from voice.events import ReplyStatus
 from voice.inputs import SessionOptions
 from voice.speech.normalization import spoken
@@ -79,6 +80,9 @@ class Reply:
         reason: For a status other than completed, as in `ReplyEnded`.
         context: What the model sees in place of the dialogue up to here; None is the dialogue.
         before: Ids of the dialogue's entries that the context takes the place of.
+        missed: What no call has carried, in the user's words.
+        question: The model's, with which the agent ends; empty for none.
+        requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
     """
 
@@ -104,6 +108,9 @@ class Reply:
     reason: str = ""
     context: History | None = None
     before: frozenset[str] = frozenset()
+    missed: tuple[str, ...] = ()
+    question: str = ""
+    requests: Requests | None = None
     input_tokens: int = 0
     output_tokens: int = 0
     segments: int = 0
@@ -140,6 +147,31 @@ class Reply:
     def see(self, context: History, before: frozenset[str]) -> None:
         """Let the model see a context in place of the dialogue's entries up to here."""
         self.context, self.before = context, before
+
+    def take_apart(self, requests: Requests | None) -> None:
+        """Answer the requests of the user's message in turn; None is the whole message."""
+        self.requests = requests
+
+    @property
+    def again(self) -> Request | None:
+        """The words that are asked about once more, where they are what is being answered."""
+        current = self.requests.current if self.requests else None
+        return current if current and current.again else None
+
+    def next_request(self, dialogue: History) -> bool:
+        """Go on with the next request of the user's message, if one is left."""
+        if self.requests is None or not self.requests.left:
+            return False
+        self.requests, self.retries = self.requests.go_on(dialogue.last_id), 0
+        return True
+
+    def miss(self, parts: Sequence[str]) -> None:
+        """Keep what no call has carried, to say so at the end."""
+        self.missed += tuple(parts)
+
+    def ask_back(self, question: str) -> None:
+        """Keep a question to the end; none leaves the one before."""
+        self.question = question or self.question
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
         """Set how the reply will have ended."""
@@ -191,7 +223,7 @@ class Reply:
     def seen(self, dialogue: History) -> History:
         """What the model sees: the dialogue, or the reply's context and what has come since."""
         if self.context is None:
-            return dialogue
+            return self.requests.seen(dialogue) if self.requests else dialogue
         seen = self.context.copy()
         for entry in dialogue:
             if entry.item_id not in self.before:

@@ -10,15 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
+from voice.dialogue.corrections import Correction
 from voice.dialogue.farewell import agrees_to_end
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
 from voice.dialogue.history import History
-from voice.dialogue.left_out import left_out
+from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.opposites import Opposed, opposed, setters
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
+from voice.dialogue.requests import Requests, mixed_up
 from voice.dialogue.tool_calls import ToolCalls
 from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError
@@ -175,8 +177,12 @@ class ReplyLoop:
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
-        fixed = self._fixed_words(reply)
-        return self.answer(fixed) if fixed else [self._generate()]
+        if fixed := self._fixed_words(reply):
+            return self.answer(fixed)
+        if context is None and not self._limits.rephrases:
+            reply.take_apart(Requests.of(self._dialogue, whole=not self._takes_apart(reply)))
+        correcting = self._corrected(reply)
+        return self._call(reply, correcting) if correcting else [self._generate()]
 
     def answer(self, text: str) -> list[Command]:
         """Give the reply that was begun fixed words."""
@@ -274,8 +280,11 @@ class ReplyLoop:
         return self.current
 
     def _said(self, reply: Reply, text: str) -> list[Command]:
-        """Speak what the model says, or the tools' own words as soon as it says anything."""
-        if not self._tells(reply):
+        """Speak what the model says, or the tools' own words as soon as it says anything.
+
+        Of words that are asked about once more it says nothing worth hearing.
+        """
+        if not self._tells(reply) and not reply.again:
             return self._speak_grounded(reply, reply.push(text))
         reply.hear_out(text)
         return self._playback.speak(reply, reply.tell() if reply.wrote else [])
@@ -286,8 +295,37 @@ class ReplyLoop:
         readings = () if self._out_of_band else (*seen.user_texts(1), seen.unanswered())
         return reply.options.moments.words_for(*readings)
 
+    def _takes_apart(self, reply: Reply) -> bool:
+        """Whether a message of several requests is put to the model as so many.
+
+        A client that runs tools may expect all calls at once, and what was required is one answer.
+        """
+        return reply.options.tool_choice == "auto" and not reply.options.client_tools
+
+    def _asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
+        """Ask for a request in parts, where the calls mix up what was said of several things."""
+        if not reply.requests or not self._takes_apart(reply) or reply.own_words or reply.again:
+            return False
+        parts = mixed_up(reply.requests.current.text, calls, self._tools)
+        if parts:
+            reply.take_apart(reply.requests.apart(parts))
+        return bool(parts)
+
+    def _corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
+        """Calls by which the user's last message corrects those before it, without the model."""
+        if reply.requests is None or reply.options.tool_choice != "auto":
+            return ()
+        correction = Correction.of(reply.requests.first.text)
+        if correction is None:
+            return ()
+        own = set(reply.options.agent_tools)
+        tools = {name: tool for name, tool in self._tools.items() if name in own}
+        seen = self._dialogue.view(self._limits.max_history)
+        calls = correction.calls(seen, tools)
+        return tuple(replace(call, call_id=self._ids("call")) for call in calls)
+
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
-        """Speak the rest, then run what was called, or end the reply."""
+        """Speak the rest, then run what was called, or say something instead."""
         reply.count_tokens(event.input_tokens, event.output_tokens)
         if event.cut and not self._tells(reply):
             reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
@@ -296,36 +334,60 @@ class ReplyLoop:
         out = self._speak_grounded(reply, reply.flush())
         if reply.phase is Phase.COMPLETE:
             return out
-        most = self._limits.max_tool_calls - reply.calls_made
-        calls = event.calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        held = self._held_back(reply, calls)
-        calls, self._unconfirmed = held.made, held.unconfirmed
+        held = self._held_back(reply, event.calls)
+        calls = held.made
+        if self._asks_apart(reply, calls):
+            return [*out, self._generate()]
         refused = self._opposed(reply, calls)
-        kept = tuple(call for call in calls if call not in refused.calls)
-        if kept:
+        if kept := tuple(call for call in calls if call not in refused.calls):
             return out + self._call(reply, kept)
         if calls:
-            return out + self._playback.speak(reply, [f" {refused.answer}"]) + self._close(reply)
+            return out + self._conclude(reply, refused.answer)
+        return out + self._without_calls(reply, held)
+
+    def _without_calls(self, reply: Reply, held: HeldBack) -> list[Command]:
+        """Go on behind an answer of words alone, or of calls that would end the conversation."""
         if self._tells(reply):
-            # The user is not asked, so a "yes" would be the answer to something else.
-            self._unconfirmed = ()
-            return out + self._tell_all(reply)
-        if held.question:
-            return out + self._playback.speak(reply, [f" {held.question}"]) + self._close(reply)
-        if not reply.wrote:
-            return out + self._failed(reply, "the model's answer is empty", malformed=True)
+            return self._tell_all(reply)
+        if reply.again:
+            reply.miss([reply.again.text])
+        elif held.question:
+            self._unconfirmed = held.unconfirmed
+            return self._conclude(reply, held.question)
+        elif not reply.wrote:
+            return self._failed(reply, "the model's answer is empty", malformed=True)
+        return self._conclude(reply)
+
+    def _conclude(self, reply: Reply, instead: str = "") -> list[Command]:
+        """Go on with the user's next request, or say what was missed and end the reply.
+
+        Args:
+            instead: What the agent says where no call is made.
+        """
+        out = self._say_behind(reply, instead)
+        if reply.next_request(self._dialogue):
+            return [*out, self._generate()]
+        question = "" if instead else reply.question
+        out += self._say_behind(reply, not_understood(reply.missed), question)
         return out + self._close(reply)
+
+    def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
+        return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools speak for themselves in this round of a reply."""
         return bool(reply.own_words) and not self._limits.rephrases
 
     def _tell_all(self, reply: Reply) -> list[Command]:
-        """End a reply with what tools have answered, and with the model's question behind it."""
-        seen = reply.seen(self._dialogue).view(self._limits.max_history)
-        behind = left_out(seen, self._tools), closing_question(reply.comment)
-        pieces = [*reply.tell(), *(f" {sentence}" for sentence in behind if sentence)]
-        return self._playback.speak(reply, pieces) + self._close(reply)
+        """Say what tools have answered; what no call has carried is asked for once more."""
+        missing = left_out(reply.seen(self._dialogue).view(self._limits.max_history), self._tools)
+        out = self._playback.speak(reply, reply.tell())
+        reply.ask_back(closing_question(reply.comment))
+        if reply.requests and not reply.again and self._takes_apart(reply):
+            reply.take_apart(reply.requests.leaving_out(missing.parts, missing.called))
+        else:
+            reply.miss(missing.parts)
+        return out + self._conclude(reply)
 
     def _opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
         """The calls that do the opposite of what the user has asked for."""
@@ -341,6 +403,10 @@ class ReplyLoop:
         A model that rephrases is told by the tool what it could not read, and asks by itself.
         """
         newest = self._dialogue.user_texts(1)
+        most = self._limits.max_tool_calls - reply.calls_made
+        calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
+        if again := reply.again:
+            calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
             readable = readable_ones(calls, self._tools)
             if readable.question:

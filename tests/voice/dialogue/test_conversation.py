@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.script import Script
+from tests.support.script import TOOLS, Script
 from voice.dialogue.commands import (
     Emit,
     Generate,
@@ -59,7 +59,7 @@ def test_the_prompt_holds_instructions_tools_and_what_the_user_said() -> None:
     script.user("what time is it")
     prompt = script.last(Generate).prompt
     assert [m.content for m in prompt.messages] == ["Be brief.", "what time is it"]
-    assert [t.name for t in prompt.tools] == ["set_timer", "get_time", "end_conversation"]
+    assert [t.name for t in prompt.tools] == list(TOOLS)
 
 
 def test_a_reply_waits_for_both_the_end_of_the_turn_and_its_transcript() -> None:

@@ -108,7 +108,7 @@ def test_who_agrees_to_the_end_gets_it_whatever_the_model_would_say() -> None:
 
 def test_what_else_was_asked_for_is_done() -> None:
     script = Script()
-    script.user("cancel the timer and get me the manager")
+    script.user("start the timer and your manager please")
     script.model("", TIMER, END)
     assert [run.call for run in script.of(RunTool)] == [TIMER]
     script.tool(TIMER, "Timer cancelled.")

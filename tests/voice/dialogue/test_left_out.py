@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.left_out import left_out
+from voice.dialogue.left_out import left_out, not_understood
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 SCHEMA = {"type": "object", "properties": {}}
@@ -23,7 +23,7 @@ def said(request: str, *calls: tuple[str, dict[str, str]], result: str = "Done."
     made = tuple(ToolCall(f"c{n}", name, values) for n, (name, values) in enumerate(calls))
     results = (Message(Role.TOOL, result, call_id=call.call_id, name=call.name) for call in made)
     dialogue = (Message(Role.USER, request), Message(Role.AGENT, tool_calls=made), *results)
-    return left_out(dialogue, TOOLS)
+    return not_understood(left_out(dialogue, TOOLS).parts)
 
 
 ADD = "add_to_list"

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools import phrasing
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, listed, moved, only, when_due
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
@@ -37,11 +36,9 @@ def set_alarm(when: _When, *, scope: SessionScope, store: Store, ringer: Ringer)
 @tool(read_only=True)
 def list_alarms(*, scope: SessionScope, store: Store) -> str:
     """Say which alarms are set."""
+    now = scope.now()
     alarms = store.alerts(AlertKind.ALARM)
-    if not alarms:
-        return "No alarms are set."
-    described = "; ".join(when_due(alarm, scope.now()) for alarm in alarms)
-    return f"{phrasing.counted(len(alarms), 'alarm')}: {described}."
+    return listed(alarms, "No alarms are set.", lambda alarm: when_due(alarm, now))
 
 
 @tool()

@@ -30,6 +30,14 @@ def only(
     raise ToolError(f"{several} Which one: {article}{names}?")
 
 
+def listed(alerts: Sequence[Alert], none: str, describe: Callable[[Alert], str]) -> str:
+    """Entries of one kind in a sentence, or ``none`` where there are none."""
+    if not alerts:
+        return none
+    described = "; ".join(describe(alert) for alert in alerts)
+    return f"{phrasing.counted(len(alerts), alerts[0].kind)}: {described}."
+
+
 def when_due(alert: Alert, now: datetime) -> str:
     """When an entry is due, as it is said: "7:00 AM tomorrow", "6:30 AM every weekday".
 

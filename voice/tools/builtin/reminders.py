@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools import phrasing
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, moved, only, when_due
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, listed, moved, only, when_due
 from voice.tools.registry import Known, Readable, ToolError, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
@@ -62,15 +61,12 @@ def set_reminder(
 @tool(read_only=True)
 def list_reminders(*, scope: SessionScope, store: Store) -> str:
     """Say what reminders there are."""
-    reminders = store.alerts(AlertKind.REMINDER)
-    if not reminders:
-        return "You have no reminders."
     now = scope.now()
-    described = "; ".join(
-        reminder.label if reminder.due is None else f"{reminder.label}, {when_due(reminder, now)}"
-        for reminder in reminders
-    )
-    return f"{phrasing.counted(len(reminders), 'reminder')}: {described}."
+
+    def described(one: Alert) -> str:
+        return one.label if one.due is None else f"{one.label}, {when_due(one, now)}"
+
+    return listed(store.alerts(AlertKind.REMINDER), "You have no reminders.", described)
 
 
 @tool()

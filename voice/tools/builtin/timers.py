@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
-from voice.tools.builtin.alerts import EVERY_ONE, only
+from voice.tools.builtin.alerts import EVERY_ONE, listed, only
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
@@ -71,11 +71,8 @@ def set_timer(
 @tool(read_only=True)
 def list_timers(*, scope: SessionScope, store: Store) -> str:
     """Say which timers are running."""
-    timers = _running(store, scope)
-    if not timers:
-        return "No timers are running."
-    described = "; ".join(_with_time_left(timer, scope.now()) for timer in timers)
-    return f"{phrasing.counted(len(timers), 'timer')}: {described}."
+    now, timers = scope.now(), _running(store, scope)
+    return listed(timers, "No timers are running.", lambda timer: _with_time_left(timer, now))
 
 
 @tool()

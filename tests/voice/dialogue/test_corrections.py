@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support.script import Script
+from voice.dialogue.commands import Generate, RunTool
+from voice.dialogue.corrections import Correction
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+
+def spec(name: str, *parameters: str, read_only: bool = False) -> ToolSpec:
+    required = [one for one in parameters if not one.endswith("?")]
+    properties = {one.rstrip("?"): {"type": "string"} for one in parameters}
+    schema = {"type": "object", "properties": properties, "required": required}
+    return ToolSpec(name, "A tool.", schema, read_only=read_only)
+
+
+TOOLS = {
+    one.name: one
+    for one in (
+        spec("set_timer", "duration", "name?"),
+        spec("change_timer", "duration", "name?"),
+        spec("set_alarm", "when"),
+        spec("change_alarm", "to", "when?"),
+        spec("set_reminder", "text", "when?"),
+        spec("change_reminder", "text", "when"),
+        spec("cancel_reminder", "text"),
+        spec("add_to_list", "item", "list?"),
+        spec("remove_from_list", "item", "list?"),
+        spec("order_drink", "drink", "size?", "sweetener?", "roast?", "shots?"),
+        spec("change_drink", "drink", "size?", "sweetener?", "roast?", "shots?"),
+        spec("remove_drink", "drink"),
+        spec("set_device", "device", "state", "room?"),
+        spec("move_item", "item", "to"),
+        spec("get_time", "place", read_only=True),
+    )
+}
+
+
+def calls(said: str, tool: str, /, **arguments: str) -> list[tuple[str, dict[str, str]]]:
+    dialogue = (
+        Message(Role.USER, "please"),
+        Message(Role.AGENT, tool_calls=(ToolCall("c", tool, arguments),)),
+        Message(Role.TOOL, "Done.", call_id="c", name=tool),
+        Message(Role.AGENT, "Done."),
+        Message(Role.USER, said),
+    )
+    correction = Correction.of(said)
+    made = correction.calls(dialogue, TOOLS) if correction else ()
+    return [(call.name, call.arguments) for call in made]
+
+
+def test_a_number_takes_the_place_of_the_only_one() -> None:
+    made = calls("no, fifteen", "set_timer", duration="ten minutes", name="pasta")
+    assert made == [("change_timer", {"duration": "fifteen minutes", "name": "pasta"})]
+    made = calls("sorry make that half an hour", "set_timer", duration="an hour and a half")
+    assert made == [("change_timer", {"duration": "half an hour"})]
+    made = calls("wait an hour and a half", "set_timer", duration="ten minutes")
+    assert made == [("change_timer", {"duration": "an hour and a half"})]
+    made = calls("That's wrong, I wanted half five", "set_alarm", when="six thirty")
+    assert made == [("change_alarm", {"to": "half five", "when": "six thirty"})]
+
+
+def test_what_was_said_takes_the_place_of_what_is_denied() -> None:
+    reminder = {"text": "call Ana", "when": "tomorrow at three"}
+    assert calls("oh it's four not three", "set_reminder", **reminder) == [
+        ("change_reminder", {"text": "call Ana", "when": "tomorrow at four"})
+    ]
+    assert calls("not ana sorry lena", "set_reminder", **reminder) == [
+        ("cancel_reminder", {"text": "call Ana"}),
+        ("set_reminder", {"text": "call lena", "when": "tomorrow at three"}),
+    ]
+    drink = {"drink": "latte", "roast": "dark roast", "size": "small"}
+    assert calls("not small sorry medium please", "order_drink", **drink) == [
+        ("change_drink", {"drink": "latte", "size": "medium"})
+    ]
+    assert calls("did you say small, I said medium", "order_drink", **drink) == [
+        ("change_drink", {"drink": "latte", "size": "medium"})
+    ]
+    assert calls("medium roast not dark", "order_drink", **drink) == [
+        ("change_drink", {"drink": "latte", "roast": "medium roast"})
+    ]
+    assert calls("a mocha, not a latte", "order_drink", **drink) == [
+        ("remove_drink", {"drink": "latte"}),
+        ("order_drink", {**drink, "drink": "mocha"}),
+    ]
+
+
+def test_what_is_set_once_more_needs_no_undoing() -> None:
+    for first, second in (("hall", "living room"), ("living room", "hall")):
+        made = calls(
+            f"not the {first} the {second}", "set_device", device="lamp", state="on", room=first
+        )
+        assert made == [("set_device", {"device": "lamp", "state": "on", "room": second})]
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        ("fifteen", "set_timer", {"duration": "ten minutes"}),
+        ("no thank you", "set_timer", {"duration": "ten minutes"}),
+        ("no, cancel the timer", "set_timer", {"duration": "ten minutes"}),
+        ("make that three", "order_drink", {"drink": "latte", "shots": "two shots"}),
+        ("turn on the fan not the light", "set_device", {"device": "light", "state": "on"}),
+        ("five not ten", "set_timer", {"duration": "ten minutes", "name": "ten"}),
+        ("no noon", "set_alarm", {"when": "in six hours"}),
+        ("no four", "set_timer", {"duration": "ten minutes and two seconds"}),
+        ("eggs not milk", "remove_from_list", {"item": "milk"}),
+        ("soap not salt", "add_to_list", {"item": "milk"}),
+        ("work not home", "move_item", {"item": "milk", "to": "home"}),
+        ("rome not oslo", "get_time", {"place": "oslo"}),
+        ("no i do not", "add_to_list", {"item": "i do"}),
+    ],
+)  # fmt: skip
+def test_the_rest_is_for_the_model(said: str, name: str, arguments: dict[str, str]) -> None:
+    assert calls(said, name, **arguments) == []
+
+
+def test_a_correction_is_made_without_the_model() -> None:
+    script = Script()
+    first = ToolCall("c1", "add_to_list", {"item": "limes"})
+    script.user("add limes")
+    script.model("", first)
+    script.tool(first, "Added limes.")
+    script.model("Added.")
+    script.sent()
+    script.played()
+    asked = len(script.of(Generate))
+    script.user("lemons not limes", turn_id=2)
+    assert len(script.of(Generate)) == asked
+    undone, made = [run.call for run in script.of(RunTool)][1:]
+    assert (undone.name, undone.arguments) == ("remove_from_list", {"item": "limes"})
+    assert (made.name, made.arguments) == ("add_to_list", {"item": "lemons"})
+    assert len({first.call_id, undone.call_id, made.call_id}) == 3

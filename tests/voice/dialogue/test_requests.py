@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.dialogue.commands import Generate, RunTool, SpeakEnd
+from voice.dialogue.reply_loop import Limits
+from voice.dialogue.requests import mixed_up, requests
+from voice.types import Role, ToolCall
+
+TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
+TIME = ToolCall("c2", "get_time", {})
+BOTH = "set a timer for ten minutes and tell me the time"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("turn off the kitchen lights", "set a timer for eight minutes"),
+        ("Move my alarm to two", "cancel the timer", "read my list."),
+        ("remind me to water the plants and feed the cat", "set an alarm for seven"),
+    ],
+)
+def test_a_message_is_cut_where_another_request_begins(parts: tuple[str, ...]) -> None:
+    for joint in (" and ", ", and also ", " then ", " and then "):
+        assert requests(joint.join(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "add bread and milk and cheese to the list",
+        "remind me to lock the door and turn off the lights",
+        "take stamps off my list and put them on the other one",
+        "what happens if i turn off the boiler and open the valve",
+        "do me a favor and set a timer",
+        "hello there, what is the time",
+        "and then tell me the time",
+        "a latte and a cappuccino please",
+    ],
+)
+def test_what_may_be_one_request_is_not_cut(message: str) -> None:
+    assert requests(message) == (message,)
+
+
+def said(script: Script) -> list[str]:
+    messages = script.last(Generate).prompt.messages
+    return [one.content for one in messages if one.role is Role.USER]
+
+
+def test_each_request_is_told_before_the_next_is_asked_for() -> None:
+    script = Script()
+    script.user(BOTH)
+    assert said(script) == ["set a timer for ten minutes"]
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    assert said(script) == ["set a timer for ten minutes"]
+    script.model("It is set. Anything else?")
+    assert script.spoken() == "Timer set for 10 minutes."
+    assert not script.of(SpeakEnd)
+    roles = [one.role.value for one in script.last(Generate).prompt.messages]
+    assert roles == ["system", "user", "agent", "tool", "agent", "user"]
+    assert said(script) == ["set a timer for ten minutes", "tell me the time"]
+    script.model("", TIME)
+    script.tool(TIME, "It is noon.")
+    script.model("Noon. Anything else?")
+    assert script.spoken() == "Timer set for 10 minutes. It is noon. Anything else?"
+    assert [run.call for run in script.of(RunTool)] == [TIMER, TIME]
+
+
+def test_the_dialogue_keeps_the_message_as_it_was_said() -> None:
+    script = Script()
+    script.user(BOTH)
+    for _ in range(2):
+        script.model("I cannot do that.")
+    assert script.of(SpeakEnd)
+    script.sent()
+    script.played()
+    script.user("why", turn_id=2)
+    assert said(script) == [BOTH, "why"]
+
+
+def test_a_request_without_calls_does_not_run_into_the_next() -> None:
+    script = Script()
+    script.user("tell me a story, then tell me a joke, then tell me the time")
+    script.model("I know none.")
+    script.model("Nor do I.")
+    assert said(script) == ["tell me a story", "tell me the time"]
+
+
+def add(item: str) -> ToolCall:
+    return ToolCall(f"c_{item}", "add_to_list", {"item": item})
+
+
+def test_what_no_call_carries_is_asked_for_again() -> None:
+    script = Script()
+    script.user("add eggs and bread to the list")
+    script.model("", add("eggs"))
+    script.tool(add("eggs"), "Added eggs.")
+    script.model("Added. Anything else?")
+    assert script.spoken() == "Added eggs."
+    assert said(script) == ["add eggs and bread to the list", "bread"]
+    script.model("", add("bread"))
+    script.tool(add("bread"), "Added bread.")
+    script.model("Added. What else?")
+    assert script.spoken() == "Added eggs. Added bread. What else?"
+
+
+@pytest.mark.parametrize(
+    "call", [TIME, add("eggs"), TIMER, None], ids=["other", "same", "foreign", "none"]
+)
+def test_what_is_not_carried_then_either_is_named(call: ToolCall | None) -> None:
+    script = Script()
+    script.user("add eggs just in case")
+    script.model("", add("eggs"))
+    script.tool(add("eggs"), "Added eggs.")
+    script.model("Added. Anything else?")
+    script.model("" if call else "Okay, go ahead.", *([call] if call else []))
+    assert script.spoken() == "Added eggs. I did not get this: just in case. Anything else?"
+    assert len(script.of(RunTool)) == 1
+    assert script.of(SpeakEnd)
+
+
+def order(drink: str, **details: str) -> ToolCall:
+    return ToolCall(f"c_{drink}", "order_drink", {"drink": drink, **details})
+
+
+def test_drinks_that_the_model_mixes_up_are_asked_for_one_by_one() -> None:
+    script = Script()
+    script.user("an americano with honey and a cocoa with cream")
+    script.model("", order("americano", extras="cream"), order("cocoa", sweetener="honey"))
+    assert not script.of(RunTool)
+    assert said(script) == ["an americano with honey"]
+    first, second = order("americano", sweetener="honey"), order("cocoa", extras="cream")
+    script.model("", first)
+    script.tool(first, "Added: americano with honey.")
+    script.model("Added. Anything else?")
+    assert said(script)[1:] == ["and a cocoa with cream"]
+    script.model("", second)
+    script.tool(second, "Added: cocoa with cream.")
+    script.model("Added. Anything else?")
+    told = "Added: americano with honey. Added: cocoa with cream. Anything else?"
+    assert script.spoken() == told
+
+
+def test_the_parts_stand_in_the_order_of_the_words() -> None:
+    message = "a small mocha with caramel, a large tea and a flat white with oat milk"
+    parts = ("a small mocha with caramel", "a large tea", "and a flat white with oat milk")
+    mocha, tea, white = order("mocha", size="small"), order("tea"), order("flat white")
+    stolen = order("tea", extras="caramel")
+    for calls in ((mocha, white, stolen), (stolen, mocha, white), (mocha, white, tea, white)):
+        assert mixed_up(message, calls, TOOLS) == parts
+    assert mixed_up(message, (mocha, white, tea), TOOLS) == ()
+    assert mixed_up(message, (mocha, order("cocoa"), stolen), TOOLS) == ()
+    assert mixed_up("two lattes", (order("lattes"), order("lattes")), TOOLS) == ()
+    assert mixed_up(message, (), TOOLS) == ()
+
+
+def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
+    script = Script()
+    script.user("a latte and a mocha both large")
+    script.model("", order("latte", size="large"), order("mocha", size="large"))
+    assert len(script.of(RunTool)) == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [Script(client_tools=(CLIENT_TOOL,)), Script(limits=Limits(rephrases=True))],
+    ids=["a client runs tools", "the model speaks for itself"],
+)
+def test_others_get_the_message_whole(script: Script) -> None:
+    script.user(BOTH)
+    assert said(script) == [BOTH]

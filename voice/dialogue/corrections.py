@@ -1,0 +1,214 @@
+"""A short correction behind a call: "no, fifteen", "sugar, not honey", "not small, sorry, medium".
+
+The call is made again with the one argument replaced. Which one is never guessed: what is taken
+back stands in it word for word, or what is said instead is a number and only one argument has one.
+By their names, ``change_timer`` changes what ``set_timer`` made, and ``remove_from_list`` takes
+back what ``add_to_list`` did. Everything else is for the model. The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from voice.dialogue.english import HESITATING, TAKING_BACK, UNITS, VERBS
+from voice.dialogue.repairs import kind_of, repaired
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+_CORRECTING = (
+    rf"{TAKING_BACK}|wait|actually|i said|i wanted|make it"
+    r"|that's (?:wrong|not right|not what i said)"
+)
+_LEAD = (
+    rf"(?:(?:{_CORRECTING}|{HESITATING}|and|but|i'll have|i'd like|i want|i need|it's|it is|it was"
+    r"|with|have|use|put|for|at)\b ?)*"
+)
+_TAIL = r"(?: (?:please|sorry|after all|instead|actually|though|then|i said|i meant))*"
+_SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")
+_DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<rest>.+)")
+_LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
+_CLOCK = re.compile(r"noon|midnight|past|o'clock|:")
+_MAKING = frozenset(("set", "add", "order", "create", "book"))
+_LONGEST = 12
+"""Words of a short correction; what is said instead are fewer yet."""
+_LONGEST_VALUE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A message that says what was meant.
+
+    Attributes:
+        readings: What may be said instead of what, the likeliest first; "" for a number alone.
+    """
+
+    readings: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, message: str) -> Correction | None:
+        """What a message corrects, if it says nothing else."""
+        plain = re.sub(r"[^\w':\s]", " ", message.lower().replace("’", "'")).split()
+        readings = tuple(_readings(" ".join(plain))) if len(plain) <= _LONGEST else ()
+        return cls(readings) if readings else None
+
+    def calls(
+        self, messages: Sequence[Message], tools: Mapping[str, ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """The calls that do what is corrected, with the ids of those before; none for the model.
+
+        Args:
+            messages: The dialogue as the model sees it, the correction last.
+            tools: Those that run here, by name.
+        """
+        before = messages[:-1]
+        asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
+        for new, old in self.readings:
+            made = list(_made(before if old else before[asked:], tools))
+            calls = _again(made if old else made[:1], tools, new, old)
+            # "Make it three" of a drink with two shots may mean drinks.
+            if calls and (old or new in _required_values(calls[-1], tools)):
+                return calls
+        return ()
+
+
+def _readings(words: str) -> Iterator[tuple[str, str]]:
+    splits: list[tuple[str, str]] = []
+    if denied := _DENIED.fullmatch(words):
+        rest = denied["rest"].split()
+        ends = range(len(rest) - 1, 0, -1)
+        splits = [(_thing(" ".join(rest[end:])), " ".join(rest[:end])) for end in ends]
+    elif " not " in words:
+        new, _, old = words.partition(" not ")
+        splits = [(_thing(new), _thing(old))]
+    elif re.search(rf"\b(?:{_CORRECTING})\b", words) and _is_number(_said(words)):
+        yield _said(words), ""
+    yield from (split for split in splits if _is_value(split[0]))
+
+
+def _said(words: str) -> str:
+    """The value that is said, without the words around it."""
+    found = _SAID.fullmatch(words)
+    return found["value"] if found else words
+
+
+def _thing(words: str) -> str:
+    return re.sub(r"^(?:the|an?) ", "", _said(words))
+
+
+def _again(
+    made: Sequence[ToolCall], tools: Mapping[str, ToolSpec], new: str, old: str = ""
+) -> tuple[ToolCall, ...]:
+    """The newest of some calls that the words fit, changed; none where they fit in two places."""
+    for call in made:
+        fitting = {
+            name: value
+            for name, before in call.arguments.items()
+            if (value := _replaced(str(before), new, old)) is not None
+        }
+        if len(fitting) == 1:
+            ((name, value),) = fitting.items()
+            return _changed(call, name, value, tools)
+        if fitting:
+            break
+    return ()
+
+
+def _made(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Iterator[ToolCall]:
+    """Calls that have changed something, the newest first."""
+    failed = {one.call_id for one in messages if one.content.startswith("Error: ")}
+    for message in reversed(messages):
+        for call in reversed(message.tool_calls):
+            spec = tools.get(call.name)
+            if spec and not spec.read_only and call.call_id not in failed:
+                yield call
+
+
+def _replaced(before: str, new: str, old: str) -> str | None:
+    """An argument with a part replaced; None where the part is not in it."""
+    if not old:
+        return _renumbered(before, new)
+    at = re.search(rf"\b{re.escape(old)}\b", before, re.IGNORECASE)
+    if at is None:
+        return None
+    rest = before[at.end() :]
+    # "Medium roast, not dark", of a dark roast.
+    return before[: at.start()] + new + ("" if rest.strip() and new.endswith(rest) else rest)
+
+
+def _renumbered(before: str, new: str) -> str | None:
+    """An argument with another number or time; None where it has none, or is of another kind."""
+    bare = re.sub("^(?:in|at|for) ", "", before.lower())
+    if UNITS.intersection(new.split()) and _is_measure(bare):
+        return new
+    lengths = _LENGTH.findall(bare)
+    if len(lengths) > 1 or (lengths and _CLOCK.search(new)):
+        return None
+    value = repaired(f"{before} no {new}")
+    return value if " no " not in value else None
+
+
+def _changed(
+    call: ToolCall, name: str, value: str, tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls by which an argument of a call gets another value; none where no tool does that."""
+    verb, _, thing = call.name.partition("_")
+    after = _with(call, call.name, {**call.arguments, name: value})
+    if verb == "change":
+        return (after,)
+    if verb not in _MAKING:
+        return ()
+    change = tools.get(f"change_{thing}")
+    if change and (arguments := _of_change(change, thing, call.arguments, name, value)):
+        return (_with(call, change.name, arguments),)
+    for undo in (f"cancel_{thing}", f"remove_{thing}", f"remove_from_{thing.removeprefix('to_')}"):
+        if undo in tools:
+            taken = {n: v for n, v in call.arguments.items() if n in _parameters(tools[undo])}
+            return _with(call, undo, taken), after
+    return (after,) if verb == "set" else ()
+
+
+def _of_change(
+    tool: ToolSpec, thing: str, before: Mapping[str, Any], name: str, value: str
+) -> dict[str, Any]:
+    """Arguments of a tool that changes a thing; none where the argument is what it finds it by."""
+    own, required = _parameters(tool), list(tool.parameters.get("required", ()))
+    if name not in own:
+        return {}
+    if len(required) == 1 and required[0] not in before:
+        # An alarm is found by its time, and moved ``to`` another.
+        return {required[0]: value, name: before[name]}
+    if name == thing or name in required[:-1] or not set(required) <= {name, *before}:
+        return {}
+    finds = own if required == [name] else required
+    return {**{one: before[one] for one in finds if one in before}, name: value}
+
+
+def _with(call: ToolCall, tool: str, arguments: Mapping[str, Any]) -> ToolCall:
+    return replace(call, name=tool, arguments=dict(arguments))
+
+
+def _parameters(tool: ToolSpec) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = tool.parameters.get("properties", {})
+    return properties
+
+
+def _is_value(text: str) -> bool:
+    words = text.split()
+    return len(words) <= _LONGEST_VALUE and VERBS.isdisjoint(words)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is one number or time with its unit; "half and half" is none."""
+    numbers = any(kind_of(word) == "number" for word in text.split())
+    return numbers and _is_measure(text) and "half and half" not in text
+
+
+def _is_measure(text: str) -> bool:
+    return all(kind_of(word) == "number" or word in UNITS for word in text.lower().split())
+
+
+def _required_values(call: ToolCall, tools: Mapping[str, ToolSpec]) -> str:
+    required = tools[call.name].parameters.get("required", ())
+    return " | ".join(str(call.arguments.get(name, "")) for name in required)

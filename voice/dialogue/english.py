@@ -1,0 +1,77 @@
+"""English words and phrases that the conversation itself knows, whichever model is behind it."""
+
+from __future__ import annotations
+
+import re
+
+from voice.dialogue.draft_words import normalised
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+VERBS = _words("""
+    add announce append arrange book bring brighten bump calculate call cancel change check clear
+    close convert count create cross cut delete dim disable drop edit empty end erase exchange
+    extend fetch figure find forget get give have include increase keep kill lengthen let list lock
+    look lower make mark mention move mute note open order pause place play please postpone pull
+    push put raise read reduce remind remove rename reschedule reset restart ring run say schedule
+    search send set shift shorten show shut skip snooze solve start stick stop strike swap switch
+    take tell throw time transfer translate turn unlock update wake wipe work write
+    are can could did do does don't how i'd i'll is what what's when where which who will would
+""")
+"""Words with which a request begins."""
+
+NUMBERS = _words("""
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
+    thousand half quarter noon midnight
+""")
+UNITS = _words("""
+    minutes minute hours hour seconds second percent degrees and a an of past to o'clock am pm
+""")
+"""What a number or a time is said with."""
+ARTICLES = _words("a an the my some this that")
+FUNCTION_WORDS = _words("""
+    what which who whose when where why how in on at to for from with by of into is are was do does
+    did can
+""")
+"""Words with which a phrase begins that says how it belongs to the sentence."""
+
+TAKING_BACK = r"no|nope|sorry|rather|i mean|i meant|make that|scratch that"
+"""Editing terms of a repair, between what is taken back and what is said instead."""
+HESITATING = r"oh|ah|uh|um|er|erm|hmm|well|wait|actually|hang on|hold on"
+
+GRAMMAR = _words("""
+    a about after again ah ahead all also am an and another any are as at back be because been
+    before being but by can could did do does done down each else er every favor favour for
+    forget from get give go going good got great had has have he hello help her here hey hi him
+    his hm how i if in instead into is it its just kind know lasting let like list little make
+    maybe me mean mine more much my need new no not now of off oh ok okay on one or order other
+    our out over passed please plus possible put quick really remember remind reminder right
+    same say see set she should size so some sorry sure tell thank thanks that the their them
+    then there these they thing things this those to too uh um up us wake want was we well were
+    what when where which while who will with would yeah yes you your
+""")
+"""Words that name nothing, and those of politeness."""
+
+_POLITE = (
+    r"oh|ok|okay|no|yes|yeah|hey|wait|hold on|please|actually|sorry|thanks|thank you|cheers|now"
+    r"|then|well|right|alright|great|and|just|very much|so much|a lot|it's ok"
+)
+
+
+def plain(text: str) -> str:
+    """Words alone, in lower case, apostrophes straight: "That’s it!" → "that's it"."""
+    return normalised(text).replace("’", "'")
+
+
+def bare(text: str, beside: str = "") -> str:
+    """Plain words without those of politeness, and without what fits a pattern ``beside`` them.
+
+    >>> bare("No, wait, cancel that please.")
+    'cancel that'
+    """
+    left = re.sub(rf"\b(?:{beside or _POLITE}|{_POLITE})\b", " ", plain(text))
+    return " ".join(left.split())

@@ -1,0 +1,215 @@
+"""The requests of one message: "turn off the lights and set a timer" is two.
+
+A small model mixes up the arguments of several requests and drops some of them, while it carries
+each one well alone. So a message is cut before a verb that begins another request, behind "and" and
+the like, and its requests are put to the model one after the other; so are words of a request that
+no call has carried. The cut has to be sure: of what is in doubt the model sees the whole message.
+The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from voice.dialogue.english import ARTICLES, NUMBERS, VERBS
+from voice.dialogue.history import History
+from voice.dialogue.repairs import repaired
+from voice.types import Message, Role, ToolCall, ToolSpec
+
+MOST = 4
+"""Requests of one message; what follows belongs to the last."""
+
+_LONGEST = 80
+"""Words of a message that is read here."""
+_JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
+_BEGINS = re.compile(rf"(?:{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
+"""How a request begins that is not on the same thing as the one before it."""
+_PHRASE = re.compile(
+    rf"\b(?:and (?:then |also )?)?(?:{'|'.join(NUMBERS | ARTICLES)})\b|\band ", re.IGNORECASE
+)
+_FREE_TEXT = re.compile(
+    r"\b(?:remind|reminders?|remember|note|message|search|look|to ?do|says?|said"
+    r"|don't (?:let me )?forget)\b"
+)
+"""What follows such a word may be its text, verbs included: "remind me to feed the cat and …"."""
+_OUTRIGHT = re.compile(
+    r"(?:remind|tell|wake|give|show|read) (?:me|out)\b|(?:set|start|add) (?:a|an|the|my)\b"
+    r"|what(?:'s| is)\b|how (?:long|much|many|is)\b|cancel (?:the|my)\b|list (?:the|my|all)\b"
+)
+"""Beginnings of what is asked of the agent, hardly ever part of a text."""
+_NO_REQUEST = re.compile(
+    r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
+    r"|(?:go ahead|favou?r)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A part of a message.
+
+    Attributes:
+        again: Of words that no call has carried: names of the tools that were called before.
+    """
+
+    text: str
+    again: frozenset[str] = frozenset()
+
+    def served_by(self, call: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether a call is to be made for it.
+
+        For words that were left out only what was done before is done with them as well: a model
+        that is asked about "just in case" finds something to do.
+        """
+        if not self.again:
+            return True
+        required = tools[call.name].parameters.get("required", ()) if call.name in tools else ()
+        said = f" {_plain(self.text)} "
+        values = (_plain(str(call.arguments.get(name, ""))) for name in required)
+        return call.name in self.again and bool(required) and all(f" {v} " in said for v in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests of the user's last message, and how far the agent has come with them.
+
+    Attributes:
+        item_id: Entry of the message.
+        first: The request that stands in its place.
+        left: Those that the model was not asked for yet.
+        later: Those that it was since the first, each with the entry that it stands behind.
+    """
+
+    item_id: str
+    first: Request
+    left: tuple[Request, ...]
+    later: tuple[tuple[Request, str | None], ...] = ()
+
+    @classmethod
+    def of(cls, dialogue: History, whole: bool) -> Requests | None:
+        """Those of the user's last message, or the ``whole`` as one, without what it takes back.
+
+        None where something stands behind it already.
+        """
+        last = next(reversed(list(dialogue)), None)
+        if last is None or last.message.role is not Role.USER:
+            return None
+        said = last.message.content
+        # What is longer was not said in one breath, and takes long to read.
+        spoken = said.count(" ") < _LONGEST
+        meant = repaired(said) if spoken else said
+        first, *left = map(Request, requests(meant) if spoken and not whole else (meant,))
+        return cls(last.item_id, first, tuple(left))
+
+    @property
+    def current(self) -> Request:
+        """The one that is being answered."""
+        return self.later[-1][0] if self.later else self.first
+
+    def leaving_out(self, parts: Iterable[str], called: Iterable[str]) -> Requests:
+        """Ask for parts of the current one that the calls for it do not carry."""
+        again = frozenset(called)
+        return replace(self, left=(*(Request(part, again) for part in parts), *self.left))
+
+    def apart(self, parts: Sequence[str]) -> Requests:
+        """Ask for the current one in parts."""
+        first, *others = map(Request, parts)
+        left = (*others, *self.left)
+        if not self.later:
+            return replace(self, first=first, left=left)
+        return replace(self, later=(*self.later[:-1], (first, self.later[-1][1])), left=left)
+
+    def go_on(self, last_id: str | None) -> Requests:
+        """Put the next one behind the dialogue's last entry; one without calls gives way to it."""
+        kept = tuple(one for one in self.later if one[1] != last_id)
+        return replace(self, later=(*kept, (self.left[0], last_id)), left=self.left[1:])
+
+    def seen(self, dialogue: History) -> History:
+        """The dialogue with the requests in place of the message, without those that are left."""
+        seen = dialogue.copy()
+        known = {entry.item_id for entry in seen}
+        if self.item_id in known:
+            seen.say(self.item_id, self.first.text)
+        for number, (request, behind) in enumerate(self.later):
+            place = behind if behind in known else None
+            seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)
+        return seen
+
+
+@lru_cache(maxsize=64)
+def requests(message: str) -> tuple[str, ...]:
+    """The requests of a message, in its own words.
+
+    >>> requests("Lock the door, and then tell me what's on my list.")
+    ('Lock the door', "tell me what's on my list.")
+    >>> requests("remind me to lock the door and turn off the lights")
+    ('remind me to lock the door and turn off the lights',)
+    """
+    parts: list[str] = []
+    start = 0
+    for joint in _JOINT.finditer(message):
+        before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
+        # A comma alone also stands behind "hello there".
+        sure = joint[0].strip(" ,.;!?") or _BEGINS.match(before)
+        if sure and len(parts) < MOST - 1 and _apart(before, behind):
+            parts.append(message[start : joint.start()])
+            start = joint.end()
+    return (*parts, message[start:])
+
+
+def mixed_up(
+    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+) -> tuple[str, ...]:
+    """The parts of a request, where one call has what was said of another's thing; else none.
+
+    The calls are of one tool. Each part has the first required value of a call, and begins at the
+    last "and", article or number before it. What is said once of all ("both large") stands in all.
+    """
+    placed, repeats = _placed(request.lower(), calls, tools)
+    begins = [
+        max((one.start() for one in _PHRASE.finditer(request, before, here)), default=-1)
+        for (_, before), (here, _) in pairwise(placed)
+    ]
+    if not begins or -1 in begins:
+        return ()
+    parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, len(request)])]
+    values = [{str(v).lower() for v in call.arguments.values()} for call in placed.values()]
+    stolen = (
+        value in part.lower() and value not in own and value not in parts[other].lower()
+        for part, own in zip(parts, values, strict=True)
+        for other, others in enumerate(values)
+        for value in others
+    )
+    return tuple(parts) if repeats or any(stolen) else ()
+
+
+def _placed(
+    said: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+) -> tuple[dict[tuple[int, int], ToolCall], bool]:
+    """Calls of one tool by where their things are said, and whether one has another's again."""
+    placed: dict[tuple[int, int], ToolCall] = {}
+    spec = tools.get(calls[0].name) if len({call.name for call in calls}) == 1 else None
+    names = spec.parameters.get("required", ()) if spec else ()
+    things = [str(call.arguments.get(names[0], "")).lower() if names else "" for call in calls]
+    for thing, call in zip(things, calls, strict=True):
+        found = (one.span() for one in re.finditer(rf"\b{re.escape(thing)}\b", said))
+        place = next((span for span in found if span not in placed), None) if thing else None
+        if place is not None:
+            placed[place] = call
+        elif things.count(thing) == 1 or not thing:
+            return {}, False
+    return dict(sorted(placed.items())), len(placed) < len(calls)
+
+
+def _apart(before: str, behind: str) -> bool:
+    """Whether a request ends here and another begins."""
+    if " " not in before or _NO_REQUEST.search(before) or not _BEGINS.match(behind):
+        return False
+    return not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind) is not None
+
+
+def _plain(text: str) -> str:
+    return text.strip().lower().replace("’", "'")
