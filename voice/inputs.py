@@ -166,10 +166,15 @@ class ToolAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ToolSlow:
-    """A tool that runs here has not answered for as long as a silence is bearable."""
+    """A tool that runs here has not answered for as long as a silence is bearable.
+
+    Attributes:
+        hint: Its own words for what it is doing; empty where it has none.
+    """
 
     reply_id: str
     call_id: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

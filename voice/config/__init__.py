@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from voice.config.agent import AgentConfig as AgentConfig
 from voice.config.compare import CompareConfig
+from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
 from voice.config.options import Section, find_file, key_of, read_options, with_overrides
 from voice.config.server import ServerConfig
@@ -320,6 +321,11 @@ class ToolsConfig(Section):
     """Environment variable that holds Home Assistant's token."""
     result_max_chars: int = Field(default=600, ge=80)
     """A tool's result is cut to this."""
+    mcp: dict[str, McpServerConfig] = Field(default_factory=dict)
+    """MCP servers whose tools the agent may call; docs/mcp.md says how they are connected."""
+    mcp_hosts: tuple[str, ...] = ()
+    """Hosts, with their port where it is not the usual one, of the MCP servers that a Realtime
+    client may name; empty is none: the server would send requests wherever a client wants."""
 
 
 class LocalConfig(Section):

@@ -149,7 +149,7 @@ class ReplyLoop:
             case ToolAnswered(result=result) if result.call_id in reply.pending:
                 return self._tool_answered(reply, result)
             case ToolSlow(call_id=call_id) if call_id in reply.pending and not reply.segments:
-                return self._playback.speak_aside(reply, ONE_MOMENT)
+                return self._playback.speak_aside(reply, event.hint or ONE_MOMENT)
             case ToolProgressed(call_id=call_id, text=text) if call_id in reply.pending:
                 return self._playback.speak_aside(reply, text)
         return []

@@ -75,6 +75,7 @@ class Resources:
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
+            mcp_lines = toolbox.connect(lambda tool: model.check_tools((tool,), "tool"))
             _warm_up(model, toolbox, agent)
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()
@@ -88,7 +89,7 @@ class Resources:
             model=model,
             synthesizer=synthesizer,
             toolbox=toolbox,
-            lines=[f"recogniser: {ear_line}", model_line, voice_line, capacity_line],
+            lines=[f"recogniser: {ear_line}", model_line, voice_line, capacity_line, *mcp_lines],
             recognition_threads=ThreadPoolExecutor(
                 RECOGNITION_THREADS, thread_name_prefix="recognition"
             ),
@@ -184,7 +185,7 @@ class Resources:
         return SessionOptions(
             instructions=self.agent.instructions,
             moments=self.agent.fixed_words,
-            agent_tools=self.agent.tools,
+            agent_tools=self.toolbox.names_for(self.agent),
             interrupt_response=config.turn.interrupt,
             vad_threshold=config.vad.threshold,
             profile=config.endpointing.profile,
@@ -212,7 +213,7 @@ class Resources:
         """
         agent = load_agent(name_or_path)
         _warm_up(self.model, self.toolbox, agent)
-        domain = Domain.of(agent).including(self.toolbox.specs(agent.tools))
+        domain = Domain.of(agent).including(self.toolbox.specs(self.toolbox.names_for(agent)))
         recognizer, line = _ears(self.recognizers, self.config.asr, agent, domain)
         lines = [f"recogniser of {agent.name}: {line}"]
         variants = self.variants
@@ -260,4 +261,4 @@ def _ears(
 def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:
     """Ask an agent's first question, which also shows whether its tools can be called."""
     messages = (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello"))
-    model.warm_up(Prompt(messages, toolbox.specs(agent.tools), max_tokens=1))
+    model.warm_up(Prompt(messages, toolbox.specs(toolbox.names_for(agent)), max_tokens=1))

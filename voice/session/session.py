@@ -120,7 +120,10 @@ class Session:
         turn = had.config.turn
         return Conversation(
             options,
-            {spec.name: spec for spec in had.toolbox.specs(had.agent.tools, self._scope)},
+            {
+                spec.name: spec
+                for spec in had.toolbox.specs(had.toolbox.names_for(had.agent), self._scope)
+            },
             _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
             had.draft_words,

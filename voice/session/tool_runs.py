@@ -38,10 +38,11 @@ class ToolRuns:
         """Run a call and feed its result, and for one that took too long its outcome as well."""
         call, key = run.call, run.key
         self._waiting[key] = call
+        progress = self._progress(run, feed)
         try:
             async with asyncio.TaskGroup() as group:
-                slow = group.create_task(self._report_slow(run, feed))
-                result = await self._result(run, feed)
+                slow = group.create_task(self._report_slow(run, progress, feed))
+                result = await self._result(run, progress)
                 slow.cancel()
         finally:
             self._waiting.pop(key, None)
@@ -59,7 +60,7 @@ class ToolRuns:
             # It may have been begun by a draft.
             self._toolbox.cancel(self._scope, signature(self._waiting[key]))
 
-    async def _result(self, run: RunTool, feed: Feed) -> ToolResult:
+    async def _result(self, run: RunTool, progress: Progress) -> ToolResult:
         call = run.call
         if self._toolbox.is_read_only(call.name):
             ready = await self._drafts.result(call)
@@ -67,19 +68,21 @@ class ToolRuns:
                 return ready
         else:
             self._drafts.forget_results()
-        loop = asyncio.get_running_loop()
-
-        def report(text: str) -> None:
-            loop.call_soon_threadsafe(feed, ToolProgressed(run.reply_id, call.call_id, text))
-
-        progress = Progress(report)
         self._scope.said = run.said
         return await self._toolbox.run(call, self._scope, run.key, progress, run.beside)
 
-    async def _report_slow(self, run: RunTool, feed: Feed) -> None:
+    def _progress(self, run: RunTool, feed: Feed) -> Progress:
+        loop = asyncio.get_running_loop()
+
+        def report(text: str) -> None:
+            loop.call_soon_threadsafe(feed, ToolProgressed(run.reply_id, run.call.call_id, text))
+
+        return Progress(report)
+
+    async def _report_slow(self, run: RunTool, progress: Progress, feed: Feed) -> None:
         if self._slow_s:
             await asyncio.sleep(self._slow_s)
-            feed(ToolSlow(run.reply_id, run.call.call_id))
+            feed(ToolSlow(run.reply_id, run.call.call_id, progress.hinted))
 
     def _report_ending(self, key: str, feed: Feed) -> None:
         """Feed that a tool wants to end the session or hand it on; goes before its result.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -12,6 +13,7 @@ from typing import Protocol
 from tzlocal import get_localzone
 
 from voice.callers import Caller, CallerKind, Owner
+from voice.tools.registry import Tool
 
 
 def local_now() -> datetime:
@@ -74,6 +76,16 @@ class Progress:
 
     def __init__(self, emit: Callable[[str], None] = lambda _: None) -> None:
         self._emit = emit
+        self._hints: deque[str] = deque(maxlen=1)
+
+    @property
+    def hinted(self) -> str:
+        """The newest hint; empty where there is none."""
+        return next(iter(self._hints), "")
+
+    def hint(self, text: str) -> None:
+        """Offer a short sentence to be said in place of the filler, should one be due."""
+        self._hints.append(text)
 
     def report(self, text: str) -> None:
         """Say a short sentence such as "Half of it is done."; no effect after the answer."""
@@ -97,6 +109,7 @@ class SessionScope:
         asked_to_forget: When the user was asked whether to delete all that is kept; None before.
         transfer_to: Whom the call is to be handed over to; None without such a request.
         line: The telephone line; None where there is none, or where the client controls it.
+        tools: Tools of this conversation alone, by name.
     """
 
     session_id: str
@@ -111,6 +124,7 @@ class SessionScope:
     asked_to_forget: datetime | None = None
     transfer_to: str | None = None
     line: Line | None = None
+    tools: Mapping[str, Tool] = field(default_factory=dict)
 
     @property
     def owner(self) -> Owner:

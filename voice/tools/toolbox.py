@@ -19,11 +19,11 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from voice.config import ToolsConfig, TurnConfig, secret
+from voice.config import AgentConfig, ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError, StoreError
 from voice.tools.builtin import (
     alarms,
@@ -64,6 +64,9 @@ from voice.tools.store import Store
 from voice.tools.web import Web
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 
+if TYPE_CHECKING:
+    from voice.tools.mcp.servers import ConfiguredServers, Offers, Servers
+
 logger = logging.getLogger(__name__)
 
 _MODULES = (
@@ -71,6 +74,8 @@ _MODULES = (
     conversation, memory, coffee,
 )  # fmt: skip
 _SWEEP_S = 3600.0
+_BREAK_OFF_S = 3.0
+"""Calls of other programs that take longer are broken off at the end."""
 _THREADS = 4
 """A blocking tool that hangs keeps its thread; with none free, others wait until they time out."""
 
@@ -109,6 +114,10 @@ class Toolbox:
             Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
+        self._mcp: ConfiguredServers | None = None
+        self._named_servers: Servers | None = None
+        # Server → names of its tools.
+        self._offered: dict[str, tuple[str, ...]] = {}
         self._ends: set[asyncio.Task[None]] = set()
         self._threads = Threads(_THREADS)
         self._runs = Runs(turn.tool_timeout_s)
@@ -131,12 +140,68 @@ class Toolbox:
         tools = [self._named(name) for name in names]
         return tuple(self._spec_for(tool, session) if session else tool.spec for tool in tools)
 
+    def names_for(self, agent: AgentConfig) -> tuple[str, ...]:
+        """The agent's tools, and those of MCP servers that it may use."""
+        found = list(agent.tools)
+        for server, names in self._offered.items():
+            agents = self._config.mcp[server].agents
+            found += [name for name in names if not agents or agent.name in agents]
+        return tuple(dict.fromkeys(found))
+
+    def connect(self, check: Callable[[ToolSpec], None]) -> list[str]:
+        """Connect the MCP servers of the configuration, if there are any; blocks.
+
+        Args:
+            check: Raises `ProtocolError` where the model could not call a tool.
+
+        Returns:
+            A line for each server.
+
+        Raises:
+            ConfigError: The package is missing, or an environment variable is.
+        """
+        if not self._config.mcp:
+            return []
+        _require_mcp()
+        from voice.tools.mcp.servers import ConfiguredServers
+
+        self._mcp = ConfiguredServers(self._config.mcp, check, self._names_beside, self._put)
+        self._mcp.wait()
+        return [
+            f"mcp {name}: {', '.join(self._offered.get(name, ())) or 'no tools'}"
+            for name in self._config.mcp
+        ]
+
+    def named_servers(self) -> Servers:
+        """Where servers that a client names are connected.
+
+        Raises:
+            ConfigError: The package is missing.
+        """
+        if self._named_servers is None:
+            _require_mcp()
+            from voice.tools.mcp.servers import Servers
+
+            self._named_servers = Servers()
+        return self._named_servers
+
+    def _names_beside(self, server: str) -> set[str]:
+        return self._tools.keys() - set(self._offered.get(server, ()))
+
+    def _put(self, server: str, offers: Offers) -> None:
+        """Take a server's tools in the place of those before; called in the servers' thread."""
+        kept = {name: self._tools[name] for name in self._names_beside(server)}
+        added = {offer.tool.spec.name: offer.tool for offer in offers}
+        # New objects: the event loop may be reading the old ones.
+        self._tools = {name: kept[name] for name in self._tools if name in kept} | added
+        self._offered = {**self._offered, server: tuple(added)}
+
     def warm_up(self) -> None:
         """Load what the first calls would wait for; blocks."""
         units.warm_up()
 
     def is_read_only(self, name: str) -> bool:
-        """Whether a tool changes nothing; an unknown tool may change anything."""
+        """Whether a tool changes nothing; an unknown tool, or a session's, may change anything."""
         return name in self._tools and self._tools[name].spec.read_only
 
     def can_ring(self, names: Iterable[str]) -> bool:
@@ -175,7 +240,7 @@ class Toolbox:
         Returns:
             ``unfinished`` where a tool with side effects took too long: `outcome` has the rest.
         """
-        tool = self._tools.get(call.name)
+        tool = session.tools.get(call.name) or self._tools.get(call.name)
         if tool is None:
             return _failed(call, f"There is no tool {call.name}.")
         if tool.spec.undoes and not all(self._can_read(other, session) for other in beside):
@@ -243,7 +308,12 @@ class Toolbox:
 
     async def close(self) -> None:
         """Finish begun calls, then release files and connections; may be called again."""
-        await self.drain()
+        draining = asyncio.create_task(self.drain())
+        for servers in filter(None, (self._mcp, self._named_servers)):
+            # Nobody knows how long another program may take.
+            await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
+            await servers.close()
+        await draining
         await self._web.close()
         await self.house.close()
         await self._threads.close()
@@ -401,6 +471,15 @@ def _read(value: Readable) -> Reading:
         hardly,
         value.whole,
     )
+
+
+def _require_mcp() -> None:
+    try:
+        importlib.import_module("mcp")
+    except ImportError as error:
+        raise ConfigError(
+            "tools.mcp: mcp is not installed: pip install 'quicksilver-voice[mcp]'"
+        ) from error
 
 
 def _house(config: ToolsConfig, web: Web) -> House:

@@ -1,0 +1,165 @@
+"""The MCP servers of this process, in a thread with an event loop of its own.
+
+So no message of a server, however long, delays the sound of a conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, TypeVar
+
+import mcp_types as mcp
+
+from voice.config.mcp import McpServerConfig
+from voice.tools.mcp.connection import Connection, Endpoint
+from voice.tools.mcp.tools import Check, Offer, Refused, Remote, is_read_only, offered, words_of
+
+T = TypeVar("T")
+Offers = tuple[Offer, ...]
+
+CLOSE_S = 8.0
+"""Longest wait for servers to end; the SDK kills a program that goes on for longer."""
+
+logger = logging.getLogger(__name__)
+
+
+class Servers:
+    """A thread that runs connections; `close` ends it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._running: dict[Connection, concurrent.futures.Future[None]] = {}
+        self._thread = threading.Thread(target=self._run, name="mcp", daemon=True)
+        self._thread.start()
+
+    def add(self, endpoint: Endpoint, listed: Callable[[Sequence[mcp.Tool]], None]) -> Connection:
+        """Connect a server; ``listed`` gets its tools, in the servers' thread."""
+
+        async def make() -> Connection:
+            return Connection(endpoint, listed)
+
+        connection = self._submit(make()).result()
+        self._running[connection] = self._submit(connection.run())
+        return connection
+
+    def remove(self, connection: Connection) -> None:
+        """Disconnect a server."""
+        if running := self._running.pop(connection, None):
+            running.cancel()
+
+    async def call(
+        self,
+        connection: Connection,
+        name: str,
+        arguments: dict[str, Any],
+        report: Callable[[str], None],
+    ) -> str:
+        """Call a tool from any event loop; as `Connection.call` and `words_of`."""
+
+        async def work() -> str:
+            return words_of(await connection.call(name, arguments, report))
+
+        return await asyncio.wrap_future(self._submit(work()))
+
+    async def close(self) -> None:
+        """Disconnect all; may be called again. Waits for `CLOSE_S` at most."""
+        if not self._loop.is_closed() and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            await asyncio.to_thread(self._thread.join, CLOSE_S)
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            # Leaving cancels what runs, and waits for it.
+            runner.get_loop().run_forever()
+
+
+class ConfiguredServers:
+    """The servers of the configuration.
+
+    Args:
+        configs: Name → options.
+        check: Whether the model can call a tool.
+        taken: Names of the agent's other tools.
+        put: Takes a server's name, and its tools whenever they change, in the servers' thread.
+
+    Raises:
+        ConfigError: An environment variable is not set.
+    """
+
+    def __init__(
+        self,
+        configs: Mapping[str, McpServerConfig],
+        check: Check,
+        taken: Callable[[str], set[str]],
+        put: Callable[[str, Offers], None],
+    ) -> None:
+        self._configs = configs
+        self._check = check
+        self._taken = taken
+        self._put = put
+        self._refused: set[tuple[str, str]] = set()
+        endpoints = [Endpoint.of(name, config) for name, config in configs.items()]
+        self._servers = Servers()
+        self._connections: dict[str, Connection] = {}
+        for endpoint in endpoints:
+            listed = partial(self._changed, endpoint.name)
+            self._connections[endpoint.name] = self._servers.add(endpoint, listed)
+
+    def wait(self) -> None:
+        """Wait for the first attempt to reach each, for its own time at most; blocks."""
+        for name, connection in self._connections.items():
+            connection.tried.wait(self._configs[name].start_timeout_s)
+            if connection.problem:
+                logger.warning("mcp server %s: its tools are added when it answers", name)
+
+    async def close(self) -> None:
+        """See `Servers.close`."""
+        await self._servers.close()
+
+    def _changed(self, server: str, tools: Sequence[mcp.Tool]) -> None:
+        config = self._configs[server]
+        taken = self._taken(server)
+
+        def call(*given: Any) -> Coroutine[Any, Any, str]:
+            return self._servers.call(self._connections[server], *given)
+
+        found: dict[str, Offer] = {}
+        for listed in (tool for tool in tools if _is_wanted(tool.name, config)):
+            remote = Remote(server, listed.name, listed)
+            try:
+                offer = offered(remote, call, self._check, taken | found.keys())
+            except Refused as refused:
+                self._refuse(remote, refused)
+                continue
+            reads = _matches(listed.name, config.read_only) or (
+                config.trust_annotations and is_read_only(listed)
+            )
+            spec = replace(offer.tool.spec, read_only=reads)
+            found[spec.name] = Offer(replace(offer.tool, spec=spec), remote)
+        self._put(server, tuple(found.values()))
+
+    def _refuse(self, remote: Remote, refused: Refused) -> None:
+        if (remote.server, remote.name) not in self._refused:
+            self._refused.add((remote.server, remote.name))
+            logger.warning(
+                "mcp server %s: tool %.64r is not offered: %.200s",
+                remote.server, remote.name, refused,
+            )  # fmt: skip
+
+
+def _is_wanted(name: str, config: McpServerConfig) -> bool:
+    return (not config.allow or _matches(name, config.allow)) and not _matches(name, config.deny)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

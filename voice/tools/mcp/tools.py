@@ -1,0 +1,214 @@
+"""Makes what an MCP server lists tools of ours, and what it answers words.
+
+A schema is kept as far as a grammar can hold it: an optional parameter that it cannot is left out,
+a tool with such a required one is refused. The server checks the arguments anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import mcp_types as mcp
+from pydantic import ConfigDict, Field, create_model
+from pydantic_core import to_json
+
+from voice.errors import ProtocolError
+from voice.tools.registry import Tool, ToolError
+from voice.tools.scope import Progress
+from voice.tools.spoken_results import spoken_result
+from voice.types import ToolSpec
+
+Check = Callable[[ToolSpec], None]
+"""Raises `ProtocolError`, whose ``param`` is the path of the fault, where a model could not call a
+tool."""
+Call = Callable[[str, dict[str, Any], Callable[[str], None]], Awaitable[str]]
+"""Takes a tool's name, arguments and what is told of its progress; gives its result."""
+
+LONGEST_DESCRIPTION = 160
+LONGEST_PROGRESS = 80
+LONGEST_RESULT = 4000
+"""Characters; what is said is shorter still (`ToolsConfig.result_max_chars`)."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KEPT_AT_TOP = ("type", "properties", "required", "$defs", "definitions")
+_LEFT_OUT = ("title", "default", "examples", "$schema", "$comment", "deprecated")
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What a tool of ours is at its server.
+
+    Attributes:
+        server: Its name.
+        name: The tool's name there.
+        listed: As the server declares it.
+    """
+
+    server: str
+    name: str
+    listed: mcp.Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A tool of a server that can be called here."""
+
+    tool: Tool
+    remote: Remote
+
+
+class Refused(Exception):
+    """A tool cannot be offered; the text says why, in a line."""
+
+
+def offered(remote: Remote, call: Call, check: Check, taken: Collection[str] = ()) -> Offer:
+    """A server's tool as one of ours.
+
+    Args:
+        remote: The tool.
+        call: Calls it.
+        check: Of the model.
+        taken: Names that other tools have; the server's then comes before the tool's.
+
+    Raises:
+        Refused: Its name or its schema cannot be held.
+    """
+    name = remote.name if remote.name not in taken else f"{remote.server}_{remote.name}"
+    if not _NAME.fullmatch(name) or name in taken:
+        raise Refused("the name cannot be used")
+    listed = remote.listed
+    description = _line(listed.description or listed.title or name.replace("_", " "))
+    spec = _held(ToolSpec(name, description, _parameters(listed.input_schema)), check)
+    return Offer(_tool(spec, remote.name, call), remote)
+
+
+def is_read_only(listed: mcp.Tool) -> bool:
+    """Whether a server says of its tool that it changes nothing."""
+    return listed.annotations is not None and listed.annotations.read_only_hint is True
+
+
+def words_of(result: mcp.CallToolResult) -> str:
+    """What a tool has answered, short enough to be read on the event loop.
+
+    Raises:
+        ToolError: The tool has failed; the text is its own.
+    """
+    parts = [part for block in result.content if (part := _words(block))]
+    text = "\n".join(parts)
+    if not parts and result.structured_content is not None:
+        text = to_json(result.structured_content, serialize_unknown=True).decode()
+    text = "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
+    if len(text) > LONGEST_RESULT:
+        text = spoken_result(text)[:LONGEST_RESULT]
+    if result.is_error:
+        raise ToolError(text or "The tool failed and did not say why.")
+    return text
+
+
+def _words(block: mcp.ContentBlock) -> str:
+    match block:
+        case mcp.TextContent(text=text):
+            return text
+        case mcp.EmbeddedResource(resource=mcp.TextResourceContents(text=text)):
+            return text
+        case mcp.ResourceLink(title=title, name=name):
+            return title or name
+        case mcp.ImageContent():
+            return "It is a picture."
+        case mcp.AudioContent():
+            return "It is a recording."
+    return ""
+
+
+def _tool(spec: ToolSpec, remote_name: str, call: Call) -> Tool:
+    """A tool that calls; parameters have names of ours, since a server may call one ``copy``."""
+    names = list(spec.parameters["properties"])
+    required = spec.parameters.get("required", ())
+    fields: dict[str, Any] = {
+        f"parameter_{index}": (Any, Field(... if name in required else None, alias=name))
+        for index, name in enumerate(names)
+    }
+    arguments = create_model(spec.name, __config__=ConfigDict(extra="forbid"), **fields)
+
+    async def run(*, progress: Progress, **given: Any) -> str:
+        named = {names[int(key.removeprefix("parameter_"))]: given[key] for key in given}
+        return await call(remote_name, named, partial(_report, progress))
+
+    return Tool(spec, run, arguments, {"progress": Progress})
+
+
+def _report(progress: Progress, message: str) -> None:
+    if line := _line(message, LONGEST_PROGRESS):
+        progress.hint(line)
+
+
+def _parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's input schema without what a model need not read and a grammar cannot hold."""
+    plain = _plain({key: schema[key] for key in _KEPT_AT_TOP if key in schema})
+    assert isinstance(plain, dict)
+    if not isinstance(plain.get("properties"), dict):
+        plain["properties"] = {}
+    return {"type": "object", **plain}
+
+
+def _plain(node: Any, named: bool = False) -> Any:
+    """A schema in short; ``named`` is whether the keys of ``node`` are names of others."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    choices = node.get("anyOf")
+    if not named and isinstance(choices, list):
+        # "A string or null" is an optional string: what is null is left out.
+        kept = [one for one in choices if one != {"type": "null"}]
+        if len(kept) == 1 and isinstance(kept[0], dict):
+            rest = {key: value for key, value in node.items() if key != "anyOf"}
+            return _plain({**kept[0], **rest})
+    plain = {}
+    for key, value in node.items():
+        if not named and key in _LEFT_OUT:
+            continue
+        if not named and key == "description":
+            plain[key] = _line(value) if isinstance(value, str) else ""
+        elif not named and key in ("enum", "const", "required"):
+            plain[key] = value
+        else:
+            plain[key] = _plain(value, not named and key in ("properties", "$defs", "definitions"))
+    return plain
+
+
+def _held(spec: ToolSpec, check: Check) -> ToolSpec:
+    """The tool with the parameters that a grammar can hold.
+
+    Raises:
+        Refused: Without the others it could not be called.
+    """
+    while True:
+        try:
+            check(spec)
+            return spec
+        except ProtocolError as error:
+            found = re.search(r"parameters\.properties\.(.+)", error.param or "")
+            name = _named(found[1] if found else "", spec.parameters["properties"])
+            if name is None or name in spec.parameters.get("required", ()):
+                raise Refused(str(error)) from error
+            rest = {
+                key: value for key, value in spec.parameters["properties"].items() if key != name
+            }
+            spec = ToolSpec(spec.name, spec.description, {**spec.parameters, "properties": rest})
+
+
+def _named(path: str, names: Collection[str]) -> str | None:
+    """The name that a path begins with; names may hold dots."""
+    found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}["))]
+    return max(found, key=len, default=None)
+
+
+def _line(text: str, most: int = LONGEST_DESCRIPTION) -> str:
+    """The first sentence of a text, in one line, cut to so many characters."""
+    clean = "".join(c if c.isprintable() else " " for c in text)
+    first = re.split(r"(?<=[.!?])\s", " ".join(clean.split()), maxsplit=1)[0]
+    return first if len(first) <= most else f"{first[: most - 1].rsplit(' ', 1)[0]}…"
