@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from voice.types import Samples, ToolCall, ToolResult
 
@@ -286,6 +287,38 @@ class DraftsUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool of an MCP server that the client has named.
+
+    Attributes:
+        name: As the model sees it.
+        remote_name: As its server calls it.
+        schema: Of its arguments, as the server declares it.
+    """
+
+    name: str
+    remote_name: str
+    description: str
+    schema: Mapping[str, Any]
+    annotations: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerListing:
+    """What an MCP server that the client has named offers.
+
+    Attributes:
+        tools: None while it is being asked, and where that failed.
+        problem: Why it failed; empty else.
+    """
+
+    label: str
+    url: str
+    tools: tuple[ServerTool, ...] | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEnded:
     """The agent has ended the conversation, or it was closed."""
 
@@ -315,5 +348,6 @@ SessionEvent = (
     | Failure
     | TurnMeasured
     | DraftsUsed
+    | ServerListing
     | SessionEnded
 )

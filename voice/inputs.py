@@ -5,12 +5,59 @@ Endpointing events and transcripts are inputs as they are; the others are here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from voice.config.moments import Moments
 from voice.types import EndpointEvent, ToolCall, ToolResult, ToolSpec, Transcript
 
 NO_MOMENTS = Moments()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilter:
+    """Some tools of an MCP server; the default is all.
+
+    Attributes:
+        names: Those of these names; None is any.
+        read_only: Those that the server says change nothing, or change something; None is any.
+    """
+
+    names: tuple[str, ...] | None = None
+    read_only: bool | None = None
+
+    def matches(self, name: str, read_only: bool) -> bool:
+        """Whether a tool is among them."""
+        named = self.names is None or name in self.names
+        return named and self.read_only in (None, read_only)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedServer:
+    """An MCP server that a client names.
+
+    Attributes:
+        headers: Of every request.
+        allowed: The tools that are offered.
+        asked: Those whose calls the client approves, whatever `unasked` says.
+        unasked: Those that run without; the rest is approved one by one.
+    """
+
+    label: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    allowed: ToolFilter = ToolFilter()
+    asked: ToolFilter | None = None
+    unasked: ToolFilter | None = None
+
+    def allows(self, name: str, read_only: bool) -> bool:
+        """Whether a tool is offered."""
+        return self.allowed.matches(name, read_only)
+
+    def asks(self, name: str, read_only: bool) -> bool:
+        """Whether the client has to approve a call."""
+        if self.asked is not None and self.asked.matches(name, read_only):
+            return True
+        return self.unasked is None or not self.unasked.matches(name, read_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +69,7 @@ class SessionOptions:
         moments: What is said at once to certain messages, without asking the model.
         agent_tools: Names of the tools that run here.
         client_tools: Tools that the client runs.
+        servers: MCP servers whose tools are offered.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         parallel_calls: Whether one answer may call several tools; else the first call counts.
         turn_detection: Whether speech and silence begin and end turns; else the client does.
@@ -53,6 +101,7 @@ class SessionOptions:
     moments: Moments = NO_MOMENTS
     agent_tools: tuple[str, ...] = ()
     client_tools: tuple[ToolSpec, ...] = ()
+    servers: tuple[NamedServer, ...] = ()
     tool_choice: str = "auto"
     parallel_calls: bool = True
     turn_detection: bool = True

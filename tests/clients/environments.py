@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 HOMES = ROOT / ".venv-clients"
@@ -71,6 +73,27 @@ def node_home() -> Path:
         _seal(home, lock)
     # Node finds packages beside the program alone.
     shutil.copy(VERCEL / "program.mjs", home)
+    return home
+
+
+def npm_home(name: str, *packages: str) -> Path:
+    """A folder with packages of npm; skips where npm is not installed.
+
+    Args:
+        name: Of the folder.
+        *packages: As npm takes them, with their versions.
+    """
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    home = HOMES / name
+    wanted = " ".join(packages).encode()
+    if not _made(home, wanted):
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        (home / "package.json").write_text('{"private": true}')
+        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run([*npm, *packages], cwd=home, check=True)
+        _seal(home, wanted)
     return home
 
 

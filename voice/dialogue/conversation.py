@@ -58,12 +58,14 @@ from voice.types import (
     SpeechLasted,
     SpeechResumed,
     SpeechStarted,
+    ToolCall,
     ToolSpec,
     Transcript,
     TurnEnded,
 )
 
 NOT_UNDERSTOOD = "Sorry, I did not catch that."
+NOT_APPROVED = "Error: This was not approved."
 NOT_HEARD = "Sorry, I could not hear that."
 STILL_THERE = "Are you still there?"
 GOODBYE = "Goodbye."
@@ -191,6 +193,26 @@ class Conversation:
             reply_id, out = self._begin_requested(options)
         self._requested[reply_id] = context
         return reply_id, out + self._ask_requested()
+
+    def carry_out(self, call: ToolCall, options: SessionOptions) -> tuple[str, list[Command]]:
+        """Begin a reply with a call that the client has approved; else as `create_response`."""
+        reply_id, out = self._begin_requested(options)
+        return reply_id, out + self._agent.carry_out(call)
+
+    def decline(
+        self, call: ToolCall, item_id: str, options: SessionOptions
+    ) -> tuple[str, list[Command]]:
+        """Begin a reply to a call that the client has not approved; else as `create_response`.
+
+        Args:
+            call: Of the dialogue.
+            item_id: Of the refusal, which becomes the call's result.
+        """
+        reply_id, out = self._begin_requested(options)
+        self.dialogue.add(
+            item_id, Message(Role.TOOL, NOT_APPROVED, call_id=call.call_id, name=call.name)
+        )
+        return reply_id, out + self._agent.ask()
 
     def cancel(self, reply_id: str | None = None) -> list[Command]:
         """Stop a reply at the client's request; None is the conversation's.

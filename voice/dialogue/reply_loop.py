@@ -184,6 +184,10 @@ class ReplyLoop:
         correcting = self._corrected(reply)
         return self._call(reply, correcting) if correcting else [self._generate()]
 
+    def carry_out(self, call: ToolCall) -> list[Command]:
+        """Run a call that the client has approved, in the reply that was begun."""
+        return self._call(self._reply(), (call,), approved=True)
+
     def answer(self, text: str) -> list[Command]:
         """Give the reply that was begun fixed words."""
         reply = self._reply()
@@ -488,12 +492,14 @@ class ReplyLoop:
             return [SpeakEnd(reply.reply_id)]
         return self._audio_sent(reply.reply_id)
 
-    def _call(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
-        client_names = {tool.name for tool in reply.options.client_tools}
+    def _call(
+        self, reply: Reply, calls: tuple[ToolCall, ...], approved: bool = False
+    ) -> list[Command]:
+        client_names = set() if approved else {tool.name for tool in reply.options.client_tools}
         handing_over = any(call.name in client_names for call in calls)
         reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
         reply.count_calls(len(calls))
-        out = self.calls.begin(reply, calls)
+        out = self.calls.begin(reply, calls, client_names)
         return out if reply.pending else out + self._close(reply)
 
 

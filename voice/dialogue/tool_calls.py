@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
@@ -79,9 +79,10 @@ class ToolCalls:
                 break
         return origin
 
-    def begin(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+    def begin(
+        self, reply: Reply, calls: tuple[ToolCall, ...], client_names: Collection[str]
+    ) -> list[Command]:
         """Write the calls of one answer down, emit them, and run those that run here."""
-        client_names = {tool.name for tool in reply.options.client_tools}
         said = tuple(self._dialogue.user_texts(SAID_MESSAGES))
         words = normalised(" ".join(said[:1]))
         made: Counter[str] = Counter()

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from voice.errors import ProtocolError
+from voice.events import ServerTool
 from voice.realtime.wire import WireModel, read_json, validated
-from voice.types import Message, Role, ToolCall
+from voice.types import Message, Role, ToolCall, ToolResult
 
 Item = dict[str, Any]
 """An item as it goes over the wire."""
@@ -109,7 +110,17 @@ class FunctionOutputItem(WireModel):
     output: str
 
 
-ClientItem = MessageItem | FunctionCallItem | FunctionOutputItem
+class ApprovalItem(WireModel):
+    """Whether a call of an MCP server's tool may be made."""
+
+    type: Literal["mcp_approval_response"]
+    id: _Id | None = None
+    approval_request_id: str
+    approve: bool
+    reason: str | None = None
+
+
+ClientItem = MessageItem | FunctionCallItem | FunctionOutputItem | ApprovalItem
 
 
 class _Holder(WireModel):
@@ -159,6 +170,8 @@ def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
     if isinstance(item, MessageItem):
         words = [part.words() for part in item.content]
         return Message(_ROLES[item.role], " ".join(word for word in words if word))
+    if isinstance(item, ApprovalItem):
+        raise ProtocolError("item.type: an approval is no message", param="item.type")
     if isinstance(item, FunctionOutputItem):
         if item.call_id not in calls:
             raise ProtocolError(
@@ -196,6 +209,36 @@ def call_item(item_id: str, call: ToolCall, arguments: str, status: str) -> Item
     """A function call of the agent; ``arguments`` is JSON, empty while in progress."""
     fields = {"call_id": call.call_id, "name": call.name, "arguments": arguments}
     return _item(item_id, "function_call", status, **fields)
+
+
+def listing_item(item_id: str, label: str, tools: tuple[ServerTool, ...], status: str) -> Item:
+    """The tools of an MCP server."""
+    shown = [
+        {
+            "name": tool.remote_name,
+            "description": tool.description,
+            "input_schema": tool.schema,
+            "annotations": tool.annotations,
+        }
+        for tool in tools
+    ]
+    return _item(item_id, "mcp_list_tools", status, server_label=label, tools=shown)
+
+
+def mcp_item(item_id: str, kind: str, status: str, call: ToolCall, tool: tuple[str, str]) -> Item:
+    """A call of an MCP server's tool, made or to be approved; ``tool`` is its label and name."""
+    label, name = tool
+    fields = {"server_label": label, "name": name, "arguments": arguments_json(call)}
+    return _item(item_id, kind, status, **fields)
+
+
+def answered_item(item: Item, result: ToolResult) -> Item:
+    """A call of an MCP server's tool with what it has brought."""
+    words = result.content
+    if not result.error:
+        return item | {"status": "completed", "output": words, "error": None}
+    error = {"type": "tool_execution_error", "message": words}
+    return item | {"status": "incomplete", "output": None, "error": error}
 
 
 def arguments_json(call: ToolCall) -> str:

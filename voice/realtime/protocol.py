@@ -248,6 +248,8 @@ class RealtimeProtocol:
             )
         if event.previous_item_id not in (None, ROOT):
             log.require(event.previous_item_id)
+        if isinstance(parsed, items.ApprovalItem):
+            return self._answer_approval(parsed, item_id, event.previous_item_id)
         message = items.message_of(parsed, log.calls)
         if isinstance(parsed, items.FunctionOutputItem) and parsed.call_id in log.answered:
             raise ProtocolError(
@@ -263,6 +265,31 @@ class RealtimeProtocol:
             self._session.hear_item(item_id, samples, self._input_rate_hz)
         item = items.wire_item(parsed, item_id)
         where = {"previous_item_id": log.put(item, event.previous_item_id), "item": item}
+        return [
+            {"type": "conversation.item.added", **where},
+            {"type": "conversation.item.done", **where},
+        ]
+
+    def _answer_approval(
+        self, answer: items.ApprovalItem, item_id: str, previous: str | None
+    ) -> list[ServerEvent]:
+        """Go on with a call that was to be approved; the agent replies either way."""
+        call = self._events.approvals.get(answer.approval_request_id)
+        if call is None:
+            raise ProtocolError(
+                f"item.approval_request_id: got {answer.approval_request_id[:80]!r}; no request"
+                " that waits for an answer",
+                "item_not_found",
+                "item.approval_request_id",
+            )
+        if answer.approve:
+            reply_id = self._session.approve(call)
+        else:
+            reply_id = self._session.decline(call, item_id)
+        self._events.expect(reply_id, self._form(self._object))
+        del self._events.approvals[answer.approval_request_id]
+        item = items.wire_item(answer, item_id)
+        where = {"previous_item_id": self._events.items.put(item, previous), "item": item}
         return [
             {"type": "conversation.item.added", **where},
             {"type": "conversation.item.done", **where},

@@ -22,6 +22,8 @@ from voice.events import (
     ReplyStatus,
     ReplyText,
     ReplyToolCall,
+    ReplyToolResult,
+    ServerListing,
     SessionEvent,
     TranscriptFailed,
     UserIdle,
@@ -34,13 +36,17 @@ from voice.realtime.items import (
     Item,
     ItemLog,
     agent_item,
+    answered_item,
     arguments_json,
     call_item,
+    listing_item,
+    mcp_item,
     spoken_user_item,
 )
-from voice.realtime.wire import AudioFormat, ServerEvent, audio_chunks, encode_audio
-from voice.types import Samples, ToolCall, ms_of_samples
+from voice.realtime.wire import AudioFormat, ServerEvent, audio_chunks, encode_audio, new_id
+from voice.types import Samples, ToolCall, ToolResult, ms_of_samples
 
+MOST_APPROVALS = 64
 _BUFFER = "input_audio_buffer"
 _TRANSCRIPTION = "conversation.item.input_audio_transcription"
 _REASONS = frozenset({"turn_detected", "client_cancelled", "max_output_tokens", "content_filter"})
@@ -82,6 +88,8 @@ class Response:
     _audio_sent: bool = False
     _message_index: int = 0
     _output: list[Item] = field(default_factory=list)
+    # Calls of MCP servers' tools that have not answered: id → index of the item.
+    _mcp: dict[str, int] = field(default_factory=dict)
 
     @property
     def item_id(self) -> str:
@@ -133,9 +141,58 @@ class Response:
             self._item_event("response.output_item.done", index, whole),
         ]
 
+    def approval_request(
+        self, item_id: str, call: ToolCall, tool: tuple[str, str]
+    ) -> list[ServerEvent]:
+        """A call of an MCP server's tool that the client has to approve."""
+        item = mcp_item(item_id, "mcp_approval_request", "completed", call, tool)
+        index = len(self._output)
+        self._output.append(item)
+        return [
+            self._item_event("response.output_item.added", index, item),
+            *self._entered("added", item),
+            *self._entered("done", item),
+            self._item_event("response.output_item.done", index, item),
+        ]
+
+    def mcp_call(self, item_id: str, call: ToolCall, tool: tuple[str, str]) -> list[ServerEvent]:
+        """A call of an MCP server's tool that is made here."""
+        whole = mcp_item(item_id, "mcp_call", "in_progress", call, tool)
+        begun = whole | {"arguments": ""}
+        index = self._mcp[call.call_id] = len(self._output)
+        self._output.append(whole)
+        where = {"item_id": item_id, "output_index": index}
+        told = {"response_id": self.started.reply_id, **where}
+        arguments = whole["arguments"]
+        kind = "response.mcp_call_arguments"
+        return [
+            self._item_event("response.output_item.added", index, begun),
+            *self._entered("added", whole),
+            {"type": f"{kind}.delta", **told, "delta": arguments},
+            {"type": f"{kind}.done", **told, "arguments": arguments},
+            {"type": "response.mcp_call.in_progress", **where},
+        ]
+
+    def mcp_result(self, result: ToolResult) -> list[ServerEvent]:
+        """What such a call has brought; no events for other calls."""
+        if result.call_id not in self._mcp:
+            return []
+        index = self._mcp.pop(result.call_id)
+        item = self._output[index] = answered_item(self._output[index], result)
+        stage = "failed" if result.error else "completed"
+        where = {"item_id": item["id"], "output_index": index}
+        return [
+            {"type": f"response.mcp_call.{stage}", **where},
+            *self._entered("done", item),
+            self._item_event("response.output_item.done", index, item),
+        ]
+
     def ended(self, ended: ReplyEnded) -> list[ServerEvent]:
         """Events that close an open message, then ``response.done``, whatever the status."""
         events = [] if self._text is None else self._close(ended.status)
+        for call_id in list(self._mcp):
+            stopped = ToolResult(call_id, "", "The reply was stopped.", error=True)
+            events += self.mcp_result(stopped)
         response = self._response(ended.status.value)
         if ended.status is not ReplyStatus.COMPLETED:
             response["status_details"] = _status_details(ended)
@@ -228,11 +285,16 @@ class ServerEvents:
     Attributes:
         items: The conversation's items.
         spoke: Whether the conversation has had audio of the agent's.
+        approvals: Calls that the client has been asked to approve, by the requests' ids.
     """
 
     def __init__(self, conversation_id: str, form: ResponseFormat) -> None:
         self.items = ItemLog()
         self.spoke = False
+        self.approvals: dict[str, ToolCall] = {}
+        # Of MCP servers: ids of their lists by label, and label and name of their tools.
+        self._lists: dict[str, str] = {}
+        self._remote: dict[str, tuple[str, str]] = {}
         self._conversation_id = conversation_id
         self._form = form
         self._transcription = False
@@ -356,6 +418,8 @@ class ServerEvents:
     def _response_events(self, event: SessionEvent) -> list[ServerEvent]:
         if isinstance(event, ReplyStarted):
             return self._started(event)
+        if isinstance(event, ServerListing):
+            return self._listing(event)
         response = self._responses.get(getattr(event, "reply_id", ""))
         if response is None:
             return []
@@ -365,11 +429,46 @@ class ServerEvents:
             case ReplyAudio(samples=samples, sample_rate_hz=rate_hz):
                 self.spoke = self.spoke or not response.started.out_of_band
                 return response.audio(samples, rate_hz)
+            case ReplyToolCall(call=call) if call.name in self._remote:
+                return self._mcp_call(response, event)
+            case ReplyToolResult(result=result):
+                return response.mcp_result(result)
             case ReplyToolCall(item_id=item_id, call=call, client_side=True):
                 return response.function_call(item_id, call)
             case ReplyEnded():
                 return response.ended(event)
         return []
+
+    def _mcp_call(self, response: Response, event: ReplyToolCall) -> list[ServerEvent]:
+        tool = self._remote[event.call.name]
+        if not event.client_side:
+            return response.mcp_call(event.item_id, event.call, tool)
+        self.approvals[event.item_id] = event.call
+        if len(self.approvals) > MOST_APPROVALS:
+            del self.approvals[next(iter(self.approvals))]
+        return response.approval_request(event.item_id, event.call, tool)
+
+    def _listing(self, event: ServerListing) -> list[ServerEvent]:
+        begins = event.tools is None and not event.problem
+        if begins or event.label not in self._lists:
+            self._lists[event.label] = new_id("mcpl")
+        item_id, tools = self._lists[event.label], event.tools or ()
+        self._remote |= {tool.name: (event.label, tool.remote_name) for tool in tools}
+        status = "in_progress" if begins else "incomplete" if event.problem else "completed"
+        item = listing_item(item_id, event.label, tools, status)
+        where = {"previous_item_id": self.items.put(item), "item": item}
+        told = {"item_id": item_id}
+        if begins:
+            added = {"type": "conversation.item.added", **where}
+            return [added, {"type": "mcp_list_tools.in_progress", **told}]
+        done: list[ServerEvent] = [
+            {"type": f"mcp_list_tools.{'failed' if event.problem else 'completed'}", **told},
+            {"type": "conversation.item.done", **where},
+        ]
+        if event.problem:
+            message = f"MCP server {event.label}: {event.problem}"
+            done.append(error_event(message, "mcp_list_tools_failed", kind="server_error"))
+        return done
 
     def _started(self, event: ReplyStarted) -> list[ServerEvent]:
         form = self._requested.pop(event.reply_id, self._form)

@@ -6,13 +6,14 @@ clients set them without need.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from voice.errors import ProtocolError
-from voice.inputs import SessionOptions
+from voice.inputs import NamedServer, SessionOptions, ToolFilter
 from voice.realtime.wire import AudioFormat, PcmFormat, WireModel, rate_hz, validated
 from voice.types import ToolSpec
 
@@ -39,6 +40,11 @@ _BETA_NAMES = {
     "turn_detection": "audio.input.turn_detection",
     "max_response_output_tokens": "max_output_tokens",
 }
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+_OWN_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "accept", "connection", "transfer-encoding"}
+)
+MAX_SERVERS = 8
 _PROFILES = {"low": "patient", "medium": "balanced", "high": "eager"}
 _EFFORTS = {"none": "instant", "minimal": "instant", "xhigh": "high"}
 
@@ -132,6 +138,83 @@ class FunctionTool(WireModel):
         return ToolSpec(self.name, self.description, self.parameters)
 
 
+class McpFilter(WireModel):
+    """Some tools of a server."""
+
+    tool_names: list[str] | None = None
+    read_only: bool | None = None
+
+    def filter(self) -> ToolFilter:
+        """The same for the session."""
+        names = None if self.tool_names is None else tuple(self.tool_names)
+        return ToolFilter(names, self.read_only)
+
+
+class McpApproval(WireModel):
+    """Which calls the client approves; what neither names it approves."""
+
+    always: McpFilter | None = None
+    never: McpFilter | None = None
+
+
+class McpTool(WireModel):
+    """The tools of an MCP server, which this server calls."""
+
+    type: Literal["mcp"]
+    server_label: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
+    server_url: str = Field(min_length=1, max_length=2048)
+    server_description: str | None = None
+    authorization: str | None = None
+    headers: dict[str, str] | None = None
+    allowed_tools: list[str] | McpFilter | None = None
+    require_approval: McpApproval | Literal["always", "never"] | None = None
+
+    @field_validator("headers")
+    @classmethod
+    def _check_headers(cls, headers: dict[str, str] | None) -> dict[str, str] | None:
+        for name, value in (headers or {}).items():
+            if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS:
+                raise ValueError(f"got the header {name[:40]!r}, which cannot be set")
+            if not value.isprintable() or not value.isascii():
+                raise ValueError(f"got no printable ASCII in the header {name[:40]!r}")
+        return headers
+
+    def server(self) -> NamedServer:
+        """The server as the session connects it."""
+        headers = dict(self.headers or {})
+        if self.authorization is not None:
+            headers["Authorization"] = f"Bearer {self.authorization}"
+        allowed = self.allowed_tools
+        if isinstance(allowed, list):
+            allowed = McpFilter(tool_names=allowed)
+        approval = self.require_approval
+        asked = unasked = None
+        if isinstance(approval, McpApproval):
+            asked = approval.always and approval.always.filter()
+            unasked = approval.never and approval.never.filter()
+        elif approval == "never":
+            unasked = ToolFilter()
+        return NamedServer(
+            self.server_label,
+            self.server_url,
+            tuple(sorted(headers.items())),
+            allowed.filter() if allowed else ToolFilter(),
+            asked,
+            unasked,
+        )
+
+
+def _kind(tool: Any) -> str:
+    kind = tool.get("type", "function") if isinstance(tool, dict) else getattr(tool, "type", "")
+    return "mcp" if kind == "mcp" else "function"
+
+
+AnyTool = Annotated[
+    Annotated[FunctionTool, Tag("function")] | Annotated[McpTool, Tag("mcp")],
+    Discriminator(_kind),
+]
+
+
 class NamedTool(WireModel):
     """A tool choice that names one function."""
 
@@ -165,7 +248,7 @@ class SessionObject(WireModel):
         default=["audio"], min_length=1, max_length=1
     )
     instructions: str = ""
-    tools: list[FunctionTool] = Field(default=[], max_length=128)
+    tools: list[AnyTool] = Field(default=[], max_length=128)
     tool_choice: ToolChoice = "auto"
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
     tracing: Any = None
@@ -214,6 +297,10 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
 def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dict[str, Any]:
     """The session in full for ``session.created`` and ``session.updated``."""
     tree = session.model_dump()
+    for tool in tree["tools"]:
+        if tool["type"] == "mcp":
+            # They are secrets, and an echo may be logged.
+            del tool["headers"], tool["authorization"]
     if session.transcribes:
         return {
             "type": session.type,
@@ -309,9 +396,15 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
     Raises:
         ProtocolError: A tool is unknown, or declared twice.
     """
-    declared = tuple(tool.spec() for tool in session.tools)
+    declared = tuple(tool.spec() for tool in session.tools if isinstance(tool, FunctionTool))
+    servers = tuple(tool.server() for tool in session.tools if isinstance(tool, McpTool))
+    if len(servers) > MAX_SERVERS or len({one.label for one in servers}) < len(servers):
+        raise ProtocolError(
+            f"session.tools: expected at most {MAX_SERVERS} MCP servers, each label once",
+            param="session.tools",
+        )
     kept = session.quicksilver.agent_tools if session.quicksilver else None
-    agent_tools = tuple(kept) if kept is not None else () if declared else base.agent_tools
+    agent_tools = tuple(kept) if kept is not None else () if session.tools else base.agent_tools
     names = [*agent_tools, *(tool.name for tool in declared)]
     for name in agent_tools:
         if name not in base.agent_tools:
@@ -337,6 +430,7 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
     return {
         "instructions": session.instructions,
         "client_tools": declared,
+        "servers": servers,
         "agent_tools": agent_tools,
         "tool_choice": choice,
         "parallel_calls": base.parallel_calls if parallel is None else parallel,
@@ -370,11 +464,13 @@ def _shown_speed(base: SessionOptions) -> float:
     return min(max(base.speed, MIN_SPEED), MAX_SPEED)
 
 
-def _check_schemas(tools: Sequence[FunctionTool], path: str) -> None:
+def _check_schemas(tools: Sequence[FunctionTool | McpTool], path: str) -> None:
     from dlm.server.errors import ApiError
     from dlm.server.tool_schemas import check_form
 
     for index, tool in enumerate(tools):
+        if isinstance(tool, McpTool):
+            continue
         try:
             check_form(tool.parameters, f"{path}.{index}.parameters")
         except ApiError as error:

@@ -34,7 +34,7 @@ NewId = Callable[[str], str]
 
 _UNION_TAGS = frozenset(
     {"server_vad", "semantic_vad", "function", "mcp", "function_call", "function_call_output"}
-    | {"message", "str", "int", "float", "bool", "dict", "list"}
+    | {"mcp_approval_response", "message", "str", "int", "float", "bool", "dict", "list"}
 )
 _CODES = {
     "missing": "missing_required_parameter",

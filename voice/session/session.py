@@ -27,6 +27,7 @@ from voice.events import (
     ReplyEnded,
     ReplyStarted,
     ReplyToolResult,
+    ServerListing,
     SessionEnded,
     SessionEvent,
 )
@@ -34,8 +35,10 @@ from voice.hearing.asr.domain import Domain
 from voice.hearing.audio_input import AudioInput
 from voice.hearing.item_transcription import ItemTranscription
 from voice.inputs import Announce, IdleElapsed, Input, OptionsChanged, SessionOptions, with_changes
+from voice.llm.base import new_call_id
 from voice.session.command_runner import CommandRunner
 from voice.session.live_backend import LiveBackend, SessionCallbacks
+from voice.session.named_servers import NamedServers, check_address
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.resources import Resources
 from voice.session.tool_runs import ToolRuns
@@ -43,7 +46,7 @@ from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.tools.scope import Line
-from voice.types import Message, Samples, ToolSpec
+from voice.types import Message, Samples, ToolCall, ToolSpec
 
 IDLE_CHECK_S = 0.25
 ALERTS_AFTER_S = 1.0
@@ -86,6 +89,15 @@ class Session:
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
         options = options or resources.options()
+        names = resources.toolbox.names_for(resources.agent)
+        self._specs = {spec.name: spec for spec in resources.toolbox.specs(names, self._scope)}
+        self._servers = NamedServers(
+            resources.toolbox,
+            lambda tool: resources.model.check_tools((tool,), "tool"),
+            self._scope,
+            self._specs,
+            self._server_changed,
+        )
         self._output = AudioOutput(
             resources.voice, resources.synthesis_threads, self._emit, self._feed
         )
@@ -120,10 +132,7 @@ class Session:
         turn = had.config.turn
         return Conversation(
             options,
-            {
-                spec.name: spec
-                for spec in had.toolbox.specs(had.toolbox.names_for(had.agent), self._scope)
-            },
+            self._specs,
             _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
             had.draft_words,
@@ -157,6 +166,7 @@ class Session:
                 self._ring_if_wanted()
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
+                self._ask_servers()
                 await self._closed.wait()
                 raise self._refused or _Over
         except* _Over:
@@ -164,6 +174,7 @@ class Session:
         finally:
             self._group = None
             self._drafts.drop()
+            self._servers.close()
             self.close("failed")
             self._resources.toolbox.end(self._scope)
             self._give(SessionEnded(self._reason))
@@ -196,14 +207,18 @@ class Session:
         """Change options; who marks the turns from now on hears nothing of an unfinished one.
 
         Raises:
-            ProtocolError: A tool of the client's is none that the model could call, or its language
-                is none that the recogniser hears.
+            ProtocolError: A tool of the client's is none that the model could call, an MCP server
+                of its is not allowed, or its language is none that the recogniser hears.
             ValueError: There is no such option.
         """
         options, before = with_changes(self.options, **changes), self.options
+        for server in set(options.servers) - set(before.servers):
+            check_address(server, self._resources.config.tools.mcp_hosts)
+        options = self._servers.with_tools(options)
         self._check_tools(options, "session.tools")
         self._check_language(options.language)
         self._runner.feed(OptionsChanged(options))
+        self._ask_servers()
         self._input.configure(options)
         self._ring_if_wanted()
         expected = options.client_tools, options.language
@@ -216,6 +231,17 @@ class Session:
         if options.turn_detection != before.turn_detection:
             # The turn that was under way has been dropped; nobody is to wait for its end.
             self._forget_turn()
+
+    def _ask_servers(self) -> None:
+        if self._group is not None:
+            for server in self._servers.unknown(self.options):
+                self._spawn(self._servers.ask(server))
+
+    def _server_changed(self, listing: ServerListing) -> None:
+        if not self._closed.is_set():
+            options = self._servers.with_tools(self.options)
+            self._runner.feed(OptionsChanged(options))
+            self._emit(listing)
 
     def _expect(self, domain: Domain) -> None:
         domain = replace(domain, language=self.options.language)
@@ -273,9 +299,40 @@ class Session:
             ProtocolError: As `Conversation.create_response` and `update`.
             ValueError: There is no such option.
         """
-        options = with_changes(self.options, **(overrides or {}))
+        options = self._servers.with_tools(with_changes(self.options, **(overrides or {})))
+        if not set(options.servers) <= set(self.options.servers):
+            raise ProtocolError(
+                "response.tools: expected MCP servers that session.tools has",
+                param="response.tools",
+            )
         self._check_tools(options, "response.tools")
         reply_id, commands = self._conversation.create_response(options, context, out_of_band)
+        self._runner.execute(commands)
+        return reply_id
+
+    def approve(self, call: ToolCall) -> str:
+        """Run a call of an MCP server's tool that the client was asked about, in a new reply.
+
+        Returns:
+            The reply's id.
+
+        Raises:
+            ProtocolError: Another reply is being made, or the tool is there no more.
+        """
+        if call.name not in self._scope.tools:
+            raise ProtocolError(f"there is no tool {call.name} any more", "item_not_found")
+        again = replace(call, call_id=new_call_id())
+        reply_id, commands = self._conversation.carry_out(again, self.options)
+        self._runner.execute(commands)
+        return reply_id
+
+    def decline(self, call: ToolCall, item_id: str) -> str:
+        """Reply to a call that the client was asked about and has not approved.
+
+        Raises:
+            ProtocolError: Another reply is being made.
+        """
+        reply_id, commands = self._conversation.decline(call, item_id, self.options)
         self._runner.execute(commands)
         return reply_id
 

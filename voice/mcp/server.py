@@ -1,0 +1,159 @@
+"""The agent's tools, and `say` and `listen`, as an MCP server. How it is reached is not known here.
+
+A call is the local user's: lists and timers are those of `python -m voice.local`. Tools that end a
+conversation are left out, since there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+import mcp_types as types
+import numpy as np
+from mcp.server import Server, ServerRequestContext
+
+from voice.callers import LOCAL
+from voice.config import AgentConfig, Config
+from voice.errors import VoiceError
+from voice.hearing.asr import Recognizer, make_recognizer
+from voice.hearing.passages import passages
+from voice.hearing.vad import make_vad
+from voice.mcp.sound import Sound, utterance
+from voice.speech.normalization import spoken
+from voice.speech.tts import Synthesizer, make_synthesizer
+from voice.tools import SessionScope, Toolbox
+from voice.types import Segment, ToolCall, ToolSpec
+
+LONGEST_TEXT = 2000
+"""Characters that are said at once."""
+LONGEST_LISTEN_S = 60
+
+_SAY = ToolSpec(
+    "say",
+    "Say a text aloud to the user, and return when it was heard.",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "maxLength": LONGEST_TEXT}},
+        "required": ["text"],
+    },
+)
+_LISTEN = ToolSpec(
+    "listen",
+    "Listen to the user until they have said something, and return their words.",
+    {
+        "type": "object",
+        "properties": {"seconds": {"type": "number", "minimum": 1, "maximum": LONGEST_LISTEN_S}},
+    },
+)
+
+
+class AgentServer:
+    """Answers MCP requests.
+
+    Args:
+        config: Of voice, recogniser and detector, which are loaded when they are first needed.
+        agent: Whose tools are offered.
+        toolbox: Runs them.
+        sound: For `say` and `listen`.
+    """
+
+    def __init__(self, config: Config, agent: AgentConfig, toolbox: Toolbox, sound: Sound) -> None:
+        self._config = config
+        self._agent = agent
+        self._toolbox = toolbox
+        self._sound = sound
+        self._scope = SessionScope("mcp", agent.name, LOCAL)
+        self._numbers = itertools.count(1)
+        # One loudspeaker, one microphone, and the one would hear the other.
+        self._sounding = asyncio.Lock()
+        offered = toolbox.specs(name for name in agent.tools if name not in ("say", "listen"))
+        self._specs = {spec.name: spec for spec in (*offered, _SAY, _LISTEN) if not spec.ends}
+
+    def server(self) -> Server[Any]:
+        """The server for a transport of the SDK's."""
+        return Server(
+            "quicksilver",
+            instructions="Tools of a voice assistant. say speaks to its user, listen hears them.",
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def _list(
+        self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = [
+            types.Tool(
+                name=spec.name,
+                description=spec.description,
+                input_schema=spec.parameters,
+                annotations=types.ToolAnnotations(read_only_hint=spec.read_only),
+            )
+            for spec in self._specs.values()
+        ]
+        return types.ListToolsResult(tools=tools)
+
+    async def _call(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        arguments = params.arguments or {}
+        try:
+            match params.name:
+                case "say":
+                    words = await self._blocking(partial(self._say, arguments.get("text")))
+                case "listen":
+                    seconds = arguments.get("seconds", 10)
+                    words = await self._blocking(partial(self._listen, seconds))
+                case name if name in self._specs:
+                    return await self._run(name, arguments)
+                case name:
+                    return _result(f"There is no tool {name[:64]}.", failed=True)
+        except (VoiceError, ValueError) as error:
+            return _result(str(error), failed=True)
+        return _result(words)
+
+    async def _run(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        call = ToolCall(f"call_{next(self._numbers)}", name, arguments)
+        result = await self._toolbox.run(call, self._scope)
+        if result.unfinished:
+            # Nobody waits for a word in the meantime.
+            result = await self._toolbox.outcome(call, self._scope)
+        return _result(result.content, result.error)
+
+    async def _blocking(self, work: Callable[[], str]) -> str:
+        async with self._sounding:
+            return await asyncio.to_thread(work)
+
+    def _say(self, text: object) -> str:
+        if not isinstance(text, str) or not 0 < len(text) <= LONGEST_TEXT:
+            raise ValueError(f"text: expected 1 to {LONGEST_TEXT} characters")
+        voice = self._voice
+        chunks = list(voice.synthesize(Segment(0, 0, text, spoken(text))))
+        samples = np.concatenate([chunk.samples for chunk in chunks])
+        self._sound.play(samples, voice.sample_rate_hz)
+        return "Said."
+
+    def _listen(self, seconds: object) -> str:
+        known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not known or not 1 <= float(str(seconds)) <= LONGEST_LISTEN_S:
+            raise ValueError(f"seconds: expected a number from 1 to {LONGEST_LISTEN_S}")
+        recognizer, config = self._recognizer, self._config.vad
+        blocks = self._sound.blocks()
+        heard = utterance(blocks, make_vad(config), config.threshold, float(str(seconds)))
+        found = passages(heard, make_vad(config), recognizer, config.threshold)
+        return " ".join(passage.text for passage in found) or "Nothing was said."
+
+    @cached_property
+    def _voice(self) -> Synthesizer:
+        return make_synthesizer(self._config.tts)[0]
+
+    @cached_property
+    def _recognizer(self) -> Recognizer:
+        return make_recognizer(self._config.asr, self._agent)[0]
+
+
+def _result(text: str, failed: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)

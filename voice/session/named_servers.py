@@ -1,0 +1,201 @@
+"""MCP servers that a client names for its conversation: connected, listed, offered.
+
+Only hosts that the operator allows are asked: else a client could send the server's requests
+wherever it wants. Such a server is nobody's to trust: none of its tools runs inside a draft.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from voice.errors import ConfigError, ProtocolError
+from voice.events import ServerListing, ServerTool
+from voice.inputs import NamedServer, SessionOptions
+from voice.tools import SessionScope, Toolbox
+from voice.tools.registry import Tool
+from voice.types import ToolSpec
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as Listed
+
+    from voice.tools.mcp.connection import Connection
+    from voice.tools.mcp.tools import Offer
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def check_address(server: NamedServer, hosts: Sequence[str]) -> None:
+    """Refuse an address that the operator has not allowed.
+
+    Raises:
+        ProtocolError: Its host is none of ``hosts``.
+    """
+    path = "session.tools"
+    if not hosts:
+        raise ProtocolError(
+            f"{path}: MCP servers of a client's are off; the operator allows hosts in "
+            "tools.mcp_hosts",
+            "mcp_not_allowed",
+            path,
+        )
+    try:
+        address = urlsplit(server.url)
+        port = address.port or _PORTS.get(address.scheme)
+    except ValueError:
+        port = None
+    if port is None or not address.hostname or "@" in address.netloc:
+        raise ProtocolError(f"{path}: server_url: expected http(s)://host/path", param=path)
+    usual = port == _PORTS[address.scheme]
+    names = {f"{address.hostname}:{port}", *([address.hostname] if usual else [])}
+    if not names & {host.lower() for host in hosts}:
+        raise ProtocolError(
+            f"{path}: server_url: {address.hostname}:{port} is not among the hosts that the "
+            "operator allows (tools.mcp_hosts)",
+            "mcp_not_allowed",
+            path,
+        )
+
+
+class NamedServers:
+    """The servers of one conversation; all methods are for the event loop's thread.
+
+    Args:
+        toolbox: Connects them; its tools have their names first.
+        check: Whether the model can call a tool.
+        scope: Given the tools that are found.
+        specs: Declarations of all tools that run here, which those found are added to.
+        changed: Called with what a server has listed.
+    """
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        check: Callable[[ToolSpec], None],
+        scope: SessionScope,
+        specs: dict[str, ToolSpec],
+        changed: Callable[[ServerListing], None],
+    ) -> None:
+        self._toolbox = toolbox
+        self._check = check
+        self._scope = scope
+        self._specs = specs
+        self._changed = changed
+        self._servers: dict[NamedServer, Connection | None] = {}
+        self._offers: dict[NamedServer, tuple[Offer, ...]] = {}
+
+    def with_tools(self, options: SessionOptions) -> SessionOptions:
+        """Options with the tools of the servers that they name, as far as they are known."""
+        agent = [name for name in options.agent_tools if name not in self._scope.tools]
+        client = [tool for tool in options.client_tools if tool.name not in self._scope.tools]
+        for server in options.servers:
+            for offer in self._offers.get(server, ()):
+                spec, reads = offer.tool.spec, _reads(offer)
+                if server.asks(offer.remote.name, reads):
+                    client.append(spec)
+                else:
+                    agent.append(spec.name)
+        return replace(options, agent_tools=tuple(agent), client_tools=tuple(client))
+
+    def unknown(self, options: SessionOptions) -> list[NamedServer]:
+        """The servers of options that have not been asked; others are forgotten."""
+        for server in self._servers.keys() - set(options.servers):
+            self._forget(server)
+        return [server for server in options.servers if server not in self._servers]
+
+    async def ask(self, server: NamedServer) -> None:
+        """Connect a server and follow what it lists."""
+        self._changed(ServerListing(server.label, server.url))
+        self._servers[server] = None
+        loop = asyncio.get_running_loop()
+
+        def listed(tools: Sequence[Listed]) -> None:
+            loop.call_soon_threadsafe(self._listed, server, tuple(tools))
+
+        try:
+            from voice.tools.mcp.connection import Endpoint
+
+            servers = self._toolbox.named_servers()
+            endpoint = Endpoint(server.label, url=server.url, headers=dict(server.headers))
+            connection = await asyncio.to_thread(servers.add, endpoint, listed)
+        except (ConfigError, ImportError):
+            self._changed(ServerListing(server.label, server.url, problem="MCP is not installed"))
+            return
+        if server not in self._servers:
+            servers.remove(connection)
+            return
+        self._servers[server] = connection
+        await asyncio.to_thread(connection.tried.wait, endpoint.start_timeout_s)
+        if connection.problem:
+            problem = connection.problem
+            self._changed(ServerListing(server.label, server.url, problem=problem))
+
+    def close(self) -> None:
+        """Disconnect all."""
+        for server in list(self._servers):
+            self._forget(server)
+
+    def _forget(self, server: NamedServer) -> None:
+        connection = self._servers.pop(server)
+        if connection is not None:
+            self._toolbox.named_servers().remove(connection)
+        self._take(server, ())
+
+    def _listed(self, server: NamedServer, tools: tuple[Listed, ...]) -> None:
+        from voice.tools.mcp.tools import Refused, Remote, is_read_only, offered
+
+        if server not in self._servers:
+            return
+
+        def call(*given: Any) -> Coroutine[Any, Any, str]:
+            connection = self._servers.get(server)
+            assert connection is not None
+            return self._toolbox.named_servers().call(connection, *given)
+
+        self._take(server, ())
+        found: list[Offer] = []
+        for listed in tools:
+            if not server.allows(listed.name, is_read_only(listed)):
+                continue
+            taken = {*self._toolbox.names, *self._specs, *(o.tool.spec.name for o in found)}
+            try:
+                remote = Remote(server.label, listed.name, listed)
+                found.append(offered(remote, call, self._check, taken))
+            except Refused:
+                # The client sees which tools are listed.
+                continue
+        self._take(server, tuple(found))
+        self._changed(ServerListing(server.label, server.url, tuple(map(_shown, found))))
+
+    def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
+        """Offer these tools of a server in the place of those before."""
+        tools: dict[str, Tool] = dict(self._scope.tools)
+        for offer in self._offers.pop(server, ()):
+            del tools[offer.tool.spec.name], self._specs[offer.tool.spec.name]
+        for offer in offers:
+            tools[offer.tool.spec.name] = offer.tool
+            self._specs[offer.tool.spec.name] = offer.tool.spec
+        if offers:
+            self._offers[server] = offers
+        self._scope.tools = tools
+
+
+def _reads(offer: Offer) -> bool:
+    from voice.tools.mcp.tools import is_read_only
+
+    return is_read_only(offer.remote.listed)
+
+
+def _shown(offer: Offer) -> ServerTool:
+    spec, listed = offer.tool.spec, offer.remote.listed
+    annotations = listed.annotations
+    return ServerTool(
+        spec.name,
+        offer.remote.name,
+        listed.description or "",
+        listed.input_schema,
+        annotations.model_dump(by_alias=True, exclude_none=True) if annotations else None,
+    )
