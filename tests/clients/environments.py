@@ -48,13 +48,15 @@ def python_with(name: str, requirement: str) -> Path:
 
     Args:
         name: Of the environment.
-        requirement: As pip takes it.
+        requirement: As pip takes it; several are separated by spaces.
     """
     home = HOMES / name
     python = home / "bin" / "python"
     if not _made(home, requirement.encode()):
         subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *requirement.split()], check=True
+        )
         _seal(home, requirement.encode())
     return python
 

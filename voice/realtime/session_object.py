@@ -190,8 +190,8 @@ class McpTool(WireModel):
         approval = self.require_approval
         asked = unasked = None
         if isinstance(approval, McpApproval):
-            asked = approval.always and approval.always.filter()
-            unasked = approval.never and approval.never.filter()
+            asked = approval.always.filter() if approval.always else None
+            unasked = approval.never.filter() if approval.never else None
         elif approval == "never":
             unasked = ToolFilter()
         return NamedServer(

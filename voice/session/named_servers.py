@@ -67,8 +67,11 @@ class NamedServers:
         toolbox: Connects them; its tools have their names first.
         check: Whether the model can call a tool.
         scope: Given the tools that are found.
-        specs: Declarations of all tools that run here, which those found are added to.
+        specs: Declarations of the tools that run here already.
         changed: Called with what a server has listed.
+
+    Attributes:
+        specs: Declarations of all tools that run here; those found are added.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class NamedServers:
         self._toolbox = toolbox
         self._check = check
         self._scope = scope
-        self._specs = specs
+        self.specs = specs
         self._changed = changed
         self._servers: dict[NamedServer, Connection | None] = {}
         self._offers: dict[NamedServer, tuple[Offer, ...]] = {}
@@ -160,7 +163,7 @@ class NamedServers:
         for listed in tools:
             if not server.allows(listed.name, is_read_only(listed)):
                 continue
-            taken = {*self._toolbox.names, *self._specs, *(o.tool.spec.name for o in found)}
+            taken = {*self._toolbox.names, *self.specs, *(o.tool.spec.name for o in found)}
             try:
                 remote = Remote(server.label, listed.name, listed)
                 found.append(offered(remote, call, self._check, taken))
@@ -174,10 +177,10 @@ class NamedServers:
         """Offer these tools of a server in the place of those before."""
         tools: dict[str, Tool] = dict(self._scope.tools)
         for offer in self._offers.pop(server, ()):
-            del tools[offer.tool.spec.name], self._specs[offer.tool.spec.name]
+            del tools[offer.tool.spec.name], self.specs[offer.tool.spec.name]
         for offer in offers:
             tools[offer.tool.spec.name] = offer.tool
-            self._specs[offer.tool.spec.name] = offer.tool.spec
+            self.specs[offer.tool.spec.name] = offer.tool.spec
         if offers:
             self._offers[server] = offers
         self._scope.tools = tools

@@ -185,7 +185,7 @@ class Resources:
         return SessionOptions(
             instructions=self.agent.instructions,
             moments=self.agent.fixed_words,
-            agent_tools=self.toolbox.names_for(self.agent),
+            agent_tools=tuple(spec.name for spec in self.toolbox.specs_for(self.agent)),
             interrupt_response=config.turn.interrupt,
             vad_threshold=config.vad.threshold,
             profile=config.endpointing.profile,
@@ -213,7 +213,7 @@ class Resources:
         """
         agent = load_agent(name_or_path)
         _warm_up(self.model, self.toolbox, agent)
-        domain = Domain.of(agent).including(self.toolbox.specs(self.toolbox.names_for(agent)))
+        domain = Domain.of(agent).including(self.toolbox.specs_for(agent))
         recognizer, line = _ears(self.recognizers, self.config.asr, agent, domain)
         lines = [f"recogniser of {agent.name}: {line}"]
         variants = self.variants
@@ -261,4 +261,4 @@ def _ears(
 def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:
     """Ask an agent's first question, which also shows whether its tools can be called."""
     messages = (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello"))
-    model.warm_up(Prompt(messages, toolbox.specs(toolbox.names_for(agent)), max_tokens=1))
+    model.warm_up(Prompt(messages, toolbox.specs_for(agent), max_tokens=1))

@@ -89,15 +89,7 @@ class Session:
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
         options = options or resources.options()
-        names = resources.toolbox.names_for(resources.agent)
-        self._specs = {spec.name: spec for spec in resources.toolbox.specs(names, self._scope)}
-        self._servers = NamedServers(
-            resources.toolbox,
-            lambda tool: resources.model.check_tools((tool,), "tool"),
-            self._scope,
-            self._specs,
-            self._server_changed,
-        )
+        self._servers = self._begin_servers()
         self._output = AudioOutput(
             resources.voice, resources.synthesis_threads, self._emit, self._feed
         )
@@ -127,12 +119,22 @@ class Session:
         )
         self._expect(resources.domain)
 
+    def _begin_servers(self) -> NamedServers:
+        had = self._resources
+        return NamedServers(
+            had.toolbox,
+            lambda tool: had.model.check_tools((tool,), "tool"),
+            self._scope,
+            {spec.name: spec for spec in had.toolbox.specs_for(had.agent, self._scope)},
+            self._server_changed,
+        )
+
     def _begin_conversation(self, options: SessionOptions) -> Conversation:
         had = self._resources
         turn = had.config.turn
         return Conversation(
             options,
-            self._specs,
+            self._servers.specs,
             _unique_ids(self.session_id[-8:]),
             Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
             had.draft_words,

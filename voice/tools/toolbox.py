@@ -140,13 +140,22 @@ class Toolbox:
         tools = [self._named(name) for name in names]
         return tuple(self._spec_for(tool, session) if session else tool.spec for tool in tools)
 
-    def names_for(self, agent: AgentConfig) -> tuple[str, ...]:
-        """The agent's tools, and those of MCP servers that it may use."""
-        found = list(agent.tools)
-        for server, names in self._offered.items():
+    def specs_for(
+        self, agent: AgentConfig, session: SessionScope | None = None
+    ) -> tuple[ToolSpec, ...]:
+        """As `specs`, of the agent's tools, and of those of MCP servers that it may use.
+
+        Raises:
+            ConfigError: The agent names a tool that there is not.
+        """
+        # As it is now: a server may change its tools meanwhile.
+        tools, offered = self._tools, self._offered
+        found = {spec.name: spec for spec in self.specs(agent.tools, session)}
+        for server, names in offered.items():
             agents = self._config.mcp[server].agents
-            found += [name for name in names if not agents or agent.name in agents]
-        return tuple(dict.fromkeys(found))
+            if not agents or agent.name in agents:
+                found |= {name: tools[name].spec for name in names if name in tools}
+        return tuple(found.values())
 
     def connect(self, check: Callable[[ToolSpec], None]) -> list[str]:
         """Connect the MCP servers of the configuration, if there are any; blocks.
@@ -309,10 +318,13 @@ class Toolbox:
     async def close(self) -> None:
         """Finish begun calls, then release files and connections; may be called again."""
         draining = asyncio.create_task(self.drain())
-        for servers in filter(None, (self._mcp, self._named_servers)):
-            # Nobody knows how long another program may take.
+        # Nobody knows how long another program may take.
+        if self._mcp is not None:
             await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
-            await servers.close()
+            await self._mcp.close()
+        if self._named_servers is not None:
+            await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
+            await self._named_servers.close()
         await draining
         await self._web.close()
         await self.house.close()

@@ -67,7 +67,7 @@ def test_the_inspectors_client(repo_root: Path, tmp_path: Path) -> None:
 
     def ask(*arguments: str) -> dict[str, object]:
         done = subprocess.run(
-            [cli, *program(tmp_path), *arguments],
+            [cli, "--cli", *program(tmp_path), *arguments],
             cwd=repo_root, capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr + done.stdout

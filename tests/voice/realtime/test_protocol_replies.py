@@ -41,7 +41,7 @@ def test_a_reply_can_be_asked_for(wire: Wire) -> None:
         ({"conversation": "conv_1"}, "response.conversation"),
         ({"input": {}}, "response.input"),
         ({"metadata": {"a": "x" * 513}}, "response.metadata.a"),
-        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "response.tools.0"),
+        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "response.tools.0.server_url"),
         ({"tool_choice": {"type": "function", "name": "none"}}, "response.tool_choice"),
         ({"audio": {"output": {"format": {"type": "audio/mp3"}}}}, "response.audio.output.format"),
     ],

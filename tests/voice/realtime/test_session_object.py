@@ -120,7 +120,7 @@ def test_tools_are_replaced_as_a_whole() -> None:
         ({"type": "live"}, "session.type"),
         ({"output_modalities": ["audio", "text"]}, "session.output_modalities"),
         ({"max_output_tokens": 0}, "session.max_output_tokens"),
-        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "session.tools.0"),
+        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "session.tools.0.server_url"),
         ({"tools": [{"type": "function"}]}, "session.tools.0.name"),
         *(
             ({"tools": [TOOL, {"name": "f", "parameters": parameters}]}, f"{SECOND}.{where}")

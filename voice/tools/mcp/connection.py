@@ -141,7 +141,7 @@ class Connection:
             ToolError: It is not connected, is lost, takes too long or answers with rubbish.
         """
 
-        async def progressed(done: float, total: float | None, message: str | None) -> None:
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
             if message:
                 report(message)
 
