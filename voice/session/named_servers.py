@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from voice.errors import ConfigError, ProtocolError
+from voice.errors import ProtocolError
 from voice.events import ServerListing, ServerTool
 from voice.inputs import NamedServer, SessionOptions
 from voice.tools import SessionScope, Toolbox
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_types import Tool as Listed
 
     from voice.tools.mcp.connection import Connection
-    from voice.tools.mcp.tools import Offer
+    from voice.tools.mcp.tools import Check, Offer
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -65,7 +66,7 @@ class NamedServers:
 
     Args:
         toolbox: Connects them; its tools have their names first.
-        check: Whether the model can call a tool.
+        check: Whether the model can call some tools; may be called from any thread.
         scope: Given the tools that are found.
         specs: Declarations of the tools that run here already.
         changed: Called with what a server has listed.
@@ -77,7 +78,7 @@ class NamedServers:
     def __init__(
         self,
         toolbox: Toolbox,
-        check: Callable[[ToolSpec], None],
+        check: Check,
         scope: SessionScope,
         specs: dict[str, ToolSpec],
         changed: Callable[[ServerListing], None],
@@ -87,7 +88,7 @@ class NamedServers:
         self._scope = scope
         self.specs = specs
         self._changed = changed
-        self._servers: dict[NamedServer, Connection | None] = {}
+        self._servers: dict[NamedServer, Connection] = {}
         self._offers: dict[NamedServer, tuple[Offer, ...]] = {}
 
     def with_tools(self, options: SessionOptions) -> SessionOptions:
@@ -109,32 +110,29 @@ class NamedServers:
             self._forget(server)
         return [server for server in options.servers if server not in self._servers]
 
-    async def ask(self, server: NamedServer) -> None:
+    def ask(self, server: NamedServer) -> None:
         """Connect a server and follow what it lists."""
-        self._changed(ServerListing(server.label, server.url))
-        self._servers[server] = None
+        from voice.tools.mcp.connection import Endpoint
+
+        running = self._toolbox.named_servers
+        assert running is not None, "hosts are allowed"
         loop = asyncio.get_running_loop()
 
         def listed(tools: Sequence[Listed]) -> None:
-            loop.call_soon_threadsafe(self._listed, server, tuple(tools))
+            # In the servers' thread, where grammars can be tried without anybody waiting.
+            try:
+                offers = self._offers_of(server, tools)
+            except ProtocolError:
+                failed("its tools have no room in the model's context")
+                return
+            loop.call_soon_threadsafe(self._listed, server, offers)
 
-        try:
-            from voice.tools.mcp.connection import Endpoint
+        def failed(problem: str) -> None:
+            loop.call_soon_threadsafe(self._fail, server, problem)
 
-            servers = self._toolbox.named_servers()
-            endpoint = Endpoint(server.label, url=server.url, headers=dict(server.headers))
-            connection = await asyncio.to_thread(servers.add, endpoint, listed)
-        except (ConfigError, ImportError):
-            self._changed(ServerListing(server.label, server.url, problem="MCP is not installed"))
-            return
-        if server not in self._servers:
-            servers.remove(connection)
-            return
-        self._servers[server] = connection
-        await asyncio.to_thread(connection.tried.wait, endpoint.start_timeout_s)
-        if connection.problem:
-            problem = connection.problem
-            self._changed(ServerListing(server.label, server.url, problem=problem))
+        self._changed(ServerListing(server.label, server.url))
+        endpoint = Endpoint(server.label, url=server.url, headers=dict(server.headers))
+        self._servers[server] = running.add(endpoint, listed, failed)
 
     def close(self) -> None:
         """Disconnect all."""
@@ -143,35 +141,41 @@ class NamedServers:
 
     def _forget(self, server: NamedServer) -> None:
         connection = self._servers.pop(server)
-        if connection is not None:
-            self._toolbox.named_servers().remove(connection)
+        if self._toolbox.named_servers is not None:
+            self._toolbox.named_servers.remove(connection)
         self._take(server, ())
 
-    def _listed(self, server: NamedServer, tools: tuple[Listed, ...]) -> None:
+    def _fail(self, server: NamedServer, problem: str) -> None:
+        # Attempts go on; the client hears of the first alone.
+        if server in self._servers and server not in self._offers:
+            self._offers[server] = ()
+            self._changed(ServerListing(server.label, server.url, problem=problem))
+
+    def _listed(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
+        if server in self._servers:
+            self._take(server, offers)
+            self._changed(ServerListing(server.label, server.url, tuple(map(_shown, offers))))
+
+    def _offers_of(self, server: NamedServer, tools: Sequence[Listed]) -> tuple[Offer, ...]:
         from voice.tools.mcp.tools import Refused, Remote, is_read_only, offered
 
-        if server not in self._servers:
-            return
-
         def call(*given: Any) -> Coroutine[Any, Any, str]:
-            connection = self._servers.get(server)
-            assert connection is not None
-            return self._toolbox.named_servers().call(connection, *given)
+            running = self._toolbox.named_servers
+            assert running is not None
+            return running.call(self._servers[server], *given)
 
-        self._take(server, ())
-        found: list[Offer] = []
+        own = {offer.tool.spec.name for offer in self._offers.get(server, ())}
+        taken = ({*self._toolbox.names} | set(self.specs)) - own
+        found: dict[str, Offer] = {}
         for listed in tools:
-            if not server.allows(listed.name, is_read_only(listed)):
-                continue
-            taken = {*self._toolbox.names, *self.specs, *(o.tool.spec.name for o in found)}
-            try:
+            if server.allows(listed.name, is_read_only(listed)):
                 remote = Remote(server.label, listed.name, listed)
-                found.append(offered(remote, call, self._check, taken))
-            except Refused:
-                # The client sees which tools are listed.
-                continue
-        self._take(server, tuple(found))
-        self._changed(ServerListing(server.label, server.url, tuple(map(_shown, found))))
+                # The client sees which tools are listed, and which are not.
+                with suppress(Refused):
+                    offer = offered(remote, call, self._check, taken | found.keys())
+                    found[offer.tool.spec.name] = offer
+        self._check([offer.tool.spec for offer in found.values()])
+        return tuple(found.values())
 
     def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
         """Offer these tools of a server in the place of those before."""
@@ -181,7 +185,7 @@ class NamedServers:
         for offer in offers:
             tools[offer.tool.spec.name] = offer.tool
             self.specs[offer.tool.spec.name] = offer.tool.spec
-        if offers:
+        if server in self._servers:
             self._offers[server] = offers
         self._scope.tools = tools
 

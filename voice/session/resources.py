@@ -75,7 +75,7 @@ class Resources:
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
-            mcp_lines = toolbox.connect(lambda tool: model.check_tools((tool,), "tool"))
+            mcp_lines = toolbox.connect(lambda tools: model.check_tools(tools, "tool"))
             _warm_up(model, toolbox, agent)
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()

@@ -123,7 +123,7 @@ class Session:
         had = self._resources
         return NamedServers(
             had.toolbox,
-            lambda tool: had.model.check_tools((tool,), "tool"),
+            lambda tools: had.model.check_tools(tools, "tool"),
             self._scope,
             {spec.name: spec for spec in had.toolbox.specs_for(had.agent, self._scope)},
             self._server_changed,
@@ -214,8 +214,10 @@ class Session:
             ValueError: There is no such option.
         """
         options, before = with_changes(self.options, **changes), self.options
+        had = self._resources
+        hosts = had.config.tools.mcp_hosts if had.toolbox.named_servers else ()
         for server in set(options.servers) - set(before.servers):
-            check_address(server, self._resources.config.tools.mcp_hosts)
+            check_address(server, hosts)
         options = self._servers.with_tools(options)
         self._check_tools(options, "session.tools")
         self._check_language(options.language)
@@ -237,7 +239,7 @@ class Session:
     def _ask_servers(self) -> None:
         if self._group is not None:
             for server in self._servers.unknown(self.options):
-                self._spawn(self._servers.ask(server))
+                self._servers.ask(server)
 
     def _server_changed(self, listing: ServerListing) -> None:
         if not self._closed.is_set():

@@ -91,6 +91,10 @@ class Toolbox:
 
     Raises:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
+
+    Attributes:
+        named_servers: Connects MCP servers that clients name; None where they may not, and before
+            `connect`.
     """
 
     def __init__(
@@ -115,7 +119,7 @@ class Toolbox:
         }  # fmt: skip
         self._check_provided()
         self._mcp: ConfiguredServers | None = None
-        self._named_servers: Servers | None = None
+        self.named_servers: Servers | None = None
         # Server → names of its tools.
         self._offered: dict[str, tuple[str, ...]] = {}
         self._ends: set[asyncio.Task[None]] = set()
@@ -157,11 +161,11 @@ class Toolbox:
                 found |= {name: tools[name].spec for name in names if name in tools}
         return tuple(found.values())
 
-    def connect(self, check: Callable[[ToolSpec], None]) -> list[str]:
-        """Connect the MCP servers of the configuration, if there are any; blocks.
+    def connect(self, check: Callable[[Sequence[ToolSpec]], None]) -> list[str]:
+        """Connect the MCP servers of the configuration, and prepare for those of clients; blocks.
 
         Args:
-            check: Raises `ProtocolError` where the model could not call a tool.
+            check: Raises `ProtocolError` where the model could not call some tools.
 
         Returns:
             A line for each server.
@@ -169,30 +173,21 @@ class Toolbox:
         Raises:
             ConfigError: The package is missing, or an environment variable is.
         """
-        if not self._config.mcp:
+        if not self._config.mcp and not self._config.mcp_hosts:
             return []
         _require_mcp()
-        from voice.tools.mcp.servers import ConfiguredServers
+        from voice.tools.mcp.servers import ConfiguredServers, Servers
 
+        if self._config.mcp_hosts:
+            self.named_servers = Servers()
+        if not self._config.mcp:
+            return []
         self._mcp = ConfiguredServers(self._config.mcp, check, self._names_beside, self._put)
         self._mcp.wait()
         return [
             f"mcp {name}: {', '.join(self._offered.get(name, ())) or 'no tools'}"
             for name in self._config.mcp
         ]
-
-    def named_servers(self) -> Servers:
-        """Where servers that a client names are connected.
-
-        Raises:
-            ConfigError: The package is missing.
-        """
-        if self._named_servers is None:
-            _require_mcp()
-            from voice.tools.mcp.servers import Servers
-
-            self._named_servers = Servers()
-        return self._named_servers
 
     def _names_beside(self, server: str) -> set[str]:
         return self._tools.keys() - set(self._offered.get(server, ()))
@@ -322,9 +317,9 @@ class Toolbox:
         if self._mcp is not None:
             await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
             await self._mcp.close()
-        if self._named_servers is not None:
+        if self.named_servers is not None:
             await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
-            await self._named_servers.close()
+            await self.named_servers.close()
         await draining
         await self._web.close()
         await self.house.close()

@@ -86,6 +86,14 @@ def test_progress_is_spoken_while_the_answer_waits() -> None:
     assert said(script) == ["Half of it is done."]
 
 
+def test_a_tools_own_words_are_the_bridge() -> None:
+    script = Script()
+    script.user("search")
+    script.model("", SEARCH)
+    script.feed(ToolSlow(script.last(RunTool).reply_id, "c1", "I am looking at page two."))
+    assert said(script) == ["I am looking at page two."]
+
+
 def test_a_reply_of_nothing_but_a_bridge_has_its_place_in_the_dialogue() -> None:
     """Its sound announced it to the client, which tells how much of it was played."""
     script = Script()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from voice.inputs import NamedServer
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, TextPiece
 from voice.session.named_servers import check_address
 from voice.session.resources import Resources
+from voice.tools import Toolbox
 from voice.types import Role, ToolCall, ToolSpec
 
 EVENTS: TypeAdapter[RealtimeServerEvent] = TypeAdapter(RealtimeServerEvent)
@@ -101,8 +103,14 @@ async def session(
     parts: Resources, model: Caller, hosts: Sequence[str]
 ) -> AsyncGenerator[ClientConnection, None]:
     tools = parts.config.tools.model_copy(update={"mcp_hosts": tuple(hosts)})
-    parts = replace(parts, config=parts.config.model_copy(update={"tools": tools}))
-    async with running(parts, model) as url, connect(url) as socket:
+    box = Toolbox(tools.model_copy(update={"database": ":memory:"}), parts.config.turn)
+    await asyncio.to_thread(box.connect, lambda tools: None)
+    config = parts.config.model_copy(update={"tools": tools})
+    parts = replace(parts, config=config, toolbox=box)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(box.close)
+        url = await stack.enter_async_context(running(parts, model))
+        socket = await stack.enter_async_context(connect(url))
         assert (await receive(socket))["type"] == "session.created"
         yield socket
 

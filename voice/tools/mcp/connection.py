@@ -9,7 +9,6 @@ import asyncio
 import logging
 import os
 import sys
-import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -94,20 +93,21 @@ class Connection:
     Args:
         endpoint: Of the server.
         listed: Takes its tools, whenever they have been listed.
-
-    Attributes:
-        tried: Set once the first attempt to connect has succeeded or failed; for any thread.
-        problem: Why it is not connected, in a few words without anything that it has said.
+        failed: Takes why it is lost or was not reached, in a few words, none of them its own.
     """
 
-    def __init__(self, endpoint: Endpoint, listed: Callable[[Sequence[Tool]], None]) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        listed: Callable[[Sequence[Tool]], None],
+        failed: Callable[[str], None],
+    ) -> None:
         self._endpoint = endpoint
         self._listed = listed
+        self._failed = failed
         self._client: Client | None = None
         self._look = asyncio.Event()
         self._calls = asyncio.Semaphore(endpoint.max_calls)
-        self.tried = threading.Event()
-        self.problem = "it is not connected yet"
 
     async def run(self) -> None:
         """Keep it connected until cancelled."""
@@ -119,11 +119,11 @@ class Connection:
                     pause_s = FIRST_PAUSE_S
                     await self._follow(client)
             except Exception as error:
-                self.problem = _reason(error)
-                logger.warning("mcp server %s: %s", self._endpoint.name, self.problem)
+                problem = _reason(error)
+                logger.warning("mcp server %s: %s", self._endpoint.name, problem)
+                self._failed(problem)
             finally:
                 self._client = None
-                self.tried.set()
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
@@ -173,9 +173,8 @@ class Connection:
         async with asyncio.timeout(self._endpoint.start_timeout_s):
             await stack.enter_async_context(client)
             tools = await _tools(client)
-        self._client, self.problem = client, ""
+        self._client = client
         self._listed(tools)
-        self.tried.set()
         return client
 
     async def _follow(self, client: Client) -> None:

@@ -39,13 +39,14 @@ class Servers:
         self._thread = threading.Thread(target=self._run, name="mcp", daemon=True)
         self._thread.start()
 
-    def add(self, endpoint: Endpoint, listed: Callable[[Sequence[mcp.Tool]], None]) -> Connection:
-        """Connect a server; ``listed`` gets its tools, in the servers' thread."""
-
-        async def make() -> Connection:
-            return Connection(endpoint, listed)
-
-        connection = self._submit(make()).result()
+    def add(
+        self,
+        endpoint: Endpoint,
+        listed: Callable[[Sequence[mcp.Tool]], None],
+        failed: Callable[[str], None],
+    ) -> Connection:
+        """Connect a server; as `Connection`, whose callbacks run in the servers' thread."""
+        connection = Connection(endpoint, listed, failed)
         self._running[connection] = self._submit(connection.run())
         return connection
 
@@ -111,20 +112,24 @@ class ConfiguredServers:
         endpoints = [Endpoint.of(name, config) for name, config in configs.items()]
         self._servers = Servers()
         self._connections: dict[str, Connection] = {}
+        self._tried = {name: threading.Event() for name in configs}
         for endpoint in endpoints:
-            listed = partial(self._changed, endpoint.name)
-            self._connections[endpoint.name] = self._servers.add(endpoint, listed)
+            name = endpoint.name
+            self._connections[name] = self._servers.add(
+                endpoint, partial(self._changed, name), partial(self._failed, name)
+            )
 
     def wait(self) -> None:
         """Wait for the first attempt to reach each, for its own time at most; blocks."""
-        for name, connection in self._connections.items():
-            connection.tried.wait(self._configs[name].start_timeout_s)
-            if connection.problem:
-                logger.warning("mcp server %s: its tools are added when it answers", name)
+        for name, tried in self._tried.items():
+            tried.wait(self._configs[name].start_timeout_s)
 
     async def close(self) -> None:
         """See `Servers.close`."""
         await self._servers.close()
+
+    def _failed(self, server: str, problem: str) -> None:
+        self._tried[server].set()
 
     def _changed(self, server: str, tools: Sequence[mcp.Tool]) -> None:
         config = self._configs[server]
@@ -147,6 +152,7 @@ class ConfiguredServers:
             spec = replace(offer.tool.spec, read_only=reads)
             found[spec.name] = Offer(replace(offer.tool, spec=spec), remote)
         self._put(server, tuple(found.values()))
+        self._tried[server].set()
 
     def _refuse(self, remote: Remote, refused: Refused) -> None:
         if (remote.server, remote.name) not in self._refused:

@@ -7,7 +7,7 @@ a tool with such a required one is refused. The server checks the arguments anyw
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,9 +22,9 @@ from voice.tools.scope import Progress
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolSpec
 
-Check = Callable[[ToolSpec], None]
-"""Raises `ProtocolError`, whose ``param`` is the path of the fault, where a model could not call a
-tool."""
+Check = Callable[[Sequence[ToolSpec]], None]
+"""Raises `ProtocolError`, whose ``param`` is the path of the fault, where a model could not call
+one of some tools."""
 Call = Callable[[str, dict[str, Any], Callable[[str], None]], Awaitable[str]]
 """Takes a tool's name, arguments and what is told of its progress; gives its result."""
 
@@ -188,7 +188,7 @@ def _held(spec: ToolSpec, check: Check) -> ToolSpec:
     """
     while True:
         try:
-            check(spec)
+            check((spec,))
             return spec
         except ProtocolError as error:
             found = re.search(r"parameters\.properties\.(.+)", error.param or "")

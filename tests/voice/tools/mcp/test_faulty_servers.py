@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ NAMES = ("echoes", "dies", "hangs", "rubbish", "wrong", "refuses", "fails", "muc
 ANY = {"type": "object", "properties": {"words": {"type": "string"}}}
 
 
-def check(tool: ToolSpec) -> None:
+def check(tools: Sequence[ToolSpec]) -> None:
     """What the engine checks before it makes a grammar."""
     try:
-        check_parameters(tool.parameters, "tool.0.parameters")
+        for tool in tools:
+            check_parameters(tool.parameters, "tool.0.parameters")
     except ApiError as error:
         raise ProtocolError(str(error), error.code or "", error.param) from error
 
