@@ -1,0 +1,67 @@
+"""An MCP server over streamable HTTP: its headers, what is too large, and its restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+
+from tests.support.patience import PATIENCE_S
+from tests.voice.tools.mcp.test_faulty_servers import check, run
+from voice.config import ServerConfig, ToolsConfig, TurnConfig
+from voice.serve import listen
+from voice.tools import Toolbox
+
+
+def application() -> MCPServer:
+    server = MCPServer("tickets")
+
+    @server.tool()
+    def whose(context: Context) -> str:
+        """Say who asks."""
+        return (context.headers or {}).get("authorization", "nobody")
+
+    @server.tool()
+    def everything() -> str:
+        """List all tickets."""
+        return "ticket " * 1_500_000
+
+    return server
+
+
+@asynccontextmanager
+async def served(port: int) -> AsyncGenerator[int, None]:
+    with listen(ServerConfig(port=port)) as listener:
+        app = application().streamable_http_app(json_response=True)
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+        )
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await task
+
+
+async def test_over_http(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("TICKETS_AUTHORIZATION", "Bearer sesame")
+    headers = {"Authorization": "TICKETS_AUTHORIZATION"}
+    async with served(0) as port:
+        server = {"url": f"http://127.0.0.1:{port}/mcp", "headers_env": headers}
+        config = ToolsConfig.model_validate({"database": ":memory:", "mcp": {"tickets": server}})
+        box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S))
+        await asyncio.to_thread(box.connect, check)
+        assert (await run(box, "whose")).content == "Bearer sesame"
+        assert (await run(box, "everything")).content == "Error: The tickets service broke off."
+    assert (await run(box, "whose", key="2")).error
+    async with served(port), asyncio.timeout(PATIENCE_S):
+        keys = iter(range(3, 10_000))
+        while (await run(box, "whose", key=str(next(keys)))).error:
+            await asyncio.sleep(0.05)
+        await box.close()
+    assert "sesame" not in caplog.text
