@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -235,9 +235,16 @@ def _explain(
 
 
 def _names_at(model: type[Section], path: list[str]) -> list[str]:
+    inner: Any = model
     for name in path:
-        inner = model.model_fields[name].annotation
-        if not (isinstance(inner, type) and issubclass(inner, Section)):
+        if get_origin(inner) is dict:
+            inner = get_args(inner)[1]
+        elif _is_section(inner):
+            inner = inner.model_fields[name].annotation
+        else:
             return []
-        model = inner
-    return list(model.model_fields)
+    return list(inner.model_fields) if _is_section(inner) else []
+
+
+def _is_section(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Section)

@@ -23,6 +23,7 @@ class Kitchen(Section):
     oven: Oven = Oven()
     pans: tuple[str, ...] = ()
     spices: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    spare: dict[str, Oven] = Field(default_factory=dict)
 
 
 @pytest.fixture
@@ -69,6 +70,10 @@ def test_overrides_are_read_as_toml_and_the_last_one_counts(file: Path) -> None:
         (
             "name = 'x'\n[oven]\nzzz = 3",
             "oven.zzz: unknown key; expected one of ['heat_c', 'mo",
+        ),
+        (
+            "name = 'x'\n[spare.old]\nheet_c = 3",
+            "spare.old.heet_c: unknown key; did you mean 'heat",
         ),
         ("name = 'x'\noven = 3", "FILE: oven: got 3; expected a section"),
         ("name = 'x'\npans = 'iron'", "FILE: pans: got 'iron'; expected a list"),

@@ -43,7 +43,6 @@ LARGEST_ANSWER = 8 * 1024 * 1024
 logger = logging.getLogger(__name__)
 # What the SDK logs quotes messages, which may hold the user's words and secrets.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
-logging.getLogger("client").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
