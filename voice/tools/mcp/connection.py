@@ -42,7 +42,8 @@ LARGEST_ANSWER = 8 * 1024 * 1024
 
 logger = logging.getLogger(__name__)
 # What the SDK logs quotes messages, which may hold the user's words and secrets.
-logging.getLogger("mcp").setLevel(logging.CRITICAL)
+for _name in ("mcp", "client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
