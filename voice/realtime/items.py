@@ -228,7 +228,10 @@ def listing_item(item_id: str, label: str, tools: tuple[ServerTool, ...], status
 def mcp_item(item_id: str, kind: str, status: str, call: ToolCall, tool: tuple[str, str]) -> Item:
     """A call of an MCP server's tool, made or to be approved; ``tool`` is its label and name."""
     label, name = tool
-    fields = {"server_label": label, "name": name, "arguments": arguments_json(call)}
+    fields: Item = {"server_label": label, "name": name, "arguments": arguments_json(call)}
+    if kind == "mcp_call":
+        # @openai/agents-realtime expects the keys while they are null.
+        fields |= {"output": None, "error": None}
     return _item(item_id, kind, status, **fields)
 
 
