@@ -143,7 +143,7 @@ class AgentServer:
         recognizer, config = self._recognizer, self._config.vad
         blocks = self._sound.blocks()
         heard = utterance(blocks, make_vad(config), config.threshold, float(str(seconds)))
-        found = passages(heard, make_vad(config), recognizer, config.threshold)
+        found = passages(heard, make_vad(config), recognizer.transcribe, config.threshold)
         return " ".join(passage.text for passage in found) or "Nothing was said."
 
     @cached_property
