@@ -137,7 +137,7 @@ def _tool(spec: ToolSpec, remote_name: str, call: Call) -> Tool:
         named = {names[int(key.removeprefix("parameter_"))]: given[key] for key in given}
         return await call(remote_name, named, partial(_report, progress))
 
-    return Tool(spec, run, arguments, {"progress": Progress})
+    return Tool(spec, run, arguments, {"progress": Progress}, {})
 
 
 def _report(progress: Progress, message: str) -> None:
