@@ -34,7 +34,7 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("> 0", lambda value: value > 0, "total_minutes tokens_per_step max_length pad_to"),
     (">= 0", lambda value: value >= 0,
      "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
-     " uncertainty_weight"),
+     " uncertainty_weight rank"),
 )  # fmt: skip
 """What is expected, whether a value is that, and the fields of which it is."""
 _LISTED = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
@@ -65,6 +65,8 @@ class TrainConfig:
             0 writes the weights themselves.
         initial_share: Share of the weights that the run began with in the checkpoint that is
             written, so that it forgets less; training goes on without it.
+        rank: Of products that learn beside the matrices of the layers, which then stay
+            (`dlm.train.low_rank`); 0 trains the matrices themselves.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
         attention: ``flex`` skips fully masked tiles; for CUDA.
         compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
@@ -111,6 +113,7 @@ class TrainConfig:
     uncertainty_weight: float = 0.0
     average: float = 0.0
     initial_share: float = 0.0
+    rank: int = 0
     autocast: Literal["off", "bfloat16", "auto"] = "off"
     attention: Literal["sdpa", "flex"] = "sdpa"
     compiled: bool = False

@@ -26,6 +26,7 @@ from dlm.train.averaging import Anchor, Average
 from dlm.train.batches import Place, Placed, prefetched
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
+from dlm.train.low_rank import adapted, is_product
 from dlm.train.machine import fast_bfloat16, machine
 from dlm.train.objective import (
     Copies,
@@ -93,6 +94,8 @@ class Run:
         self.directory = directory
         made = initialised(Transformer(config.model())) if model is None else model
         self.model = made.to(config.device).train().requires_grad_(True)
+        if config.rank:
+            adapted(self.model, config.rank)
         self.optimizers = optimizers(self.model, config)
         self.average = Average(self.model, config.average) if config.average else None
         anchored = config.initial_share > 0 or config.replay_soft > 0
@@ -424,9 +427,14 @@ def initialised(model: Transformer) -> Transformer:
 
 
 def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the layers, AdamW for embedding and norms."""
-    matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embed" not in n]
-    others = [p for n, p in model.named_parameters() if p.dim() != 2 or "embed" in n]
+    """Muon for the matrices inside the layers, AdamW for all else that learns."""
+    learned = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    whole = [p.dim() == 2 and "embed" not in name and not is_product(name) for name, p in learned]
+    matrices = [p for (_, p), is_matrix in zip(learned, whole, strict=True) if is_matrix]
+    others = [p for (_, p), is_matrix in zip(learned, whole, strict=True) if not is_matrix]
+    adamw = torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
+    if not matrices:
+        return [adamw]
     return [
         torch.optim.Muon(
             matrices,
@@ -434,5 +442,5 @@ def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Opti
             weight_decay=config.weight_decay,
             adjust_lr_fn="match_rms_adamw",
         ),
-        torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0),
+        adamw,
     ]

@@ -15,6 +15,7 @@ from torch.nn.utils import parametrize
 
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
+from dlm.train.low_rank import is_product, merged_state
 
 _MADE = "embed_tokens.parametrizations.weight"
 
@@ -60,6 +61,11 @@ def on_vectors(model: Transformer, vectors: Tensor) -> Transformer:
 
 
 def plain_state(model: Transformer) -> Mapping[str, Tensor]:
-    """A model's state with its embedding as one matrix, whatever that is made of."""
-    state = {n: t for n, t in model.state_dict().items() if not n.startswith(_MADE)}
-    return {"embed_tokens.weight": model.embed_tokens.weight.detach(), **state}
+    """A model's state with each matrix as one, whatever it is made of."""
+    state = {
+        name: tensor
+        for name, tensor in model.state_dict().items()
+        if not name.startswith(_MADE) and not is_product(name)
+    }
+    embedding = model.embed_tokens.weight.detach()
+    return {"embed_tokens.weight": embedding, **merged_state(model), **state}

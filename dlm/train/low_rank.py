@@ -1,0 +1,112 @@
+"""Low-rank adaptation: a pretrained model's matrices stay, and products of two thin ones are added.
+
+It learns with fewer operations than the whole (no gradients of the large matrices), forgets less,
+and what it has learned is small enough to be kept beside the model that it belongs to.
+
+Source: LoRA (arXiv 2106.09685).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils import parametrize
+
+from dlm.language.tokenizer import Mark
+from dlm.network.model import Transformer
+
+_LEARNED = ("down", "up")
+
+
+class LowRank(nn.Module):
+    """A matrix (O, I) that stays, and the product of ``up`` (O, R) and ``down`` (R, I) beside it.
+
+    Args:
+        linear: Whose matrix and bias it takes; the product begins as zero.
+        rank: R.
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(self, linear: nn.Linear, rank: int) -> None:
+        super().__init__()
+        # In the format of the products, so that autocast need not convert it in every step.
+        self.register_buffer("weight", linear.weight.detach().bfloat16(), persistent=False)
+        self.register_buffer("bias", None if linear.bias is None else linear.bias.detach())
+        width = linear.in_features
+        self.down = nn.Parameter(torch.randn(rank, width) * width**-0.5)
+        self.up = nn.Parameter(torch.zeros(linear.out_features, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., I) to (..., O)."""
+        weight = self.weight if torch.is_autocast_enabled(x.device.type) else self.weight.float()
+        plain = functional.linear(x, weight, self.bias)
+        return plain + functional.linear(functional.linear(x, self.down), self.up)
+
+    @torch.no_grad()
+    def merged(self) -> Tensor:
+        """The sum of both, (O, I) float32."""
+        return self.weight.float() + self.up @ self.down
+
+
+class Marks(nn.Module):
+    """Makes an embedding (V, D) of rows for the marks (M, D), which learn, and others, which stay.
+
+    Args:
+        vectors: (V, D); the vocabulary begins with the marks.
+    """
+
+    vectors: Tensor
+
+    def __init__(self, vectors: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("vectors", vectors, persistent=False)
+
+    def forward(self, marks: Tensor) -> Tensor:
+        """The whole embedding."""
+        return torch.cat((marks, self.vectors[len(Mark) :]))
+
+    def right_inverse(self, weight: Tensor) -> Tensor:
+        """The rows of the marks."""
+        return weight[: len(Mark)].clone()
+
+
+def adapted(model: Transformer, rank: int) -> Transformer:
+    """The model with a product of this rank beside each matrix of its layers, in place.
+
+    Beside these only the marks' rows of the embedding learn.
+
+    Raises:
+        ValueError: The model has experts.
+    """
+    if model.config.experts is not None:
+        raise ValueError("rank: expected 0 for a model with experts")
+    model.requires_grad_(False)
+    for layer in model.layers:
+        for owner, name in (
+            (layer.self_attn, "qkv_proj"),
+            (layer.self_attn, "o_proj"),
+            (layer.mlp, "gate_up_proj"),
+            (layer.mlp, "down_proj"),
+        ):
+            setattr(owner, name, LowRank(getattr(owner, name), rank))
+    vectors = model.embed_tokens.weight.detach().clone()
+    model.embed_tokens.requires_grad_(True)
+    parametrize.register_parametrization(model.embed_tokens, "weight", Marks(vectors))
+    return model
+
+
+def merged_state(model: Transformer) -> dict[str, Tensor]:
+    """What the matrices are with their products, by the names that they have in a plain model."""
+    return {
+        f"{name}.weight": part.merged()
+        for name, part in model.named_modules()
+        if isinstance(part, LowRank)
+    }
+
+
+def is_product(name: str) -> bool:
+    """Whether a parameter of this name is a part of a product."""
+    return name.rpartition(".")[2] in _LEARNED
