@@ -84,14 +84,10 @@ def adapted(model: Transformer, rank: int) -> Transformer:
     if model.config.experts is not None:
         raise ValueError("rank: expected 0 for a model with experts")
     model.requires_grad_(False)
-    for layer in model.layers:
-        for owner, name in (
-            (layer.self_attn, "qkv_proj"),
-            (layer.self_attn, "o_proj"),
-            (layer.mlp, "gate_up_proj"),
-            (layer.mlp, "down_proj"),
-        ):
-            setattr(owner, name, LowRank(getattr(owner, name), rank))
+    for part in list(model.layers.modules()):
+        for name, inner in list(part.named_children()):
+            if isinstance(inner, nn.Linear):
+                setattr(part, name, LowRank(inner, rank))
     vectors = model.embed_tokens.weight.detach().clone()
     model.embed_tokens.requires_grad_(True)
     parametrize.register_parametrization(model.embed_tokens, "weight", Marks(vectors))
