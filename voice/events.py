@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from voice.types import Samples, ToolCall, ToolResult
+from voice.types import Samples, ServerTool, ToolCall, ToolResult
 
 RECENT_REPLIES = 32
 """Replies that are remembered once they are over, by every part: a client may still name them, to
@@ -284,23 +283,6 @@ class DraftsUsed:
     discarded: int
     unlikely: int = 0
     revised: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTool:
-    """A tool of an MCP server that the client has named.
-
-    Attributes:
-        name: As the model sees it.
-        remote_name: As its server calls it.
-        schema: Of its arguments, as the server declares it.
-    """
-
-    name: str
-    remote_name: str
-    description: str
-    schema: Mapping[str, Any]
-    annotations: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,23 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool of an MCP server that the client has named.
+
+    Attributes:
+        name: As the model sees it.
+        remote_name: As its server calls it.
+        schema: Of its arguments, as the server declares it.
+    """
+
+    name: str
+    remote_name: str
+    description: str
+    schema: Mapping[str, Any]
+    annotations: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it. ``parameters`` is a JSON schema of type object."""
 

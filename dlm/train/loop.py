@@ -428,10 +428,10 @@ def initialised(model: Transformer) -> Transformer:
 
 def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
     """Muon for the matrices inside the layers, AdamW for all else that learns."""
-    learned = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    whole = [p.dim() == 2 and "embed" not in name and not is_product(name) for name, p in learned]
-    matrices = [p for (_, p), is_matrix in zip(learned, whole, strict=True) if is_matrix]
-    others = [p for (_, p), is_matrix in zip(learned, whole, strict=True) if not is_matrix]
+    matrices, others = [], []
+    for name, parameter in model.named_parameters():
+        plain = parameter.dim() == 2 and "embed" not in name and not is_product(name)
+        (matrices if plain else others).append(parameter)
     adamw = torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     if not matrices:
         return [adamw]

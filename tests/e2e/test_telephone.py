@@ -106,7 +106,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
     def spy(metrics: SessionMetrics, event: SessionEvent) -> None:
         observe(metrics, event)
-        found.add(metrics._session_id, event)
+        found.add(str(metrics._named["session"]), event)
 
     monkeypatch.setattr(SessionMetrics, "observe", spy)
     return found

@@ -36,7 +36,12 @@ def test_an_event_says_what_it_belongs_to() -> None:
     neither = {
         kind for kind in defined(events) if not {"turn_id", "reply_id"} & {*get_type_hints(kind)}
     }
-    assert neither == {events.AudioStopped, events.UserIdle, events.SessionEnded}
+    assert neither == {
+        events.AudioStopped,
+        events.UserIdle,
+        events.ServerListing,
+        events.SessionEnded,
+    }
 
 
 def test_frames_of_equal_audio_are_not_equal() -> None:

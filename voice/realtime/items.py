@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from voice.errors import ProtocolError
-from voice.events import ServerTool
 from voice.realtime.wire import WireModel, read_json, validated
-from voice.types import Message, Role, ToolCall, ToolResult
+from voice.types import Message, Role, ServerTool, ToolCall, ToolResult
 
 Item = dict[str, Any]
 """An item as it goes over the wire."""

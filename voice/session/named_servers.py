@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from voice.errors import ProtocolError
-from voice.events import ServerListing, ServerTool
+from voice.events import ServerListing
 from voice.inputs import NamedServer, SessionOptions
 from voice.tools import SessionScope, Toolbox
 from voice.tools.registry import Tool
-from voice.types import ToolSpec
+from voice.types import ServerTool, ToolSpec
 
 if TYPE_CHECKING:
     from mcp_types import Tool as Listed
