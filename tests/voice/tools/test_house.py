@@ -15,6 +15,7 @@ from voice.tools import Toolbox
 from voice.tools.builtin.home_assistant import HomeAssistant
 from voice.tools.builtin.house import Device, find, get_device, read_state, set_device
 from voice.tools.registry import ToolError
+from voice.tools.scope import SessionScope
 from voice.tools.web import Web
 
 
@@ -76,6 +77,15 @@ def test_a_singular_that_fits_several_is_asked_about() -> None:
     with pytest.raises(ToolError, match=r"^Which one: the kitchen light or bedroom light\?$"):
         find(devices, "light")
     assert find(devices, "lights") == devices
+
+
+def test_a_room_that_the_model_left_out_is_taken_from_the_message() -> None:
+    devices = [Device("kitchen light", "light", "on"), Device("bedroom light", "light", "off")]
+    said = ("Turn on the kitchen light.", "the bedroom light is off")
+    assert find(devices, "light", messages=said) == devices[:1]
+    for vague in (("turn on the light",), ("kitchen and bedroom light please",), ()):
+        with pytest.raises(ToolError, match="Which one"):
+            find(devices, "light", messages=vague)
 
 
 def test_an_exact_name_wins_over_longer_ones() -> None:
@@ -194,13 +204,13 @@ async def test_services_are_called(
     entity: str,
     fields: dict[str, Any],
 ) -> None:
-    await set_device(device, state, house=house)
+    await set_device(device, state, house=house, scope=SessionScope("s"))
     assert instance.called == [(service, {"entity_id": entity, **fields})]
 
 
 async def test_what_is_no_device_is_unknown(house: HomeAssistant, instance: Instance) -> None:
     with pytest.raises(ToolError, match=r"^There is no outside temperature sensor\.$"):
-        await set_device("outside temperature sensor", "on", house=house)
+        await set_device("outside temperature sensor", "on", house=house, scope=SessionScope("s"))
     assert instance.called == []
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Protocol
 
 from voice.tools import phrasing
 from voice.tools.registry import Known, Readable, ToolError, Unreadable, tool
+from voice.tools.scope import SessionScope
 from voice.tools.spoken_numbers import digits
 
 _ALIASES = {
@@ -163,9 +164,11 @@ _State = Annotated[
 
 
 @tool()
-async def set_device(device: _DeviceName, state: _State, room: str = "", *, house: House) -> str:
+async def set_device(
+    device: _DeviceName, state: _State, room: str = "", *, house: House, scope: SessionScope
+) -> str:
     """Switch or adjust a home device."""
-    found = find(await house.devices(), device, room)
+    found = find(await house.devices(), device, room, scope.said)
     wanted = [(each, read_state(each, state)) for each in found]
     for each, new in wanted:
         await house.set_state(each, new)
@@ -193,8 +196,14 @@ def _called(words: set[str], devices: Sequence[Device]) -> list[Device]:
     return found
 
 
-def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]:
+def find(
+    devices: Sequence[Device], device: str, room: str = "", messages: Sequence[str] = ()
+) -> list[Device]:
     """The spoken device: one, or all of a kind for a plural or "all".
+
+    Args:
+        messages: The user's, newest first. Of several devices the one is meant whose whole name
+            stands in the newest: a model may leave the room out.
 
     Raises:
         ToolError: There is none, or it is not clear which.
@@ -210,6 +219,10 @@ def find(devices: Sequence[Device], device: str, room: str = "") -> list[Device]
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"There is no {said_device}{place}.")
+    said = _words(re.sub(r"[^\w\s]", " ", " ".join(messages[:1]).lower()))
+    named = [each for each in found if _words(each.name) <= said]
+    if len(named) == 1:
+        return named
     raise ToolError(f"Which one: the {phrasing.joined([each.name for each in found], 'or')}?")
 
 
