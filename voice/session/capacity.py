@@ -1,9 +1,10 @@
 """How many conversations this machine holds at once, from what the start has measured.
 
-A caller takes about `DECODES_PER_S` decodes of the recogniser for each second of the call, on
-average over speaking and listening, and `REST` of a core for everything else: voice, model,
-detector. No more than `SHARE` of the processor is given away, since those who talk at the same
-moment wait for each other. The constants are measured (docs/LOG.md).
+A caller takes about `DECODES_PER_S` times what a second of silence costs the recogniser for each
+second of the call, on average over speaking and listening (speech costs twice as much as silence),
+and `REST` of a core for everything else: voice, model, detector. No more than `SHARE` of the
+processor is given away, since those who talk at the same moment wait for each other. The constants
+are measured (docs/LOG.md).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Protocol, runtime_checkable
 
 from voice.hearing.asr import Recognizer
 
-DECODES_PER_S = 2.0
-REST = 0.05
+DECODES_PER_S = 4.0
+REST = 0.1
 SHARE = 0.5
 UNMEASURED_S = 0.05
 """Of a recogniser that does not measure itself."""

@@ -105,7 +105,8 @@ def test_drafts_and_then_partials_give_way_to_final_transcripts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decode_s", "cores", "most"), [(0.05, 2, 6), (0.05, 4, 13), (0.2, 2, 2), (2.0, 2, 1)]
+    ("decode_s", "cores", "most"),
+    [(0.012, 2, 6), (0.05, 2, 3), (0.05, 4, 6), (0.2, 2, 1), (2.0, 2, 1)],
 )
 def test_a_slow_machine_holds_fewer_conversations(decode_s: float, cores: int, most: int) -> None:
     assert conversations(decode_s, cores) == most
