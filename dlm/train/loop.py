@@ -428,7 +428,8 @@ def initialised(model: Transformer) -> Transformer:
 
 def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
     """Muon for the matrices inside the layers, AdamW for all else that learns."""
-    matrices, others = [], []
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
         plain = parameter.dim() == 2 and "embed" not in name and not is_product(name)
         (matrices if plain else others).append(parameter)
