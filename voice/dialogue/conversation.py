@@ -476,7 +476,7 @@ class Conversation:
         ):
             self._due = Due.RESUME if self._due is Due.NOTHING else self._due
         elif transcript.text:
-            self._other_language.hear(transcript)
+            self._other_language.hear(turn.item_id, transcript)
             self.dialogue.say(turn.item_id, transcript.text)
             self._due = Due.NOTHING if manual else Due.REPLY
         elif not manual and turn.seconds >= APOLOGISE_FROM_S:
@@ -509,7 +509,7 @@ class Conversation:
 
         So is the one to words of another language.
         """
-        if (answer := self._other_language.answer(NOT_UNDERSTOOD)) is not None:
+        if (answer := self._other_language.answer(self.dialogue, NOT_UNDERSTOOD)) is not None:
             return answer
         found = controlled(self.dialogue, self._options)
         if found is None:

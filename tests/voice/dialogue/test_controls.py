@@ -114,6 +114,17 @@ def test_who_speaks_another_language_is_told_once() -> None:
     assert not script.of(Generate)
 
 
+def test_what_is_typed_behind_another_language_is_for_the_model() -> None:
+    script = Script()
+    script.feed(*foreign("Wie spät ist es?"))
+    script.sent()
+    script.played()
+    script.conversation.dialogue.add("typed", Message(Role.USER, "what time is it"))
+    script.request()
+    assert script.of(Generate)
+    assert script.spoken() == SPEAKS_ENGLISH
+
+
 @pytest.mark.parametrize(
     "turn",
     [
