@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -157,25 +156,25 @@ class NamedServers:
             self._changed(ServerListing(server.label, server.url, tuple(map(_shown, offers))))
 
     def _offers_of(self, server: NamedServer, tools: Sequence[Listed]) -> tuple[Offer, ...]:
-        from voice.tools.mcp.tools import Refused, Remote, is_read_only, offered
+        from voice.tools.mcp.tools import Remote, is_read_only, offers
+
+        running = self._toolbox.named_servers
+        assert running is not None
 
         def call(*given: Any) -> Coroutine[Any, Any, str]:
-            running = self._toolbox.named_servers
-            assert running is not None
             return running.call(self._servers[server], *given)
 
         own = {offer.tool.spec.name for offer in self._offers.get(server, ())}
         taken = ({*self._toolbox.names} | set(self.specs)) - own
-        found: dict[str, Offer] = {}
-        for listed in tools:
-            if server.allows(listed.name, is_read_only(listed)):
-                remote = Remote(server.label, listed.name, listed)
-                # The client sees which tools are listed, and which are not.
-                with suppress(Refused):
-                    offer = offered(remote, call, self._check, taken | found.keys())
-                    found[offer.tool.spec.name] = offer
-        self._check([offer.tool.spec for offer in found.values()])
-        return tuple(found.values())
+        remotes = [
+            Remote(server.label, listed.name, listed)
+            for listed in tools
+            if server.allows(listed.name, is_read_only(listed))
+        ]
+        # The client sees which tools are listed, and which are not.
+        found = offers(remotes, call, self._check, taken, lambda *_: None)
+        self._check([offer.tool.spec for offer in found])
+        return found
 
     def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
         """Offer these tools of a server in the place of those before."""

@@ -19,7 +19,7 @@ import mcp_types as mcp
 
 from voice.config.mcp import McpServerConfig
 from voice.tools.mcp.connection import Connection, Endpoint
-from voice.tools.mcp.tools import Check, Offer, Refused, Remote, is_read_only, offered, words_of
+from voice.tools.mcp.tools import Check, Offer, Refused, Remote, is_read_only, offers, words_of
 
 T = TypeVar("T")
 Offers = tuple[Offer, ...]
@@ -133,25 +133,13 @@ class ConfiguredServers:
 
     def _changed(self, server: str, tools: Sequence[mcp.Tool]) -> None:
         config = self._configs[server]
-        taken = self._taken(server)
 
         def call(*given: Any) -> Coroutine[Any, Any, str]:
             return self._servers.call(self._connections[server], *given)
 
-        found: dict[str, Offer] = {}
-        for listed in (tool for tool in tools if _is_wanted(tool.name, config)):
-            remote = Remote(server, listed.name, listed)
-            try:
-                offer = offered(remote, call, self._check, taken | found.keys())
-            except Refused as refused:
-                self._refuse(remote, refused)
-                continue
-            reads = _matches(listed.name, config.read_only) or (
-                config.trust_annotations and is_read_only(listed)
-            )
-            spec = replace(offer.tool.spec, read_only=reads)
-            found[spec.name] = Offer(replace(offer.tool, spec=spec), remote)
-        self._put(server, tuple(found.values()))
+        remotes = [Remote(server, one.name, one) for one in tools if _is_wanted(one.name, config)]
+        found = offers(remotes, call, self._check, self._taken(server), self._refuse)
+        self._put(server, tuple(_trusted(offer, config) for offer in found))
         self._tried[server].set()
 
     def _refuse(self, remote: Remote, refused: Refused) -> None:
@@ -165,6 +153,14 @@ class ConfiguredServers:
 
 def _is_wanted(name: str, config: McpServerConfig) -> bool:
     return (not config.allow or _matches(name, config.allow)) and not _matches(name, config.deny)
+
+
+def _trusted(offer: Offer, config: McpServerConfig) -> Offer:
+    """An offer that says whether its tool changes nothing, as far as the operator believes it."""
+    tool, listed = offer.tool, offer.remote.listed
+    believed = config.trust_annotations and is_read_only(listed)
+    reads = believed or _matches(listed.name, config.read_only)
+    return replace(offer, tool=replace(tool, spec=replace(tool.spec, read_only=reads)))
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

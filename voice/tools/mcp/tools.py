@@ -7,7 +7,7 @@ a tool with such a required one is refused. The server checks the arguments anyw
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -83,6 +83,25 @@ def offered(remote: Remote, call: Call, check: Check, taken: Collection[str] = (
     description = _line(listed.description or listed.title or name.replace("_", " "))
     spec = _held(ToolSpec(name, description, _parameters(listed.input_schema)), check)
     return Offer(_tool(spec, remote.name, call), remote)
+
+
+def offers(
+    remotes: Iterable[Remote],
+    call: Call,
+    check: Check,
+    taken: Collection[str],
+    refuse: Callable[[Remote, Refused], None],
+) -> tuple[Offer, ...]:
+    """Those of a server's tools that can be called, as `offered`; ``refuse`` takes the others."""
+    found: dict[str, Offer] = {}
+    for remote in remotes:
+        try:
+            offer = offered(remote, call, check, {*taken, *found})
+        except Refused as refused:
+            refuse(remote, refused)
+        else:
+            found[offer.tool.spec.name] = offer
+    return tuple(found.values())
 
 
 def is_read_only(listed: mcp.Tool) -> bool:
