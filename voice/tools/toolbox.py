@@ -313,13 +313,12 @@ class Toolbox:
     async def close(self) -> None:
         """Finish begun calls, then release files and connections; may be called again."""
         draining = asyncio.create_task(self.drain())
-        # Nobody knows how long another program may take.
-        if self._mcp is not None:
+        servers = [one for one in (self._mcp, self.named_servers) if one is not None]
+        if servers:
+            # Nobody knows how long another program may take.
             await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
-            await self._mcp.close()
-        if self.named_servers is not None:
-            await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
-            await self.named_servers.close()
+        for each in servers:
+            await each.close()
         await draining
         await self._web.close()
         await self.house.close()
