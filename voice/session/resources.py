@@ -133,9 +133,7 @@ class Resources:
         if _voice(config) != _voice(own):
             synthesizer, _ = make_synthesizer(config.tts)
             voices = installed_voices(config.tts, synthesizer)
-        _warm_up(model, self.toolbox, agent)
-        domain = Domain.of(agent).including(self.toolbox.specs(agent.tools))
-        recognizer, _ = _ears(self.recognizers, config.asr, agent, domain)
+        recognizer, domain, _ = self._hearing(model, config.asr, agent)
         return replace(
             self,
             config=config,
@@ -147,6 +145,15 @@ class Resources:
             domain=domain,
             lines=[],
         )
+
+    def _hearing(
+        self, model: ReplyModel, config: AsrConfig, agent: AgentConfig
+    ) -> tuple[Recognizer, Domain, str]:
+        """What hears an agent's users, once the model has been asked its first question."""
+        _warm_up(model, self.toolbox, agent)
+        domain = Domain.of(agent).including(self.toolbox.specs_for(agent))
+        recognizer, line = _ears(self.recognizers, config, agent, domain)
+        return recognizer, domain, line
 
     def _cost_beside(self, other: Resources, mib: float) -> str:
         """What these need in memory beside others that took so much less."""
@@ -212,9 +219,7 @@ class Resources:
                 no room for a dialogue.
         """
         agent = load_agent(name_or_path)
-        _warm_up(self.model, self.toolbox, agent)
-        domain = Domain.of(agent).including(self.toolbox.specs_for(agent))
-        recognizer, line = _ears(self.recognizers, self.config.asr, agent, domain)
+        recognizer, domain, line = self._hearing(self.model, self.config.asr, agent)
         lines = [f"recogniser of {agent.name}: {line}"]
         variants = self.variants
         if variants is not None:
