@@ -190,9 +190,10 @@ def serve(config: Config) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(Seldom())
+    shown = logging.StreamHandler()
+    shown.addFilter(Seldom())
+    layout = "%(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.WARNING, format=layout, handlers=[shown])
     # uvicorn raises the signal again once it has shut down; that is the ordinary end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
