@@ -102,7 +102,8 @@ async def test_a_voice_is_heard_and_chosen(repo_root: Path) -> None:
         await page.until("!document.querySelector('#voice-hear').disabled")
         assert await page.text("#voice-note") == "From the next conversation on."
         # It is remembered when the page is opened again.
-        await page.evaluate("window.before = true; location.reload()")
+        await page.evaluate("window.before = true")
+        await page.call("Page.navigate", url=f"http://{address}/")
         await page.until("window.quicksilver && !window.before")
         await page.click("#settings-open")
         await page.until("document.querySelector('#voice').value === 'espeak:en-us'")
