@@ -23,11 +23,13 @@ class Generate:
 
     Attributes:
         out_of_band: Whether the reply is no part of the conversation, so that no draft answers it.
+        spoken: Whether words of the answer are spoken; else there are others in their place.
     """
 
     reply_id: str
     prompt: Prompt
     out_of_band: bool = False
+    spoken: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,7 +288,7 @@ class ReplyLoop:
 
         Of words that are asked about once more it says nothing worth hearing.
         """
-        if not self._tells(reply) and not reply.again:
+        if not self._replaces(reply):
             return self._speak_grounded(reply, reply.push(text))
         reply.hear_out(text)
         return self._playback.speak(reply, reply.tell() if reply.wrote else [])
@@ -377,6 +377,10 @@ class ReplyLoop:
 
     def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
         return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
+
+    def _replaces(self, reply: Reply) -> bool:
+        """Whether the model's words of this round are not spoken."""
+        return self._tells(reply) or reply.again is not None
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools speak for themselves in this round of a reply."""
@@ -470,7 +474,7 @@ class ReplyLoop:
         reply.ask_again("" if self._out_of_band else own_words(prompt.messages))
         if self._out_of_band:
             prompt = replace(prompt, priority=OUT_OF_BAND_PRIORITY)
-        return Generate(reply.reply_id, prompt, self._out_of_band)
+        return Generate(reply.reply_id, prompt, self._out_of_band, not self._replaces(reply))
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces; from the first with a number nobody said, the tools' own words instead."""

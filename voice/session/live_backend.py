@@ -69,7 +69,7 @@ class LiveBackend:
             async for event in events:
                 self._session.reached(reply_id, "first_token")
                 match event:
-                    case DraftView(text, step):
+                    case DraftView(text, step) if request.spoken:
                         self._session.emit(Denoising(reply_id, text, step))
                     case AnswerDone(calls=()):
                         self._session.reached(reply_id, "reply_committed")

@@ -88,9 +88,10 @@ class _Unfinished(ModelError):
 
 @dataclass(slots=True, eq=False)
 class _Answer:
-    """An answer of the model's, asked for in a draft."""
+    """An answer of the model's, asked for in a draft; ``spoken`` is as in `Generate`."""
 
     prompt: Prompt
+    spoken: bool = True
     events: list[ModelEvent] = field(default_factory=list)
     forwards: int = 0
     kept: int = 0
@@ -282,7 +283,7 @@ class PreemptiveGeneration:
         """
         if self._replying or self._find(request.prompt) is not None:
             return
-        index, answer = len(self._newest), _Answer(request.prompt)
+        index, answer = len(self._newest), _Answer(request.prompt, request.spoken)
         self._answers.append(answer)
         self._newest.append(answer)
         likely = _likely(request.prompt, self._before, index)
@@ -331,15 +332,16 @@ class PreemptiveGeneration:
         """Tell a client that listens what the draft is by now."""
         if self._replying or not self._conversation.options.shows_drafts:
             return
-        answers = [answer.message for answer in self._newest]
         if isinstance(words, _Answer):
+            if not words.spoken:
+                return
             text = words.shown
-        elif any(answer.content for answer in answers):
+        elif any(answer.message.content for answer in self._newest if answer.spoken):
             # Words of the model's, which were shown when they came.
             return
         else:
             text = words.text
-        calls = tuple(call for answer in answers for call in answer.tool_calls)
+        calls = tuple(call for answer in self._newest for call in answer.message.tool_calls)
         draft = ReplyDrafted(self._turn_id, self._number, text[:MOST_SHOWN], calls)
         if draft != self._shown and (text or calls):
             self._shown = draft

@@ -22,6 +22,7 @@ from tests.support.virtual_parts import (
 )
 from tests.support.virtual_time import run, virtual
 from voice.events import (
+    Denoising,
     DraftsUsed,
     Failure,
     ReplyDrafted,
@@ -371,6 +372,21 @@ async def test_who_asks_sees_each_draft_as_it_is_made_and_none_behind_the_reply(
         assert [(c.name, c.arguments) for c in shown[-1].calls] == [("book", {"what": "a boat"})]
         await line.next(ReplyEnded)
         assert line.of(ReplyDrafted) == shown
+
+
+@virtual
+async def test_of_words_that_a_tool_says_in_the_models_place_none_of_the_models_are_shown() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return "I looked that up for you." if tool_results(prompt) else call("look_up", topic="tea")
+
+    async with calling(parts(Model(answer))) as line:
+        line.session.update(shows_drafts=True)
+        await line.say("look tea up for me please")
+        ended = await line.next(ReplyEnded)
+        shown = [event.text for event in (*line.of(ReplyDrafted), *line.of(Denoising))]
+        assert ended.text in shown
+        assert not any("looked" in text for text in shown)
+        assert "looked" not in ended.text
 
 
 @virtual
