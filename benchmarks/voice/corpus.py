@@ -25,6 +25,7 @@ from voice.demo.virtual_audio import room_tone, speech_span
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "audio"
+PUT_ASIDE = Path(__file__).with_name("put_aside.json")
 
 NO_TOOL = ""
 INTENDED = {
@@ -104,6 +105,20 @@ def spread(sounds: Sequence[T], most: int | None) -> list[T]:
     if most is None or len(sounds) <= most:
         return list(sounds)
     return [sounds[index * len(sounds) // most] for index in range(most)]
+
+
+@cache
+def _put_aside() -> frozenset[str]:
+    return frozenset(Path(name).stem for name in json.loads(PUT_ASIDE.read_text(encoding="utf-8")))
+
+
+def is_put_aside(name: str) -> bool:
+    """Whether a recording is of the half that figures are of: nobody speaks in both halves.
+
+    The voices of orders were told apart by their spectra and pitch, those of commands and read
+    sentences by the collections that they come from.
+    """
+    return name in _put_aside()
 
 
 def demo_lines(agent: str) -> list[Utterance]:

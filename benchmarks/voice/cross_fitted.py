@@ -1,14 +1,12 @@
-"""Dead air against false cutoffs over all recordings, each judged by weights fitted without it.
+"""Dead air against false cutoffs over all recordings, by weights fitted to other voices.
 
-The held-out half is small: one recording moves its figures by some 20 ms. Here the recordings of
-both halves fall into folds, one with all that was made of it by pauses into the same, and each fold
-is judged by weights fitted to the others (`benchmarks.voice.fit_endings.unseen`). The deal alone
-moves the mean by some 15 ms, so folds are dealt several times, and figures are of all deals
-together. How far the ratio to silence alone hangs on which recordings there happen to be, a
-bootstrap tells: recordings are drawn with their variants, and at each draw both rules have the
-setting that is best for it. The weights are not fitted anew for a draw.
+Each half is judged by weights that were fitted to the other
+(`benchmarks.voice.fit_endings.unseen`), so that the figures are of all recordings. How far the
+ratio to silence alone hangs on which recordings there happen to be, a bootstrap tells: recordings
+are drawn with their variants, and at each draw both rules have the setting that is best for it. The
+weights are not fitted anew for a draw.
 
-Shapes: S settings, R recordings, once for each deal, B draws.
+Shapes: S settings, R recordings, B draws.
 """
 
 from __future__ import annotations
@@ -31,10 +29,9 @@ from benchmarks.voice.dead_air import (
     silence_only,
     within,
 )
-from benchmarks.voice.fit_endings import FOLDS, Examples, judged_each, odds_by, unseen
+from benchmarks.voice.fit_endings import Examples, judged_each, odds_by, unseen
 from benchmarks.voice.pauses import Traced, dead_air_ms
 
-DEALS = 3
 ALONE, OURS = "silence alone", "words and model"
 DRAWS = 2000
 SEED = 1
@@ -57,15 +54,12 @@ def cross_fitted(heard: Sequence[Traced], texts: Examples) -> dict[str, Any]:
         off, its ratio, and both curves.
     """
     said = domain(heard)
-    deals = [odds_by(said, unseen(heard, texts, seed)) for seed in range(DEALS)]
+    odds = odds_by(said, unseen(heard, texts))
     found: dict[str, Found] = {
-        ALONE: {ms: DEALS * [dead_air_ms(t, silence_only(ms)) for t in said] for ms in SILENCES_MS},
-        OURS: {
-            bar: [ms for odds in deals for ms in judged_each(said, within(bar), odds)]
-            for bar in BARS
-        },
+        ALONE: {ms: [dead_air_ms(t, silence_only(ms)) for t in said] for ms in SILENCES_MS},
+        OURS: {bar: judged_each(said, within(bar), odds) for bar in BARS},
     }
-    names = DEALS * [traced.name for traced in said]
+    names = [traced.name for traced in said]
     curves = {
         rule: [point_of(each, setting) for setting, each in tried.items()]
         for rule, tried in found.items()
@@ -73,8 +67,6 @@ def cross_fitted(heard: Sequence[Traced], texts: Examples) -> dict[str, Any]:
     return {
         "recordings": len(said),
         "of_them_not_made_by_pauses": len({traced.name for traced in said}),
-        "folds": FOLDS,
-        "deals": DEALS,
         "draws": DRAWS,
         "least_dead_air_within_false_cutoffs": {
             rule: {f"{budget:.0%}": row(cheapest(points, budget)) for budget in BUDGETS}
@@ -118,7 +110,7 @@ def draws(names: Sequence[str]) -> Table:
     """How often each recording is in each draw, (B, R): those of one name as often as each other.
 
     Args:
-        names: (R,), the same for a recording, those made of it, and every deal.
+        names: (R,), the same for a recording and those made of it.
     """
     kinds, kind = np.unique(names, return_inverse=True)
     rng = np.random.default_rng(SEED)

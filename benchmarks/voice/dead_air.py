@@ -2,9 +2,9 @@
 
 The recordings are those of people in the agents' domains and of the demo, and the same with a pause
 put between two of their words. They are traced once (`benchmarks.voice.pauses`), and the cues
-at each pause are kept in a file, so that every rule is tried on the same pauses. By a hash of
-their names they fall into two halves, one to tune on. Which rules there are this module does not
-know, but for the plainest: silence alone.
+at each pause are kept in a file, so that every rule is tried on the same pauses. They fall into two
+halves, one to tune on (`benchmarks.voice.corpus.is_put_aside`). Which rules there are this module
+does not know, but for the plainest: silence alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.report import shipped_checkpoint
-from benchmarks.voice.corpus import PAUSES_MS, Utterance, everything, with_pauses
+from benchmarks.voice.corpus import (
+    PAUSES_MS,
+    Utterance,
+    everything,
+    is_put_aside,
+    orders_of,
+    with_pauses,
+)
 from benchmarks.voice.pauses import Traced, Tracer, dead_air_ms, model_opinion
 from voice.config import AsrConfig
 from voice.hearing.end_of_turn import PROFILES, Cues, Limits, Profile
@@ -46,7 +53,10 @@ class Point:
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a recording belongs to the half that figures are of."""
+    """Whether a name belongs to the second of two halves: of speakers, nothing is learned from it.
+
+    Recordings whose speakers have no names are halved by `benchmarks.voice.corpus.is_put_aside`.
+    """
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
@@ -63,6 +73,12 @@ def kept(name: str, find: Callable[[], T], fresh: bool) -> T:
     return found
 
 
+def in_halves(heard: Sequence[Traced]) -> tuple[list[Traced], list[Traced]]:
+    """The half that is put aside, and the one to tune on."""
+    aside = [traced for traced in heard if is_put_aside(traced.name)]
+    return aside, [traced for traced in heard if not is_put_aside(traced.name)]
+
+
 def traces(fresh: bool) -> list[Traced]:
     """What detection and the default recogniser meet in all recordings."""
     return kept("endpointing-whisper", _hear_all, fresh)
@@ -70,12 +86,14 @@ def traces(fresh: bool) -> list[Traced]:
 
 def _hear_all() -> list[Traced]:
     tracer = Tracer(model_opinion(), AsrConfig(engine="whisper"))
-    said = everything()
+    said = [*everything(), *orders_of("orders-more.jsonl")]
     heard = [tracer.trace(utterance) for utterance in said]
     clear = [u for u in said if u.kind in ("demo", "command")]
     # Nobody wrote down what the orders say; the recogniser's words tell where a pause may go.
     clear += [_with_words(u, t) for u, t in zip(said, heard, strict=True) if u.kind == "order"]
-    return heard + [tracer.trace(utterance) for utterance in with_pauses(clear, PAUSES_MS)]
+    # The lengths take turns, so that nobody counts for more than another.
+    turns = [with_pauses(clear[n :: len(PAUSES_MS)], [ms]) for n, ms in enumerate(PAUSES_MS)]
+    return heard + [tracer.trace(utterance) for paused in turns for utterance in paused]
 
 
 def _with_words(order: Utterance, traced: Traced) -> Utterance:

@@ -2,12 +2,12 @@
 
 Recordings of people in the agents' domains, and the same with a pause put between two of their
 words, are traced once (`benchmarks.voice.pauses`); the cues at each pause are kept in a
-file, and every rule for the end of a turn is tried on the same pauses. Half of the recordings, by a
-hash of their names, set the profiles' limits and are what the weights are fitted to
-(`benchmarks.voice.fit_endings`); figures are of the other half, pauses put into it included. That
-half is small: `benchmarks.voice.cross_fitted` measures on all recordings, each judged by weights
-that were fitted without it, and says how sure that is. Results go to
-benchmarks/results/endpointing.json; --plot draws. After a change of the checkpoint:
+file, and every rule for the end of a turn is tried on the same pauses. Half of the voices set the
+profiles' limits, and the weights are fitted to them (`benchmarks.voice.fit_endings`); figures are
+of the others, pauses put into their recordings included. `benchmarks.voice.cross_fitted` measures
+on all recordings, each half judged by weights that were fitted to the other, and says how sure that
+is. Results go to benchmarks/results/endpointing.json; --plot draws. After a change of the
+checkpoint or the recogniser:
 
     python -m benchmarks.voice.fit_endings && python -m benchmarks.voice.endpointing --plot
 """
@@ -34,7 +34,7 @@ from benchmarks.voice.dead_air import (
     curve,
     domain,
     grouped,
-    is_held_out,
+    in_halves,
     row,
     silence_only,
     traces,
@@ -116,7 +116,7 @@ def draw(curves: dict[str, list[Point]], file: Path) -> None:
 
 def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:
     """Three rules over all their settings, on the half that figures are of."""
-    both = domain([t for t in heard if is_held_out(t.name)])
+    both = domain(in_halves(heard)[0])
     return {
         ALONE: curve(both, silence_only, SILENCES_MS),
         "silence and words": curve(both, words_only, np.arange(0.2, 3, 0.05).tolist()),
@@ -126,9 +126,8 @@ def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:
 
 def measured(heard: Sequence[Traced], curves: dict[str, list[Point]]) -> dict[str, Any]:
     """All figures, of both halves, of the held-out one by kind, and of all recordings together."""
-    held_out = [t for t in heard if is_held_out(t.name)]
+    held_out, tuning = in_halves(heard)
     kinds = grouped(held_out)
-    tuning = [t for t in heard if not is_held_out(t.name)]
     return {
         "held_out": {name: len(group) for name, group in kinds.items()},
         "pauses_ms": PAUSES_MS,

@@ -14,9 +14,8 @@ here.
 
 Fitted to the pauses of the tuning half of benchmarks/voice/endpointing.py, and to messages of
 held-out training dialogues, whole and broken off behind each word. Every pause counts with and
-without the model's probability, so that the weights hold before that arrives. First each recording
-is judged by weights that were fitted without it and its variants with other pauses: the figures of
-the profiles are printed.
+without the model's probability, so that the weights hold before that arrives. What the profiles
+come to with the new weights, on the half that these were fitted to, is printed as well.
 """
 
 from __future__ import annotations
@@ -29,13 +28,14 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.voice.corpus import is_put_aside
 from benchmarks.voice.dead_air import (
     BARS,
     BUDGETS,
     Point,
     cheapest,
     domain,
-    is_held_out,
+    in_halves,
     kept,
     point_of,
     traces,
@@ -46,7 +46,6 @@ from voice.hearing.end_of_turn import PROFILES, Cues, Limits, inputs_of, silence
 
 MESSAGES = 400
 SEED = 5
-FOLDS = 7
 UNJUDGED_SHARE = 0.5
 """Weight of a pause without the model's probability, beside one for the pause as it is."""
 EXAMPLES = 300
@@ -116,15 +115,11 @@ def fit(pauses: Examples, texts: Examples) -> Weights:
     return logistic(inputs, ends, EXAMPLES * shares)
 
 
-def unseen(heard: Sequence[Traced], texts: Examples, seed: int = SEED) -> dict[str, Weights]:
-    """Name of a recording → the weights fitted without it; the seed deals the folds."""
-    names = sorted({traced.name for traced in heard})
-    order = np.random.default_rng(seed).permutation(len(names))
-    folds = {names[at]: n % FOLDS for n, at in enumerate(order)}
-    found = [
-        fit(of_pauses([t for t in heard if folds[t.name] != fold]), texts) for fold in range(FOLDS)
-    ]
-    return {name: found[fold] for name, fold in folds.items()}
+def unseen(heard: Sequence[Traced], texts: Examples) -> dict[str, Weights]:
+    """Name of a recording → the weights fitted to the half that it is not in."""
+    aside, tuning = in_halves(heard)
+    fitted = {True: fit(of_pauses(tuning), texts), False: fit(of_pauses(aside), texts)}
+    return {traced.name: fitted[is_put_aside(traced.name)] for traced in heard}
 
 
 def odds_by(heard: Sequence[Traced], fitted: Mapping[str, Weights]) -> Odds:
@@ -158,16 +153,16 @@ def message_examples(fresh: bool) -> Examples:
 
 
 def fit_and_print(fresh: bool) -> None:
-    """Judge by cross-validation, fit to all of the tuning half, and print the weights."""
-    tuning = [t for t in traces(fresh) if not is_held_out(t.name)]
-    heard, texts = domain(tuning), message_examples(fresh)
-    odds = odds_by(heard, unseen(tuning, texts))
+    """Fit to the tuning half, and print the weights and what they come to on it."""
+    _, tuning = in_halves(traces(fresh))
+    bias, weights = fit(of_pauses(tuning), message_examples(fresh))
+    heard = domain(tuning)
+    odds = odds_by(heard, {traced.name: (bias, weights) for traced in heard})
     for profile, limits in PROFILES.items():
         print(profile, judged(heard, limits, odds))
     tried = [judged(heard, within(bar), odds) for bar in BARS]
     for budget in BUDGETS:
         print(f"at most {budget:.0%} cut off:", cheapest(tried, budget))
-    bias, weights = fit(of_pauses(tuning), texts)
     print(f"BIAS = {bias:.3f}")
     print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in weights)})")
 

@@ -3,7 +3,7 @@
 Every recording of one half is decoded by Whisper as a whole, with the agent's domain and without.
 Orders: those with every slot in the transcript. Commands and read sentences, with either agent's
 domain: word errors, and how many transcripts the domain changed. Times are the processor's, of all
-that a final decode takes. Files of ``put_aside.json`` are the half that nothing was set on.
+that a final decode takes. The half put aside is the one that nothing was set on.
 Results go to benchmarks/results/names.json.
 """
 
@@ -12,11 +12,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Program, percentiles, share
-from benchmarks.voice.corpus import SHARED, Utterance, needed, orders_of, people
+from benchmarks.voice.corpus import SHARED, Utterance, is_put_aside, needed, orders_of, people
 from benchmarks.voice.words import errors, words
 from voice.config import WhisperConfig, load_agent
 from voice.hearing.asr.domain import ANYTHING, Domain
@@ -71,8 +70,6 @@ def main() -> None:
     program.add_argument("--half", choices=HALVES, default="tuning")
     options = program.parse_args()
     needed(program, SHARED)
-    aside = json.loads((Path(__file__).parent / "put_aside.json").read_text(encoding="utf-8"))
-    names = {Path(file).stem for file in aside}
     domains = {agent: Domain.of(load_agent(agent)) for agent in AGENTS}
     ears, figures = Ears(), {"half": options.half}
     groups = {
@@ -80,7 +77,7 @@ def main() -> None:
         "command and read": people(),
     }
     for kind, utterances in groups.items():
-        half = [u for u in utterances if (u.name in names) == (options.half == "aside")]
+        half = [u for u in utterances if is_put_aside(u.name) == (options.half == "aside")]
         for agent in AGENTS[: 1 if kind == "order" else None]:
             figures[f"{kind}, {agent}"] = figures_of(ears, half, domains[agent])
             print(kind, agent, json.dumps(figures[f"{kind}, {agent}"]), flush=True)

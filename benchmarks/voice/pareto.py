@@ -4,7 +4,8 @@
 real server in real time and hears its replies. Silence alone ends the turn at several lengths, as
 the client sets them; then each profile does. Dead air is voice to voice, the reply included.
 
-Recordings of the half that nothing was tuned on, whole and with a pause put between two words;
+Half of the recordings by a hash of their names, whole and with a pause put between two words;
+some of them are of voices that limits were set on, since no other commands have transcripts;
 several are said at once. Whether this changes anything ``--alone`` shows on two points, a third of
 whose recordings are said once more, one at a time; it takes three minutes more. On two quiet cores
 the rest takes about five and a half; ``--most 3`` checks it. Results:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.voice import fit_endings
 from benchmarks.voice.fit_endings import (
     fit,
     judged,
@@ -12,7 +11,6 @@ from benchmarks.voice.fit_endings import (
     of_messages,
     of_pauses,
     ranking,
-    unseen,
 )
 from benchmarks.voice.pauses import Met, Traced
 from voice.hearing.end_of_turn import PROFILES, WEIGHTS, Cues, Profile, inputs_of
@@ -60,10 +58,7 @@ def test_an_end_weighs_as_much_as_all_beginnings_of_its_message() -> None:
     assert weights[ends == 1].sum() == pytest.approx(weights[ends == 0].sum()) == 0.5
 
 
-def test_the_weights_tell_ends_from_beginnings_and_are_the_same_twice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fit_endings, "FOLDS", 2)
+def test_the_weights_tell_ends_from_beginnings_and_are_the_same_twice() -> None:
     recordings, texts = heard(4), of_messages(MESSAGES)
     bias, weights = fit(of_pauses(recordings), texts)
     assert (weights == fit(of_pauses(recordings), texts)[1]).all()
@@ -72,6 +67,6 @@ def test_the_weights_tell_ends_from_beginnings_and_are_the_same_twice(
         for text, end_of_message in (("what time", 0.001), ("what time is it now", 0.9))
     )
     assert done > begun + 4
-    odds = odds_by(recordings, unseen(recordings, texts))
+    odds = odds_by(recordings, {traced.name: (bias, weights) for traced in recordings})
     assert len(odds) == 4 * 2
     assert judged(recordings, PROFILES[Profile.PATIENT], odds).cut == 0
