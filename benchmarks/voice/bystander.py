@@ -16,14 +16,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from voice.config import EndpointingConfig, SphinxConfig, VadConfig, load_agent
+from voice.config import AgentConfig, EndpointingConfig
 from voice.demo.client import RATE_HZ, at_client_rate
 from voice.demo.virtual_audio import PACKET_MS, room_tone
 from voice.dialogue.commands import HoldSpeaking, ReleaseSpeaking, Speak, StopSpeaking
 from voice.dialogue.conversation import Conversation
-from voice.hearing.asr.sphinx import SphinxRecognizer
+from voice.hearing.asr import Recognizer
+from voice.hearing.asr.domain import Domain
 from voice.hearing.audio_input import AudioInput, HearingEvent
-from voice.hearing.vad import Vad, make_vad
+from voice.hearing.vad import Vad
 from voice.inputs import Announce, AudioSent, SessionOptions
 from voice.types import SAMPLE_RATE_HZ, Samples, ms_of_samples
 
@@ -76,11 +77,12 @@ class Outcome:
 
 
 class Bystander:
-    """Hears sounds as a session does that is speaking."""
+    """Hears sounds as a session of an agent does that is speaking."""
 
-    def __init__(self, vad: str) -> None:
-        self._vad = make_vad(VadConfig(engine=vad))  # type: ignore[arg-type]
-        self._recognizer = SphinxRecognizer(SphinxConfig(), load_agent("assistant"))
+    def __init__(self, recognizer: Recognizer, vad: Vad, agent: AgentConfig) -> None:
+        self._recognizer = recognizer
+        self._vad = vad
+        self._domain = Domain.of(agent)
 
     def hear(self, sound: Sound, moment: int = 0) -> Outcome:
         """Hear one sound.
@@ -94,7 +96,7 @@ class Bystander:
         return asyncio.run(self._hear(picked_up(sound.samples, lead), start))
 
     async def _hear(self, packets: Iterator[Samples], start: int) -> Outcome:
-        session = _Speaking(self._recognizer, self._vad)
+        session = _Speaking(self._recognizer, self._vad, self._domain)
         hearing = asyncio.create_task(session.ears.run())
         for packet in packets:
             session.ears.append(packet, RATE_HZ)
@@ -118,7 +120,7 @@ class _Speaking:
         silent: Samples for which its sound was held and let go again.
     """
 
-    def __init__(self, recognizer: SphinxRecognizer, vad: Vad) -> None:
+    def __init__(self, recognizer: Recognizer, vad: Vad, domain: Domain) -> None:
         self.first_held: int | None = None
         self.stopped: int | None = None
         self.silent = 0
@@ -129,6 +131,7 @@ class _Speaking:
             recognizer, vad, EndpointingConfig(), AtOnce(), self._tell, lambda turn_id: None
         )
         self.ears.configure(options)
+        self.ears.expect(domain)
         said = self._conversation.feed(Announce(SPOKEN))
         reply_id = next(command.reply_id for command in said if isinstance(command, Speak))
         self._conversation.feed(AudioSent(reply_id))

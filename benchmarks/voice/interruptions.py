@@ -25,7 +25,10 @@ from benchmarks.voice.bystander import MOMENTS, Bystander, Outcome, Sound
 from benchmarks.voice.corpus import SHARED, needed, orders, people, read_audio
 from benchmarks.voice.humming import HUMMERS, WORDS, hums
 from benchmarks.voice.short_words import SPEECH, ShortWord, recorded, spoken, spoken_by_flite
+from voice.config import AsrConfig, VadConfig, load_agent
 from voice.demo.virtual_audio import speech_span
+from voice.hearing.asr import Recognizers
+from voice.hearing.vad import make_vad
 from voice.types import SAMPLE_RATE_HZ
 
 STOPPING = ("stop", "no")
@@ -109,6 +112,7 @@ def main() -> None:
     """Measure and write the results."""
     program = Program("benchmarks.voice.interruptions", __doc__)
     program.add_argument("--vad", choices=("silero", "webrtc"), default="silero")
+    program.add_argument("--asr", choices=("whisper", "sphinx"), default="whisper")
     options = program.parse_args()
     needed(program, SPEECH, SHARED)
     sounds = [
@@ -120,7 +124,9 @@ def main() -> None:
         *backchannels(),
         *noises(),
     ]
-    bystander = Bystander(options.vad)
+    agent = load_agent("assistant")
+    recognizer, _ = Recognizers().of(AsrConfig(engine=options.asr), agent)
+    bystander = Bystander(recognizer, make_vad(VadConfig(engine=options.vad)), agent)
     outcomes: dict[str, list[Outcome]] = {}
     for index, sound in enumerate(sounds):
         # Where a word begins in the detector's windows decides where it hears a pause.

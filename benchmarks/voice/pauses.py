@@ -17,6 +17,7 @@ from voice.audio import Framer
 from voice.config import AsrConfig, EndpointingConfig, VadConfig, load_agent, load_config
 from voice.demo.virtual_audio import room_tone
 from voice.hearing.asr import Recognizers
+from voice.hearing.asr.domain import Domain
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import make_vad
@@ -93,9 +94,9 @@ class Tracer:
         self._opinion = opinion
         self._vad = make_vad(VadConfig(engine="silero"))
         loaded = Recognizers()
-        self._recognizers = {
-            agent: loaded.of(asr, load_agent(agent))[0] for agent in ("assistant", "coffee")
-        }
+        agents = {name: load_agent(name) for name in ("assistant", "coffee")}
+        self._recognizers = {name: loaded.of(asr, told)[0] for name, told in agents.items()}
+        self._domains = {name: Domain.of(told) for name, told in agents.items()}
 
     def trace(self, said: Utterance) -> Traced:
         """Hear one recording between two stretches of a quiet room."""
@@ -146,7 +147,7 @@ class Tracer:
             for event in events:
                 match event:
                     case SpeechStarted(turn_id, start):
-                        stream = self._recognizers[agent].open(turn_id)
+                        stream = self._recognizers[agent].open(turn_id, self._domains[agent])
                         for earlier in before:
                             if earlier.start_sample >= start - endpointer.pre_roll_samples:
                                 stream.accept(earlier)

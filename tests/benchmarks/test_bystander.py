@@ -32,7 +32,8 @@ from voice.types import AudioFrame, Samples, Transcript
 
 @pytest.fixture(scope="module")
 def bystander() -> Bystander:
-    return Bystander("silero")
+    agent = load_agent("assistant")
+    return Bystander(SphinxRecognizer(SphinxConfig(), agent), SileroVad(), agent)
 
 
 def said(phrase: str) -> Sound:
