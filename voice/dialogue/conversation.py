@@ -377,7 +377,7 @@ class Conversation:
         goes_on = reopens(event, self._committed, answers)
         if not self._agent.silent:
             holds = self._options.holds
-            turn.interrupt(Interruption.begin(event.start_sample, sounding, holds, goes_on))
+            turn.interrupt(Interruption.begin(sounding, holds, goes_on))
             if turn.pending:
                 return turn.pending.hold()
         return self._stop(turn, withdraw=goes_on)
@@ -403,9 +403,7 @@ class Conversation:
     def _judge(
         self, turn: UserTurn, pending: Interruption, transcript: Transcript
     ) -> list[Command]:
-        end_sample = turn.end_sample or turn.start_sample
-        out = pending.judge(transcript, end_sample, over=turn.ended is not None)
-        return out + self._stop_if_proven(turn)
+        return pending.judge(transcript) + self._stop_if_proven(turn)
 
     def _turn_ended(self, event: TurnEnded) -> list[Command]:
         turn = self._turns.get(event.turn_id)
@@ -469,11 +467,7 @@ class Conversation:
         shown = transcript.shown, transcript.confidence, turn.seconds
         out.append(Emit(FinalTranscript(turn.turn_id, turn.item_id, *shown)))
         manual, apology = ended.reason is EndReason.MANUAL, ""
-        if (
-            turn.interruption
-            and not manual
-            and turn.interruption.was_none(transcript, ended.end_sample)
-        ):
+        if turn.interruption and not manual and turn.interruption.was_none(transcript):
             self._due = Due.RESUME if self._due is Due.NOTHING else self._due
         elif transcript.text:
             self._other_language.hear(turn.item_id, transcript)

@@ -17,24 +17,13 @@ from enum import Enum, auto
 from voice.dialogue.commands import Command, HoldSpeaking, ReleaseSpeaking
 from voice.dialogue.reply import Reply
 from voice.hearing.backchannel import interrupts, is_backchannel
-from voice.types import (
-    SAMPLE_RATE_HZ,
-    SpeechStarted,
-    Transcript,
-    TurnEnded,
-    ms_of_samples,
-    samples_of_ms,
-)
+from voice.types import SpeechStarted, Transcript, TurnEnded, samples_of_ms
 
 REASON = "turn_detected"
 """Why a reply was cancelled, as the client is told."""
 
 REOPEN_MS = 700
 """Who speaks again so soon after the end of a turn had not ended it."""
-
-BEGINNING_MS = 250
-"""Speech up to a pause that is shorter may be the first half of a word: "right" holds its breath
-before its last sound, and its beginning is heard as "why" or "no"."""
 
 
 class State(Enum):
@@ -60,28 +49,24 @@ class Interruption:
     Attributes:
         reply_ids: The replies that sounded.
         answering: Whether the agent had asked something, so that "yes" is an answer.
-        start_sample: Where the speech began.
         text: The newest interim transcript.
         lasted: Whether the speech has lasted for as long as only interruptions do.
     """
 
     reply_ids: tuple[str, ...]
     answering: bool
-    start_sample: int
     state: State
     text: str = ""
     lasted: bool = False
 
     @classmethod
-    def begin(
-        cls, start_sample: int, sounding: Sequence[Reply], holds: bool, reopens: bool
-    ) -> Interruption:
+    def begin(cls, sounding: Sequence[Reply], holds: bool, reopens: bool) -> Interruption:
         """The user begins to speak; the newest of the ``sounding`` replies is the last of them."""
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
         # Who goes on before a word of the answer has sounded does not tell the agent to go on.
         answering = asked or (reopens and not sounding)
         state = State.RELEASED if sounding and holds and not reopens else State.STOPPED
-        return cls(tuple(reply.reply_id for reply in sounding), answering, start_sample, state)
+        return cls(tuple(reply.reply_id for reply in sounding), answering, state)
 
     @property
     def pending(self) -> bool:
@@ -112,24 +97,20 @@ class Interruption:
         self.lasted = True
         self._judge_length()
 
-    def judge(self, transcript: Transcript, end_sample: int, over: bool) -> list[Command]:
-        """At a pause: the words prove it, or the sound goes on, or stays held for what follows."""
-        if not self.is_meant(transcript, end_sample):
+    def judge(self, transcript: Transcript) -> list[Command]:
+        """At a pause: the words prove it, or the sound goes on."""
+        if not self.is_meant(transcript):
             return self.release()
-        if over or ms_of_samples(end_sample - self.start_sample) >= BEGINNING_MS:
-            self.state = State.PROVEN
+        self.state = State.PROVEN
         return []
 
-    def is_meant(self, transcript: Transcript, end_sample: int) -> bool:
-        """Whether the words up to a sample mean to interrupt."""
-        seconds = max(0, end_sample - self.start_sample) / SAMPLE_RATE_HZ
-        return interrupts(
-            transcript.text, seconds, self.answering, transcript.guess, transcript.sound_odds
-        )
+    def is_meant(self, transcript: Transcript) -> bool:
+        """Whether the words mean to interrupt."""
+        return interrupts(transcript.text, self.answering, transcript.guess, transcript.sound_odds)
 
-    def was_none(self, transcript: Transcript, end_sample: int) -> bool:
+    def was_none(self, transcript: Transcript) -> bool:
         """Whether the agent was stopped at once, for what the final words show to be nothing."""
-        return self.state is State.STOPPED and not self.is_meant(transcript, end_sample)
+        return self.state is State.STOPPED and not self.is_meant(transcript)
 
     def _judge_length(self) -> None:
         # A drawn-out "right" lasts as well.

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
-INTERRUPTS_FROM_S = 0.9
-"""Sound this long is speech, recognised or not; shorter and without words, a cough."""
 UNDERSTOOD, UNDERSTOOD_ELSE = 7.0, -2.0
 GUESSED, GUESSED_ELSE = 3.0, 1.0
 """Log odds of words that are backchannels, and of others, that are added to those of their sound.
@@ -71,7 +69,6 @@ def is_backchannel(text: str, answering: bool = False) -> bool:
 
 def interrupts(
     text: str,
-    seconds: float,
     answering: bool = False,
     guess: str = "",
     sound_odds: float | None = None,
@@ -80,7 +77,6 @@ def interrupts(
 
     Args:
         text: What was recognised of it.
-        seconds: How long the speech in it was.
         answering: See `is_backchannel`.
         guess: What it may have been, where nothing was recognised. A "right" with noise around it
             is guessed to be "not right", so one backchannel among the words is enough there.
@@ -92,8 +88,6 @@ def interrupts(
         return sound_odds + _by_words(words, guessed) < 0
     if words:
         return not is_backchannel(text, answering)
-    if seconds >= INTERRUPTS_FROM_S:
-        return True
     return bool(guessed) and not _any_backchannel(guessed, answering)
 
 

@@ -18,7 +18,7 @@ def reply(text: str = "A long story.", number: int = 1) -> Reply:
 
 
 def begun(*sounding: Reply, holds: bool = True, goes_on: bool = False) -> Interruption:
-    return Interruption.begin(START, sounding or (reply(),), holds, goes_on)
+    return Interruption.begin(sounding or (reply(),), holds, goes_on)
 
 
 def heard(text: str, guess: str = "") -> Transcript:
@@ -26,32 +26,20 @@ def heard(text: str, guess: str = "") -> Transcript:
 
 
 @pytest.mark.parametrize(
-    ("text", "ms", "over", "state"),
-    [
-        ("mm-hmm", 300, False, State.RELEASED),
-        ("stop", 300, False, State.PROVEN),
-        ("", 500, False, State.RELEASED),
-        ("", 1000, False, State.PROVEN),
-        # Perhaps the first half of a word: the sound stays held.
-        ("why", 249, False, State.HELD),
-        ("why", 250, False, State.PROVEN),
-        ("why", 200, True, State.PROVEN),
-    ],
+    ("text", "state"),
+    [("mm-hmm", State.RELEASED), ("stop", State.PROVEN), ("", State.RELEASED)],
 )
-def test_a_pause_decides_by_what_was_heard_up_to_it(
-    text: str, ms: int, over: bool, state: State
-) -> None:
+def test_a_pause_decides_by_what_was_heard_up_to_it(text: str, state: State) -> None:
     pending = begun()
     pending.hold()
-    out = pending.judge(heard(text), START + ms * 16, over)
+    out = pending.judge(heard(text))
     assert pending.state is state
     assert out == ([ReleaseSpeaking("resp1")] if state is State.RELEASED else [])
 
 
 def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> None:
-    assert begun().is_meant(heard("", guess="two stop"), START + 8000)
-    assert not begun().is_meant(heard("", guess="not right"), START + 8000)
-    assert begun().is_meant(heard("", guess="not right"), START + 16_000)
+    assert begun().is_meant(heard("", guess="two stop"))
+    assert not begun().is_meant(heard("", guess="not right"))
 
 
 @pytest.mark.parametrize(("after_ms", "same"), [(0, True), (700, True), (701, False)])
