@@ -130,8 +130,6 @@ class Transcript:
             and are no request.
         sound_odds: Log odds, by its sound alone, that a short turn is a backchannel; None
             where unknown.
-        ending_confidence: The confidence of its last words alone, where the recogniser can tell:
-            whether a turn ends behind them hangs on them, and not on a word misheard long before.
         written: The text as people are shown it, where that differs: with capitals and figures.
         language: Code of the language that it is in.
         language_confidence: How sure that is, in [0, 1].
@@ -144,7 +142,6 @@ class Transcript:
     end_sample: int
     guess: str = ""
     sound_odds: float | None = None
-    ending_confidence: float | None = None
     written: str = ""
     language: str = "en"
     language_confidence: float = 1.0
@@ -153,11 +150,6 @@ class Transcript:
     def shown(self) -> str:
         """The text for people."""
         return self.written or self.text
-
-    @property
-    def sure_of_end(self) -> float:
-        """Confidence of the last words, or if unknown, of all."""
-        return self.confidence if self.ending_confidence is None else self.ending_confidence
 
 
 class Role(StrEnum):

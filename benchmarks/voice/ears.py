@@ -151,7 +151,7 @@ class Listener:
         if not final.text:
             return Cues()
         end_of_message = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
-        return Cues(final.text, final.sure_of_end, end_of_message)
+        return Cues(final.text, end_of_message)
 
 
 def _timed(spent: list[float], work: Callable[[], T]) -> T:

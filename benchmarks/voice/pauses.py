@@ -110,7 +110,7 @@ class Tracer:
             if not inner and pauses and pauses[-1].gap_ms is None:
                 break
             end_of_message = self._opinion(said.agent, final.text) if final.text else None
-            cues = Cues(final.text, final.sure_of_end, end_of_message)
+            cues = Cues(final.text, end_of_message)
             gap_ms = ms_of_samples(resumed[at] - at) if inner else None
             pauses.append(Met(gap_ms, 0.0 if inner else ms_of_samples(at - end), cues))
         kind = f"{said.kind}, pause" if said.pause_ms else said.kind

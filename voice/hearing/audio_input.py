@@ -349,7 +349,7 @@ class AudioInput:
 
     def _pause(self, end_sample: int) -> None:
         turn = self._turn
-        # Words from before it are a guess: only the final decode has a confidence to trust.
+        # Words from before it are a guess: only the final decode has heard all of them.
         self._cues = Cues()
         if turn is not None:
             samples = np.concatenate([frame.samples for frame in self._recent])
@@ -436,7 +436,7 @@ class AudioInput:
             turn.emitted = transcript.text.strip()
             # Without words as well: that there are none is known now.
             self._emit(replace(transcript, final=False))
-            self._cues = Cues(turn.emitted, transcript.sure_of_end)
+            self._cues = Cues(turn.emitted)
 
     async def _judge(self, end_of_message: EndOfMessage, turn: _Turn, final: Transcript) -> None:
         """Ask how likely the message ends at a pause; ignored where speech has gone on since."""

@@ -3,8 +3,8 @@
 A logistic regression gives the log odds that a pause is the end. A silence adds its own, since
 pauses inside turns are about exponentially long: each `MS_PER_NAT` of it makes the end e times as
 likely. The turn is over when the sum reaches the profile's bar, so the needed silence falls in a
-straight line with the evidence. Words that the recogniser doubts are no evidence of an end. Where
-no word was recognised there is nothing to answer, so nothing is gained by being quick.
+straight line with the evidence. Where no word was recognised there is nothing to answer, so nothing
+is gained by being quick.
 
 ``python -m benchmarks.voice.fit_endings`` fits `BIAS` and `WEIGHTS`, to a new
 checkpoint or to other inputs.
@@ -34,13 +34,11 @@ class Cues:
 
     Attributes:
         text: The words recognised up to it; "" while there are none.
-        confidence: The recogniser's, in the last of these words, in [0, 1].
         end_of_message: The language model's probability that the message ends here; None while
             unknown.
     """
 
     text: str = ""
-    confidence: float = 1.0
     end_of_message: float | None = None
 
 
@@ -53,8 +51,7 @@ class Limits:
         shortest_ms: The least silence that ends a turn.
         unjudged_ms: The same while the model's probability is unknown. Of what is read aloud, or
             recognised in pieces, many beginnings look whole without it.
-        longest_ms: The longest silence where nothing indicates more words; also the silence where
-            the words are not `TRUSTED`.
+        longest_ms: The longest silence where nothing indicates more words.
         unfinished_ms: The longest silence where the words read unfinished, or the model's
             probability is below `UNLIKELY`.
         no_text_ms: The silence while no word is known.
@@ -71,11 +68,8 @@ class Limits:
 MS_PER_NAT = 250
 """Mean length of pauses inside turns, of those that last at all (160 ms): the longest silences in
 read speech, and the shortest among people who look for words."""
-UNLIKELY = 0.01
+UNLIKELY = 0.004
 """A lower probability of the model's has the effect of a conjunction at the end."""
-TRUSTED = 0.65
-"""Confidence from which on words count as recognised. A recogniser of few words puts those that it
-knows in place of others, and how whole those look says nothing about what was said."""
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.0, 160, 250, 400, 1200, 900),
@@ -130,8 +124,6 @@ def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
     if not cues.text:
         return limits.no_text_ms
     longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms
-    if cues.confidence < TRUSTED:
-        return longest
     if is_short_answer(cues.text):
         return limits.shortest_ms
     shortest = limits.unjudged_ms if cues.end_of_message is None else limits.shortest_ms

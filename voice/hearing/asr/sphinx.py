@@ -54,8 +54,6 @@ _DITHER = np.random.default_rng(0).normal(0, 4, 16_000).round().astype(np.int32)
 that the acoustic model was trained on, and costs whole sentences."""
 _INTERIM_POSTERIOR = 0.5
 """Stands in for the posteriors, which pocketsphinx computes only at the end."""
-_LAST_WORDS = 2
-"""Each is scored with the two before it, so that four words have their say."""
 _IDLE_DECODERS = 8
 
 LANGUAGE_WEIGHT = 6.5
@@ -232,8 +230,7 @@ class SphinxStream:
         assert self._decoder is not None
         self._decoder.end()
         text = self._decoder.text()
-        words = self._decoder.words()
-        sure, of_last = confidence(words), confidence(words[-_LAST_WORDS:])
+        sure = confidence(self._decoder.words())
         self._recognizer.give_back(self._decoder)
         self._decoder = None
         self._audio.mark()
@@ -241,7 +238,7 @@ class SphinxStream:
         if sure < self._config.min_confidence:
             _LOG.debug("turn %d: not understood, confidence %.2f", self._turn_id, sure)
             return Transcript(self._turn_id, "", True, 0.0, at, guess=text)
-        return Transcript(self._turn_id, text, True, sure, at, ending_confidence=of_last)
+        return Transcript(self._turn_id, text, True, sure, at)
 
 
 class SphinxDecoder:

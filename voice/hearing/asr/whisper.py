@@ -53,9 +53,6 @@ _SHARE_OF_TIME = 0.35
 """Interim decodes take at most this share of real time."""
 _DECODES_AT_ONCE = 2
 """As many as there are threads that recognise: `voice.session.resources`."""
-_HEARD = 0.5
-"""Confidence from which on the last words count as heard: lower than for a recogniser of few words,
-which puts those that it knows in place of others."""
 _SURE_OF_LANGUAGE = 0.5
 """Probability from which on another language than English is taken for it."""
 _DOMAINS = 16
@@ -366,14 +363,12 @@ class WhisperStream:
         """
         if self._final is None:
             self._final = self._decode(self._recognizer.config.beam_size)
-        sure = self._final.confidence
         return Transcript(
             self._turn_id,
             _said(self._final),
             True,
-            sure,
+            self._final.confidence,
             self._audio.end_sample,
-            ending_confidence=1.0 if sure >= _HEARD else sure,
             written=self._final.text,
             language=self._final.language,
             language_confidence=self._final.language_confidence,
