@@ -34,7 +34,8 @@ def _phrases(text: str) -> frozenset[str]:
 
 
 _HUMS = _phrases(
-    "mm|mhm|mmhm|mm hm|mm hmm|mhmm|mmhmm|hm|hmm|hum|uh|uh huh|uhhuh|um|ah|aha|oh|ooh|wow|huh|er"
+    "mm|mmm|mhm|mmhm|mm hm|mm hmm|mhmm|mmhmm|hm|hmm|hmmm|hum|uh|uh huh|uhhuh|um|ah|aha|oh|ooh|wow"
+    "|huh|er"
 )
 _AGREEING = _phrases(
     "right|okay|ok|yeah|yes|yep|yup|sure|good|great|nice|cool|fine|exactly|true|really|indeed"
