@@ -88,6 +88,11 @@ def test_words_that_nothing_says_go_on_wait_for_half_a_second_at_most() -> None:
     assert balanced(Cues("half an hour and", end_of_message=0.018)) > 500
 
 
+def test_what_the_model_hardly_expects_to_end_may_go_on() -> None:
+    assert balanced(Cues("what's the wedding", end_of_message=0.005)) == 460
+    assert balanced(Cues("what's the wedding", end_of_message=0.001)) == 1200
+
+
 def test_without_words_the_wait_is_long_and_always_the_same() -> None:
     assert balanced(Cues()) == balanced(Cues(end_of_message=SURE)) == 1200
 
