@@ -7,12 +7,13 @@ interrupted.
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -165,6 +166,17 @@ def _uvicorns_log() -> dict[str, Any]:
     return written
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Make what lasts as long as the process: no garbage is looked for in it, now or later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def serve(config: Config) -> None:
     """Load the models and serve until SIGINT or SIGTERM.
 
@@ -178,9 +190,10 @@ def serve(config: Config) -> None:
         audiosocket = listen_for_audiosocket(config.telephony)
         if audiosocket is not None:
             stack.enter_context(audiosocket)
-        from voice.session.resources import Resources
+        with _uncollected():
+            from voice.session.resources import Resources
 
-        resources = Resources.load(config)
+            resources = Resources.load(config)
         app = build_app(resources, config, audiosocket)
         for line in resources.describe():
             print(line)
