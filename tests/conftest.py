@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.support.postgresql import PostgresqlServer
     from voice.session.resources import Resources
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +56,24 @@ def embedded_parts() -> Generator[Resources, None, None]:
     parts = Resources.load(embedded_config())
     yield parts
     asyncio.run(parts.close())
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Generator[PostgresqlServer, None, None]:
+    """A PostgreSQL server; skips where none is installed."""
+    from tests.support.postgresql import postgresql_server
+
+    with postgresql_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What `tools.database` can be: a file, and a database on a server."""
+    if request.param == "sqlite":
+        return str(tmp_path / "voice.sqlite3")
+    server: PostgresqlServer = request.getfixturevalue("postgresql")
+    return server.new()
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", help="a TOML file, or the name of one in configs/")
     common.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="as tools.database=FILE"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as tools.database=FILE_OR_URL",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", parents=[common], help="who has entries, and how many")

@@ -59,17 +59,15 @@ def check_export(exported: dict[str, Any]) -> None:
 
 
 def test_a_callers_data_is_listed_exported_and_deleted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "voice.sqlite3"
-
     def run(command: str, *arguments: str) -> dict[str, Any]:
-        assert data.main([command, "--set", f"tools.database={file}", *arguments]) == 0
+        assert data.main([command, "--set", f"tools.database={place}", *arguments]) == 0
         answer: dict[str, Any] = json.loads(capsys.readouterr().out)
         return answer
 
-    # A server has the file open.
-    with closing(Database(str(file))) as database:
+    # A server has it open.
+    with closing(Database(place)) as database:
         fill(database)
         assert run("list") == {"callers": LISTED}
         check_export(run("export", "--caller", str(ADA)))
@@ -80,7 +78,7 @@ def test_a_callers_data_is_listed_exported_and_deleted(
         assert run("list") == {"callers": LISTED[1:]}
         for each in tmp_path.iterdir():
             assert b"take my medicine" not in each.read_bytes(), each.name
-    assert data.main(["export", "--set", f"tools.database={file}", "--caller", "ada"]) == 1
+    assert data.main(["export", "--set", f"tools.database={place}", "--caller", "ada"]) == 1
     assert "caller: got 'ada'; expected local, operator, user:NAME" in capsys.readouterr().err
 
 

@@ -368,6 +368,7 @@ def check_rows(world: World, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "voice.sqlite3")) as database:
         tables = database.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            " AND name <> 'alembic_version'"
         ).fetchall()
         for (table,) in tables:
             columns = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}

@@ -292,7 +292,8 @@ class ToolsConfig(Section):
     """Python modules whose tools are added."""
     database: str = ""
     """SQLite file of timers, alarms, reminders and lists; empty means the user's data directory,
-    ":memory:" keeps nothing."""
+    ":memory:" keeps nothing. postgresql://USER@HOST/NAME is a database that several servers may
+    share."""
     keep_alerts_days: float = Field(default=30.0, gt=0, le=36_500)
     """How long a timer, alarm or reminder waits, once it is due, for a conversation of its owner's;
     what was announced is deleted within an hour."""

@@ -3,6 +3,8 @@
 A session iterates over `Ringer.announcements`, and is told of its owner's entries alone. An entry
 that is due is taken, so that one session of one process announces it; it counts as told once it was
 heard, and else is the owner's next session's, as is an entry that falls due while none is open.
+Who has taken one holds it for as long as it waits to be said; of a server that has died others take
+it over.
 What repeats is then due again, at its next moment: moments that nobody heard are told as one. The
 session that set an entry has precedence while it is open. A store that fails, for example because
 another process has locked it, is asked again until it answers. An alarm rings although the store
@@ -27,7 +29,8 @@ _LONGEST_WAIT_S = 30.0
 _RETRY_S = 5.0
 """Pause after the store failed; each try may wait for its lock."""
 _LEASE_S = 30.0
-"""Another process may announce what one has taken so long ago and not told: it may have crashed."""
+"""Another process may announce what one has taken and not held for so long: it may have crashed."""
+_HOLD_S = 10.0
 _LATE_S = 60.0
 """An announcement that is later than this says when the entry was due."""
 
@@ -62,6 +65,7 @@ class Ringer:
         changed = asyncio.Event()
         self._listening[session_id] = (asyncio.get_running_loop(), changed)
         unheard: list[Alert] = []
+        holding = asyncio.create_task(self._hold(unheard, store))
         try:
             while True:
                 changed.clear()
@@ -76,6 +80,7 @@ class Ringer:
                         async with asyncio.timeout(found):
                             await changed.wait()
         finally:
+            holding.cancel()
             del self._listening[session_id]
             for alert in unheard:
                 await self._put_back(alert, store)
@@ -114,6 +119,15 @@ class Ringer:
         if taken:
             self._taken.add(alert.id)
         return taken
+
+    async def _hold(self, taken: list[Alert], store: Store) -> None:
+        """Keep other processes from what a session has taken."""
+        while True:
+            await asyncio.sleep(_HOLD_S)
+            if taken:
+                until_s = self._now().timestamp() + _LEASE_S
+                with suppress(StoreError):
+                    await asyncio.to_thread(store.hold_alerts, tuple(taken), until_s)
 
     async def _tell(self, alert: Alert, store: Store) -> None:
         """Mark it as told; the session may end with its last word, so nobody cancels that."""

@@ -6,16 +6,26 @@ does not know what an entry means or when it is announced.
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    ScalarSelect,
+    Table,
+    Update,
+    delete,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from voice.callers import Owner
 from voice.tools.database import Database
-
-_FIELDS = "id, kind, label, due, length_s, session_id, repeat"
-_MINE = "agent = ?1 AND caller = ?2"
+from voice.tools.database.tables import alerts, list_items, orders, owned_by
 
 
 class AlertKind(StrEnum):
@@ -47,13 +57,16 @@ class Alert:
     repeat: str = ""
 
 
+_FIELDS = [alerts.c[name] for name in Alert.__dataclass_fields__]
+
+
 class Store:
     """What is kept for one caller of one agent; cheap to make."""
 
     def __init__(self, database: Database, owner: Owner) -> None:
         self._database = database
-        self._caller = owner.caller
-        self._owner = owner.agent, str(owner.caller)
+        self._owner = owner
+        self._owned = {"agent": owner.agent, "caller": str(owner.caller)}
 
     def add_alert(
         self,
@@ -65,15 +78,25 @@ class Store:
         repeat: str = "",
     ) -> Alert:
         """Keep an entry that is due at ``due``, seconds since the epoch."""
-        row = kind, label, due, length_s, session_id, repeat
-        cursor = self._write(
-            "INSERT INTO alerts (agent, caller, kind, label, due, length_s, session_id, repeat,"
-            " ends_s, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *row,
-            *(self._database.countdown(due) if kind is AlertKind.TIMER and due else (None, "")),
+        ends_s, boot = None, ""
+        if kind is AlertKind.TIMER and due:
+            ends_s, boot = self._database.countdown(due)
+        (added,) = self._database.write(
+            insert(alerts).values(
+                **self._owned,
+                kind=kind.value,
+                label=label,
+                due=due,
+                length_s=length_s,
+                session_id=session_id,
+                repeat=repeat,
+                ends_s=ends_s,
+                boot=boot,
+            )
         )
-        assert cursor.lastrowid is not None
-        return Alert(cursor.lastrowid, *row)
+        key = added.inserted_primary_key
+        assert key is not None
+        return Alert(key[0], kind, label, due, length_s, session_id, repeat)
 
     def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
         """Entries not announced yet, soonest first, those without a due time last.
@@ -82,21 +105,19 @@ class Store:
             kind: Only of this kind.
             due_by: Only those due by then, seconds since the epoch.
         """
-        rows = self._read(
-            f"SELECT {_FIELDS} FROM alerts"
-            f" WHERE {_MINE} AND NOT told"
-            " AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR due <= ?4)"
-            " ORDER BY due IS NULL, due, id",
-            kind,
-            due_by,
-        )
+        query = select(*_FIELDS).where(self._mine(alerts), ~alerts.c.told)
+        if kind is not None:
+            query = query.where(alerts.c.kind == kind.value)
+        if due_by is not None:
+            query = query.where(alerts.c.due <= due_by)
+        rows = self._database.read(query.order_by(alerts.c.due.nulls_last(), alerts.c.id))
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
     def next_due(self, after: float) -> float | None:
         """When the first entry behind ``after`` is due, seconds since the epoch; None without."""
-        query = f"SELECT min(due) FROM alerts WHERE {_MINE} AND NOT told AND due > ?3"
-        ((due,),) = self._read(query, after)
-        return None if due is None else float(due)
+        query = select(alerts.c.due).where(self._mine(alerts), ~alerts.c.told, alerts.c.due > after)
+        rows = self._database.read(query.order_by(alerts.c.due).limit(1))
+        return rows[0][0] if rows else None
 
     def take_alert(self, alert: Alert, now: float, until: float) -> bool:
         """Have an entry for oneself, to announce it.
@@ -104,99 +125,123 @@ class Store:
         It is everybody's again at ``until``, in seconds since the epoch as ``now`` is: who has
         taken it may have crashed. False if another has it, or it was told, changed or removed.
         """
-        taken = self._write(
-            f"UPDATE alerts SET taken_until = ?3 WHERE {_MINE} AND id = ?4 AND due IS ?5"
-            " AND NOT told AND taken_until <= ?6",
-            *(until, alert.id, alert.due, now),
-        )
-        return taken.rowcount == 1
+        free = alerts.c.due.is_not_distinct_from(alert.due) & (alerts.c.taken_until <= now)
+        taken = self._untold(alert.id).where(free)
+        return self._changes(taken.values(taken_until=until, taken_by=self._database.name))
+
+    def hold_alerts(self, taken: Iterable[Alert], until: float) -> None:
+        """Have for longer what one has taken, but for what is another's by now."""
+        held = update(alerts).where(self._taken(), alerts.c.id.in_([alert.id for alert in taken]))
+        self._database.write(held.values(taken_until=until))
 
     def put_back_alert(self, alert: Alert) -> None:
         """Undo `take_alert`."""
-        self._write(f"UPDATE alerts SET taken_until = 0 WHERE {_MINE} AND id = ?3", alert.id)
+        self._database.write(self._put_back(alert))
 
     def tell_alert(self, alert: Alert, next_due: float | None = None) -> None:
         """Mark an entry as announced, or as due again at ``next_due``, unless it was changed."""
-        self._write(
-            "UPDATE alerts SET told = ?3 IS NULL, due = ifnull(?3, due)"
-            f" WHERE {_MINE} AND id = ?4 AND due IS ?5 AND NOT told",
-            *(next_due, alert.id, alert.due),
-        )
-        self.put_back_alert(alert)
+        told = self._untold(alert.id).where(alerts.c.due.is_not_distinct_from(alert.due))
+        again = {"told": True} if next_due is None else {"due": next_due}
+        self._database.write(told.values(again), self._put_back(alert))
 
     def change_alert(self, alert: Alert) -> bool:
         """Give an entry other times; False if it was announced or deleted before."""
-        changed = self._write(
-            "UPDATE alerts SET ends_s = ends_s + ?3 - due, due = ?3, length_s = ?4, repeat = ?5"
-            f" WHERE {_MINE} AND id = ?6 AND NOT told",
-            *(alert.due, alert.length_s, alert.repeat, alert.id),
+        return self._changes(
+            self._untold(alert.id).values(
+                ends_s=alerts.c.ends_s + alert.due - alerts.c.due,
+                due=alert.due,
+                length_s=alert.length_s,
+                repeat=alert.repeat,
+            )
         )
-        return changed.rowcount == 1
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was announced or deleted before."""
-        statement = f"DELETE FROM alerts WHERE {_MINE} AND id = ?3 AND NOT told"
-        removed = self._write(statement, alert_id)
-        return removed.rowcount == 1
+        mine = self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
+        return self._changes(delete(alerts).where(mine))
 
     def add_item(self, list_name: str, *items: str) -> None:
         """Put items, all or none, at the end of a list, which need not exist."""
-        statement = "INSERT INTO list_items (agent, caller, list, item) VALUES (?, ?, ?, ?)"
-        self._database.write_each(statement, [(*self._owner, list_name, item) for item in items])
+        add = insert(list_items)
+        self._database.write(
+            *(add.values(**self._owned, list=list_name, item=item) for item in items)
+        )
 
     def remove_item(self, list_name: str, item: str) -> bool:
         """Take the oldest such item off a list; False if it is not there."""
-        removed = self._write(
-            "DELETE FROM list_items WHERE id ="
-            f" (SELECT min(id) FROM list_items WHERE {_MINE} AND list = ?3 AND item = ?4)",
-            list_name,
-            item,
-        )
-        return removed.rowcount == 1
+        oldest = self._oldest(list_name, item)
+        return self._changes(delete(list_items).where(list_items.c.id == oldest))
 
     def move_item(self, list_name: str, item: str, to: str) -> bool:
         """Put an item of a list at the end of another; False if it is not there."""
-        moved = self._write(
-            "UPDATE list_items SET list = ?3, id = (SELECT max(id) + 1 FROM list_items) WHERE id ="
-            f" (SELECT min(id) FROM list_items WHERE {_MINE} AND list = ?4 AND item = ?5)",
-            *(to, list_name, item),
+        oldest = list_items.c.id == self._oldest(list_name, item)
+        same = [list_items.c[name] for name in ("agent", "caller", "created", "item")]
+        # A new row, for items come in the order of their ids.
+        new = insert(list_items).from_select(
+            [*same, list_items.c.list], select(*same, literal(to)).where(oldest)
         )
+        _, moved = self._database.write(new, delete(list_items).where(oldest))
         return moved.rowcount == 1
 
     def clear_items(self, list_name: str) -> list[str]:
         """Delete all items of a list; returns them, oldest first."""
-        statement = f"DELETE FROM list_items WHERE {_MINE} AND list = ?3 RETURNING item, id"
-        cleared = self._read(statement, list_name)
-        return [str(item) for item, _ in sorted(cleared, key=lambda row: int(row[1]))]
+        cleared = delete(list_items).where(self._mine(list_items), list_items.c.list == list_name)
+        rows = self._database.read(cleared.returning(list_items.c.id, list_items.c.item))
+        return [item for _, item in sorted(tuple(row) for row in rows)]
 
     def lists(self) -> list[str]:
         """The names of all lists that have items."""
-        query = f"SELECT DISTINCT list FROM list_items WHERE {_MINE}"
-        return [str(name) for (name,) in self._read(query)]
+        query = select(list_items.c.list).where(self._mine(list_items)).distinct()
+        return [name for (name,) in self._database.read(query)]
 
     def items(self, list_name: str) -> list[str]:
         """The items of a list, oldest first; an unknown list is empty."""
-        query = f"SELECT item FROM list_items WHERE {_MINE} AND list = ?3 ORDER BY id"
-        return [str(item) for (item,) in self._read(query, list_name)]
+        query = select(list_items.c.item).where(
+            self._mine(list_items), list_items.c.list == list_name
+        )
+        return [item for (item,) in self._database.read(query.order_by(list_items.c.id))]
 
     def place_order(self, customer: str, content: str, placed: float) -> None:
         """Keep a confirmed order; ``placed`` in seconds since the epoch."""
-        statement = (
-            "INSERT INTO orders (agent, caller, placed, customer, content) VALUES (?, ?, ?, ?, ?)"
-        )
-        self._write(statement, placed, customer, content)
+        order = {"placed": placed, "customer": customer, "content": content}
+        self._database.write(insert(orders).values(**self._owned, **order))
 
     def orders(self) -> list[tuple[float, str, str]]:
         """Moment, customer and content of every order placed, oldest first."""
-        query = f"SELECT placed, customer, content FROM orders WHERE {_MINE} ORDER BY id"
-        return self._read(query)
+        query = select(orders.c.placed, orders.c.customer, orders.c.content)
+        rows = self._database.read(query.where(self._mine(orders)).order_by(orders.c.id))
+        return [(placed, customer, content) for placed, customer, content in rows]
 
     def forget(self) -> None:
         """Delete all that is the owner's."""
-        self._database.delete(self._caller, self._owner[0])
+        self._database.delete(self._owner.caller, self._owner.agent)
 
-    def _read(self, query: str, *values: object) -> list[Any]:
-        return self._database.read(query, *self._owner, *values)
+    def _mine(self, table: Table) -> ColumnElement[bool]:
+        return owned_by(table, self._owner.caller, self._owner.agent)
 
-    def _write(self, statement: str, *values: object) -> sqlite3.Cursor:
-        return self._database.write(statement, *self._owner, *values)
+    def _untold(self, alert_id: int) -> Update:
+        """A change of an entry that was not announced yet."""
+        return update(alerts).where(self._mine(alerts), alerts.c.id == alert_id, ~alerts.c.told)
+
+    def _put_back(self, alert: Alert) -> Update:
+        mine = update(alerts).where(self._taken(), alerts.c.id == alert.id)
+        return mine.values(taken_until=0.0, taken_by="")
+
+    def _taken(self) -> ColumnElement[bool]:
+        return self._mine(alerts) & (alerts.c.taken_by == self._database.name)
+
+    def _oldest(self, list_name: str, item: str) -> ScalarSelect[int]:
+        """The id of the oldest such item that nobody else is taking off."""
+        same = (list_items.c.list == list_name) & (list_items.c.item == item)
+        query = select(list_items.c.id).where(self._mine(list_items), same)
+        return (
+            query.order_by(list_items.c.id)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+            .scalar_subquery()
+        )
+
+    def _changes(self, statement: Update | Delete) -> bool:
+        """Whether it has changed an entry."""
+        (result,) = self._database.write(statement)
+        return result.rowcount == 1

@@ -8,18 +8,17 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-import voice.tools.database as database_module
 from tests.voice.tools.services import NOW, Clock
 from voice.callers import LOCAL
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
 from voice.tools import SessionScope, Toolbox
-from voice.tools.database import Database
+from voice.tools.database import Database, sqlite_file
 from voice.tools.store import AlertKind, Store
 from voice.types import ToolCall
 
@@ -32,8 +31,8 @@ FULL = "I cannot keep that, because the disk is full."
 class Home:
     """A toolbox on a file, and somebody who asks it."""
 
-    def __init__(self, file: Path, clock: Clock) -> None:
-        config = ToolsConfig(database=str(file))
+    def __init__(self, place: Path | str, clock: Clock) -> None:
+        config = ToolsConfig(database=str(place))
         self.box = Toolbox(config, TurnConfig(), now=clock)
         self.scope = SessionScope("s", "assistant", LOCAL, now=clock)
         self.store = Store(self.box.database, self.scope.owner)
@@ -46,8 +45,8 @@ class Home:
 
 
 @asynccontextmanager
-async def home(file: Path, clock: Clock | None = None) -> AsyncGenerator[Home, None]:
-    made = Home(file, clock or Clock())
+async def home(place: Path | str, clock: Clock | None = None) -> AsyncGenerator[Home, None]:
+    made = Home(place, clock or Clock())
     yield made
     await made.box.close()
 
@@ -57,16 +56,21 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "voice.sqlite3"
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Generator[Path, None, None]:
+@contextmanager
+def disk(place: Path) -> Generator[Path, None, None]:
     """A folder on a disk of its own, of 512 KiB."""
-    place = tmp_path / "disk"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)]
     if sys.platform != "linux" or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("may not mount a disk here")
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Generator[Path, None, None]:
+    with disk(tmp_path / "disk") as place:
+        yield place
 
 
 def fill(disk: Path) -> Path:
@@ -117,7 +121,7 @@ async def test_a_full_disk(small_disk: Path, caplog: pytest.LogCaptureFixture) -
 async def test_a_locked_file(
     file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.01)
     async with home(file) as at_home:
         with closing(sqlite3.connect(file)) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncGenerator, Generator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from tests.support.patience import PATIENCE_S
 from tests.voice.tools.services import Clock
 from voice.callers import LOCAL, Caller, CallerKind, Owner
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import SessionScope, Toolbox
-from voice.tools.database import Database
+from voice.tools.database import Database, sqlite_file
+from voice.tools.database.tables import alerts, list_items
 from voice.tools.store import AlertKind, Store
 from voice.types import ToolCall
 
@@ -67,10 +70,11 @@ def test_what_is_deleted_is_nowhere_in_the_files(tmp_path: Path, database: Datab
 
 
 def test_what_another_program_reads_is_overwritten_by_the_next_sweep(
-    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.01)
+    database = Database(str(tmp_path / "voice.sqlite3"))
     fill(database, Owner("assistant", ADA), SECRET)
-    database.read("PRAGMA busy_timeout = 10")
     with closing(sqlite3.connect(tmp_path / "voice.sqlite3")) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM alerts").fetchall()
@@ -78,9 +82,11 @@ def test_what_another_program_reads_is_overwritten_by_the_next_sweep(
         assert SECRET.encode() in on_disk(tmp_path)
     database.sweep(ToolsConfig(), now_s=200.0)
     assert SECRET.encode() not in on_disk(tmp_path)
+    database.close()
 
 
-def test_each_kind_is_kept_for_its_time(tmp_path: Path, database: Database) -> None:
+def test_each_kind_is_kept_for_its_time(place: str) -> None:
+    database = Database(place)
     store, stranger = (Store(database, Owner("a", each)) for each in (LOCAL, STRANGER))
     for each in (store, stranger):
         for label, due, repeat in (
@@ -91,8 +97,7 @@ def test_each_kind_is_kept_for_its_time(tmp_path: Path, database: Database) -> N
         each.place_order("Anna", "1 latte", placed=0.0)
     told = store.add_alert(AlertKind.TIMER, "pasta", 50.0, "s")
     store.tell_alert(told)
-    for table in ("alerts", "list_items"):
-        database.write(f"UPDATE {table} SET created = 0")
+    database.write(*(update(table).values(created=0.0) for table in (alerts, list_items)))
     day_s = 86_400.0
     kept = ToolsConfig(keep_alerts_days=3, keep_lists_days=5, keep_orders_days=7)
     left = {}
@@ -113,7 +118,8 @@ def test_each_kind_is_kept_for_its_time(tmp_path: Path, database: Database) -> N
         6.9: [([], [], order), ([], [], order)],
         7.1: [([], [], []), ([], [], [])],
     }
-    assert b"pasta" not in on_disk(tmp_path)
+    assert told.label not in json.dumps(database.export(LOCAL))
+    database.close()
 
 
 async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:

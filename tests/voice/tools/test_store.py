@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -13,7 +12,7 @@ from voice.callers import LOCAL, Owner
 from voice.errors import ConfigError
 from voice.tools.database import Database
 from voice.tools.scope import SessionScope
-from voice.tools.store import Alert, AlertKind, Store
+from voice.tools.store import AlertKind, Store
 
 ASSISTANTS = Owner("assistant", LOCAL)
 
@@ -29,22 +28,21 @@ def opened(file: str, owner: Owner = ASSISTANTS) -> Generator[Store, None, None]
         yield Store(database, owner)
 
 
-def test_everything_survives_a_restart(tmp_path: Path) -> None:
-    file = str(tmp_path / "deeper" / "voice.sqlite3")
-    with opened(file) as store:
+def test_everything_survives_a_restart(place: str) -> None:
+    with opened(place) as store:
         timer = store.add_alert(AlertKind.TIMER, "pasta", 100.0, "first", length_s=60.0)
         store.add_alert(AlertKind.REMINDER, "buy milk", None, "first")
         store.add_item("shopping", "milk")
         store.place_order("Anna", "1 latte", placed=50.0)
-    with opened(file) as store:
+    with opened(place) as store:
         assert store.alerts(AlertKind.TIMER) == [timer]
         assert [alert.label for alert in store.alerts()] == ["pasta", "buy milk"]
         assert store.items("shopping") == ["milk"]
         assert store.orders() == [(50.0, "Anna", "1 latte")]
 
 
-def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
-    with opened(":memory:") as store:
+def test_alerts_come_soonest_first_and_those_without_a_moment_last(place: str) -> None:
+    with opened(place) as store:
         for label, due in (("later", 30.0), ("some day", None), ("soon", 10.0)):
             store.add_alert(AlertKind.REMINDER, label, due, "s")
         assert [alert.label for alert in store.alerts()] == ["soon", "later", "some day"]
@@ -54,8 +52,10 @@ def test_alerts_come_soonest_first_and_those_without_a_moment_last() -> None:
         assert store.next_due(30.0) is None
 
 
-def test_an_alert_is_one_takers_until_it_is_told_or_put_back_or_long_not_heard_of() -> None:
-    with opened(":memory:") as store:
+def test_an_alert_is_one_takers_until_it_is_told_or_put_back_or_long_not_heard_of(
+    place: str,
+) -> None:
+    with opened(place) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.take_alert(alert, now=10.0, until=40.0)
         assert not store.take_alert(alert, now=39.0, until=69.0)
@@ -73,8 +73,8 @@ def test_an_alert_is_one_takers_until_it_is_told_or_put_back_or_long_not_heard_o
         assert not store.take_alert(gone, now=10.0, until=40.0)
 
 
-def test_a_repeating_alert_is_taken_once_each_time() -> None:
-    with opened(":memory:") as store:
+def test_a_repeating_alert_is_taken_once_each_time(place: str) -> None:
+    with opened(place) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s", repeat="FREQ=DAILY")
         assert store.take_alert(alert, now=10.0, until=40.0)
         store.tell_alert(alert, next_due=20.0)
@@ -84,53 +84,14 @@ def test_a_repeating_alert_is_taken_once_each_time() -> None:
         assert store.take_alert(again, now=20.0, until=50.0)
 
 
-def test_a_changed_alert_keeps_its_id(tmp_path: Path) -> None:
-    with opened(":memory:") as store:
+def test_a_changed_alert_keeps_its_id(place: str) -> None:
+    with opened(place) as store:
         alert = store.add_alert(AlertKind.ALARM, "", 10.0, "s")
         assert store.change_alert(replace(alert, due=20.0, repeat="FREQ=DAILY"))
         assert store.alerts() == [replace(alert, due=20.0, repeat="FREQ=DAILY")]
         assert not store.take_alert(alert, now=10.0, until=40.0)
         assert store.remove_alert(alert.id)
         assert not store.change_alert(alert)
-
-
-_OLD = """
-PRAGMA secure_delete = OFF;
-CREATE TABLE alerts (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
-    label TEXT NOT NULL, due REAL, length_s REAL NOT NULL, session_id TEXT NOT NULL,
-    told INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX alerts_due ON alerts (told, due);
-CREATE TABLE list_items (id INTEGER PRIMARY KEY AUTOINCREMENT, list TEXT NOT NULL,
-    item TEXT NOT NULL);
-CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, placed REAL NOT NULL,
-    customer TEXT NOT NULL, content TEXT NOT NULL);
-CREATE TABLE anothers (secret TEXT);
-INSERT INTO alerts (id, kind, label, due, length_s, session_id)
-    VALUES (7, 'alarm', '', 10.0, 0.0, 's');
-INSERT INTO list_items (list, item) VALUES ('shopping', 'pickled herring'), ('shopping', 'milk');
-INSERT INTO orders (placed, customer, content) VALUES (5.0, 'Anna', '1 latte');
-INSERT INTO anothers VALUES ('kept');
-DELETE FROM list_items WHERE item = 'pickled herring';
-"""
-"""A file of before entries had owners, in which something was deleted."""
-
-
-def test_an_older_file_becomes_this_machines_users(tmp_path: Path) -> None:
-    file = tmp_path / "voice.sqlite3"
-    with closing(sqlite3.connect(file)) as old:
-        old.executescript(_OLD)
-    file.chmod(0o644)
-    assert b"pickled herring" in file.read_bytes()
-    for _ in range(2):
-        with opened(str(file)) as store:
-            assert store.alerts() == [Alert(7, AlertKind.ALARM, "", 10.0, 0.0, "s")]
-            assert store.items("shopping") == ["milk"]
-            assert store.orders() == [(5.0, "Anna", "1 latte")]
-        with opened(str(file), Owner("coffee", LOCAL)) as other:
-            assert other.alerts() == other.items("shopping") == other.orders() == []
-    assert b"pickled herring" not in file.read_bytes()
-    with closing(sqlite3.connect(file)) as database:
-        assert database.execute("SELECT secret FROM anothers").fetchall() == [("kept",)]
 
 
 @pytest.mark.parametrize("made_before", [True, False])
@@ -146,8 +107,8 @@ def test_the_file_is_its_users_alone(tmp_path: Path, made_before: bool) -> None:
     )
 
 
-def test_items_keep_their_order_and_lists_are_apart() -> None:
-    with opened(":memory:") as store:
+def test_items_keep_their_order_and_lists_are_apart(place: str) -> None:
+    with opened(place) as store:
         for item in ("milk", "eggs", "milk"):
             store.add_item("shopping", item)
         store.add_item("work", "report")
@@ -164,8 +125,8 @@ def test_items_keep_their_order_and_lists_are_apart() -> None:
         assert store.lists() == ["shopping"]
 
 
-def test_threads_share_a_store_and_take_each_alert_once(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "voice.sqlite3")) as store:
+def test_threads_share_a_store_and_take_each_alert_once(place: str) -> None:
+    with opened(place) as store:
         alerts = [store.add_alert(AlertKind.TIMER, "", float(n), "s") for n in range(20)]
         taken: list[int] = []
 

@@ -17,9 +17,8 @@ from tests.voice.tools.services import NOW, Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
 from voice.callers import Owner
 from voice.tools import SessionScope, Toolbox
-from voice.tools import database as database_module
 from voice.tools import ringer as ringer_module
-from voice.tools.database import Database
+from voice.tools.database import Database, sqlite_file
 from voice.tools.ringer import Ringer, announcement
 from voice.tools.scope import local_now
 from voice.tools.store import Alert, AlertKind, Store
@@ -275,7 +274,7 @@ async def test_a_locked_store_is_told_once_and_asked_until_it_answers(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.01)
     monkeypatch.setattr(ringer_module, "_RETRY_S", 0.01)
     file = str(tmp_path / "voice.sqlite3")
     watch = Watch()

@@ -1,0 +1,226 @@
+"""What outlives a conversation: a database, and what becomes of its entries in time.
+
+It is a SQLite file of its own (`sqlite_file`), or one on a PostgreSQL server that several servers
+of ours share (`postgresql`). `tables` says what it holds, `migration` brings older layouts there.
+What an entry means is not known here: `voice.tools.store` reads and writes those of one owner.
+
+Whatever is wrong with it is a `StoreError` for who wanted something of it, and one line in the log
+until something could be written again (`faults`). A timer is due by the wall clock, and moves with
+it when it is set.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Executable,
+    Row,
+    Table,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
+
+from voice.callers import Caller, CallerKind
+from voice.config import ToolsConfig
+from voice.errors import ConfigError, StoreError
+from voice.tools.database.faults import Trouble, trouble_of, words_of
+from voice.tools.database.postgresql import PostgresqlDatabase
+from voice.tools.database.sqlite_file import SqliteFile
+from voice.tools.database.tables import TABLES, alerts, list_items, orders, owned_by
+from voice.tools.scope import Clock, MachineClock
+
+_OUTLIVES_STRANGERS = (orders,)
+"""A placed order is to be made, whoever placed it."""
+_DAY_S = 86_400.0
+_LONGEST_STRANGER_S = _DAY_S
+"""Entries of strangers that are older are left from a process that crashed."""
+
+_log = logging.getLogger(__name__)
+
+
+class Database:
+    """The database.
+
+    Args:
+        place: A PostgreSQL URL, or a SQLite file; "" is one in the user's data directory,
+            ":memory:" keeps nothing.
+        clock: That alerts are due by.
+
+    Raises:
+        ConfigError: It cannot be opened, or is no database, or that of a newer version.
+
+    Attributes:
+        name: Tells it from all others that are open on the same place.
+    """
+
+    def __init__(self, place: str = "", clock: Clock | None = None) -> None:
+        self.name = uuid.uuid4().hex
+        self._clock = clock or MachineClock()
+        self._told: set[Trouble] = set()
+        self._followed_s: float | None = None
+        self._closed = False
+        self._place = (PostgresqlDatabase if "://" in place else SqliteFile)(place)
+        try:
+            self._place.begin()
+        except (OSError, SQLAlchemyError) as error:
+            shown, said = self._place.shown, words_of(error)
+            raise ConfigError(f"tools.database: cannot use {shown}: {said}") from error
+
+    def close(self) -> None:
+        """Close it; may be called again."""
+        self._closed = True
+        self._place.close()
+
+    def read(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
+        """The rows that a statement gives; it may also change some.
+
+        Raises:
+            StoreError: It cannot be done, and nothing has changed; so does every other method.
+        """
+        with self._transaction() as connection:
+            return connection.execute(statement).fetchall()
+
+    def write(self, *statements: Executable) -> list[CursorResult[*tuple[Any, ...]]]:
+        """Execute statements that change something, in a transaction of their own."""
+        with self._transaction() as connection:
+            results = [connection.execute(statement) for statement in statements]
+        if self._told and any(result.rowcount for result in results):
+            self._told.clear()
+            _log.warning("tools.database: %s can be written again", self._place.shown)
+        return results
+
+    def countdown(self, due: float) -> tuple[float, str]:
+        """The uptime at which the wall clock will show ``due`` unless it is set, and since when."""
+        return due - self._offset_s(), _boot()
+
+    def callers(self) -> list[dict[str, Any]]:
+        """Every owner of entries, as ``agent`` and ``caller``, with how many each table has."""
+        counts: dict[tuple[str, str], dict[str, int]] = {}
+        for table in TABLES:
+            owner = table.c.agent, table.c.caller
+            for agent, caller, count in self.read(select(*owner, func.count()).group_by(*owner)):
+                empty = {each.name: 0 for each in TABLES}
+                counts.setdefault((agent, caller), empty)[table.name] = count
+        return [
+            {"agent": agent, "caller": caller, "entries": entries}
+            for (agent, caller), entries in sorted(counts.items())
+        ]
+
+    def export(self, caller: Caller) -> dict[str, list[dict[str, Any]]]:
+        """All entries of a caller at any agent: table → its rows, oldest first."""
+        with self._transaction() as connection:
+            return {
+                table.name: [dict(row) for row in connection.execute(theirs).mappings()]
+                for table in TABLES
+                for theirs in [select(table).where(owned_by(table, caller)).order_by(table.c.id)]
+            }
+
+    def delete(self, caller: Caller, agent: str | None = None) -> dict[str, int]:
+        """Delete all entries of a caller, at one agent or at any: table → how many there were."""
+        return self._delete(TABLES, caller, agent)
+
+    def delete_stranger(self, caller: Caller) -> None:
+        """Delete what a conversation leaves that nobody can come back to."""
+        self._delete([table for table in TABLES if table not in _OUTLIVES_STRANGERS], caller, None)
+
+    def sweep(self, kept: ToolsConfig, now_s: float) -> None:
+        """Delete what has been kept long enough, and overwrite all that was deleted so far."""
+        self.write(*_sweeps(kept, now_s))
+        self._erase()
+
+    def _delete(self, tables: Sequence[Table], caller: Caller, agent: str | None) -> dict[str, int]:
+        results = self.write(
+            *(delete(table).where(owned_by(table, caller, agent)) for table in tables)
+        )
+        self._erase()
+        return {table.name: done.rowcount for table, done in zip(tables, results, strict=True)}
+
+    def _erase(self) -> None:
+        with self._transaction(isolation_level="AUTOCOMMIT") as connection:
+            self._place.erase(connection)
+
+    @contextmanager
+    def _transaction(self, **options: Any) -> Generator[Connection, None, None]:
+        """A connection for one thread."""
+        try:
+            with self._place.held():
+                if self._closed:
+                    raise OSError("closed")
+                with self._place.engine.execution_options(**options).begin() as connection:
+                    self._follow_clock(connection)
+                    yield connection
+        except (OSError, SQLAlchemyError) as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> StoreError:
+        trouble = trouble_of(error)
+        if trouble not in self._told:
+            self._told.add(trouble)
+            said = words_of(error)
+            _log.error("tools.database: %s: %s; %s", self._place.shown, said, trouble.remedy)
+        return StoreError(trouble.spoken, trouble.passes)
+
+    def _follow_clock(self, connection: Connection) -> None:
+        """Have timers due when their time has passed, by what the wall clock shows by now."""
+        offset_s = self._offset_s()
+        if self._followed_s is not None and abs(offset_s - self._followed_s) < 1:
+            return
+        # Timers that are not due when they end, in seconds of uptime, since the clock was set.
+        due_s = alerts.c.ends_s + offset_s
+        adrift = (
+            (alerts.c.boot == _boot())
+            & (func.abs(alerts.c.due - due_s) > 1)
+            & ~alerts.c.told
+            & (alerts.c.taken_until == 0)
+        )
+        if connection.execute(select(alerts.c.id).where(adrift).limit(1)).first():
+            connection.execute(update(alerts).where(adrift).values(due=due_s))
+        self._followed_s = offset_s
+
+    def _offset_s(self) -> float:
+        return self._clock().timestamp() - self._clock.uptime_s()
+
+
+def _sweeps(kept: ToolsConfig, now_s: float) -> Generator[Executable, None, None]:
+    alerts_s, lists_s, orders_s = (
+        now_s - days * _DAY_S
+        for days in (kept.keep_alerts_days, kept.keep_lists_days, kept.keep_orders_days)
+    )
+
+    def strangers(table: Table) -> ColumnElement[bool]:
+        left = table.c.created < now_s - _LONGEST_STRANGER_S
+        return table.c.caller.startswith(f"{CallerKind.CONVERSATION}:") & left
+
+    once, due = alerts.c.repeat == "", func.coalesce(alerts.c.due, 0.0)
+    yield delete(alerts).where(
+        or_(
+            alerts.c.told,
+            once & (alerts.c.due < alerts_s),
+            (~once | alerts.c.due.is_(None)) & (alerts.c.created < lists_s) & (due < lists_s),
+            strangers(alerts),
+        )
+    )
+    yield delete(list_items).where((list_items.c.created < lists_s) | strangers(list_items))
+    yield delete(orders).where(orders.c.placed < orders_s)
+
+
+@cache
+def _boot() -> str:
+    """The time from one start of the machine to the next; where it has no name, of this process."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return uuid.uuid4().hex

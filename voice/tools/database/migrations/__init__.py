@@ -1,0 +1,1 @@
+"""What Alembic runs: `env` on the connection that it is given, then the revisions in `versions`."""

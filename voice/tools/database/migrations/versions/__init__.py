@@ -1,0 +1,1 @@
+"""Revisions of the tables, oldest first; none changes once it has been released."""

@@ -1,0 +1,83 @@
+"""A database on a PostgreSQL server, which several servers of ours may share.
+
+Rows that are deleted are gone for everybody at once, and their space in the tables is given back;
+the server's write-ahead log, its replicas and its backups have them for as long as it keeps those.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+from sqlalchemy import URL, Connection, create_engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from voice.errors import ConfigError
+from voice.tools.database.migration import bring_up_to_date
+from voice.tools.database.tables import METADATA
+
+_PATIENCE = {
+    # Seconds, and milliseconds.
+    "connect_timeout": "3",
+    "tcp_user_timeout": "5000",
+    "options": "-c lock_timeout=2000",
+}
+"""How long libpq and the server wait, unless the URL says otherwise."""
+
+
+class PostgresqlDatabase:
+    """The database of a URL; what is not in it, libpq takes from where it always does.
+
+    Raises:
+        ConfigError: It is no such URL, or the driver is not installed.
+
+    Attributes:
+        shown: Its name in the log, without user and password.
+    """
+
+    def __init__(self, url: str) -> None:
+        parsed = _parsed(url)
+        self.shown = f"{parsed.host or 'localhost'}/{parsed.database or ''}"
+        try:
+            self.engine = create_engine(
+                parsed.set(drivername="postgresql+psycopg", query={**_PATIENCE, **parsed.query}),
+                # A connection may have been closed while nobody used it.
+                pool_pre_ping=True,
+                pool_timeout=2.0,
+                hide_parameters=True,
+            )
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                "tools.database: PostgreSQL needs a package: pip install '.[postgresql]'"
+            ) from error
+
+    def begin(self) -> None:
+        """Connect.
+
+        Raises:
+            SQLAlchemyError: The database cannot be reached or used.
+        """
+        bring_up_to_date(self.engine)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Nothing: every thread has a connection of its own."""
+        return nullcontext()
+
+    def erase(self, connection: Connection) -> None:
+        """Give back the space of deleted rows; what another server does meanwhile is skipped."""
+        connection.exec_driver_sql(f"VACUUM (SKIP_LOCKED) {', '.join(METADATA.tables)}")
+
+    def close(self) -> None:
+        """Close all connections; may be called again."""
+        self.engine.dispose()
+
+
+def _parsed(url: str) -> URL:
+    """Its parts; no error repeats it, for it may have a password, or a piece of one anywhere."""
+    with suppress(ArgumentError, ValueError):
+        parsed = make_url(url)
+        if parsed.drivername in ("postgresql", "postgres") and url.count("@") < 2:
+            return parsed
+    raise ConfigError(
+        "tools.database: got a URL that cannot be read; expected"
+        " postgresql://USER:PASSWORD@HOST/NAME, with special characters written as in %40"
+    )

@@ -1,0 +1,90 @@
+"""The tables of what outlives a conversation, as they are now; `migrations` brings older ones here.
+
+Every table has an owner's columns, ``agent`` and ``caller``. Moments are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    true,
+)
+from sqlalchemy.types import TypeEngine
+
+from voice.callers import Caller
+
+METADATA = MetaData()
+
+
+def _table(name: str, *columns: Column[Any]) -> Table:
+    return Table(
+        name,
+        METADATA,
+        Column("id", Integer, primary_key=True),
+        Column("agent", Text, nullable=False),
+        Column("caller", Text, nullable=False),
+        *columns,
+        # No id comes twice: a conversation may remember one.
+        sqlite_autoincrement=True,
+    )
+
+
+def _required(name: str, kind: type[TypeEngine[Any]], default: Any = None) -> Column[Any]:
+    return Column(name, kind, nullable=False, default=default)
+
+
+alerts = _table(
+    "alerts",
+    _required("created", Double, time.time),
+    _required("kind", Text),
+    _required("label", Text),
+    Column("due", Double),
+    _required("length_s", Double),
+    _required("session_id", Text),
+    _required("told", Boolean, False),
+    # By whom it is being announced, and until when nobody else may.
+    _required("taken_until", Double, 0.0),
+    _required("taken_by", Text, ""),
+    _required("repeat", Text, ""),
+    # Of a timer: the uptime at which it ends, of the start of a machine that has this name.
+    Column("ends_s", Double),
+    _required("boot", Text, ""),
+)
+list_items = _table(
+    "list_items",
+    _required("created", Double, time.time),
+    _required("list", Text),
+    _required("item", Text),
+)
+orders = _table(
+    "orders",
+    _required("placed", Double),
+    _required("customer", Text),
+    _required("content", Text),
+)
+Index("alerts_due", alerts.c.agent, alerts.c.caller, alerts.c.told, alerts.c.due)
+Index("list_items_owner", list_items.c.caller, list_items.c.agent)
+Index("orders_owner", orders.c.caller, orders.c.agent)
+
+TABLES = (alerts, list_items, orders)
+
+version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
+"""Alembic's own, with the revision of the tables."""
+
+
+def owned_by(table: Table, caller: Caller, agent: str | None = None) -> ColumnElement[bool]:
+    """Whose rows of a table: a caller's, at one agent or at any."""
+    at = true() if agent is None else table.c.agent == agent
+    return (table.c.caller == str(caller)) & at
