@@ -19,6 +19,8 @@ from typing import Any
 from voice.callers import Caller
 from voice.config import load_config
 from voice.errors import VoiceError
+from voice.records.caller_data import CallerData
+from voice.records.folder import Conversations
 from voice.tools.database import Database
 
 
@@ -28,21 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(options.config, options.set)
         with closing(Database(config.tools.database)) as database:
-            answer = _answer(database, options)
-    except (VoiceError, ValueError) as error:
+            answer = _answer(CallerData(database, Conversations(config.records)), options)
+    except (VoiceError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))
     return 0
 
 
-def _answer(database: Database, options: argparse.Namespace) -> dict[str, Any]:
+def _answer(data: CallerData, options: argparse.Namespace) -> dict[str, Any]:
     if options.command == "list":
-        return {"callers": database.callers()}
+        return data.listed()
     caller = Caller.parse(options.caller)
-    if options.command == "export":
-        return {"caller": str(caller), "entries": database.export(caller)}
-    return {"caller": str(caller), "deleted": database.delete(caller)}
+    return data.exported(caller) if options.command == "export" else data.deleted(caller)
 
 
 def _parser() -> argparse.ArgumentParser:

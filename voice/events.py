@@ -116,11 +116,14 @@ class ReplyAudio:
 
     Attributes:
         samples: (T,) int16 mono at ``sample_rate_hz``, the rate that the session asked for.
+        words: Where words end, with the last audio of a segment: just past each in the reply's
+            text, and milliseconds of the reply's audio.
     """
 
     reply_id: str
     samples: Samples
     sample_rate_hz: int
+    words: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

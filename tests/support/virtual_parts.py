@@ -354,10 +354,14 @@ class Call:
 
 
 @asynccontextmanager
-async def calling(loaded: VirtualParts, caller: Caller | None = None) -> AsyncGenerator[Call, None]:
+async def calling(
+    loaded: VirtualParts,
+    caller: Caller | None = None,
+    open_session: Callable[..., Session] = Session,
+) -> AsyncGenerator[Call, None]:
     """A call that lasts as long as the block."""
     assert isinstance(loaded.recognizer, Recognizer)
-    call = Call(Session(loaded, caller=caller), loaded.recognizer.tape)
+    call = Call(open_session(loaded, caller=caller), loaded.recognizer.tape)
     async with asyncio.TaskGroup() as group:
         group.create_task(call.session.run(call.take))
         microphone = group.create_task(call.microphone())

@@ -13,6 +13,8 @@ import pytest
 from tests.voice.server.test_app import BEARER, KEY, Server, running
 from voice import data
 from voice.callers import Caller, Owner
+from voice.config import RecordsConfig
+from voice.records.folder import Conversations
 from voice.tools.database import Database
 from voice.tools.store import AlertKind, Store
 
@@ -34,18 +36,34 @@ def fill(database: Database) -> None:
     Store(database, Owner("coffee", NUMBER)).place_order("Bob", "1 latte", placed=50.0)
 
 
+OTHER = {"agent": "assistant", "caller": f"{ADA}.uk", "entries": {"conversations": 1}}
 LISTED = [
     {
         "agent": "assistant",
         "caller": str(ADA),
-        "entries": {"alerts": 1, "list_items": 1, "orders": 0},
+        "entries": {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1},
     },
     {
         "agent": "coffee",
         "caller": str(NUMBER),
-        "entries": {"alerts": 0, "list_items": 0, "orders": 1},
+        "entries": {"alerts": 0, "list_items": 0, "orders": 1, "conversations": 0},
     },
 ]
+
+
+def keep(folder: Path) -> RecordsConfig:
+    """A conversation of Ada's; that of somebody with a longer name is nobody else's."""
+    config = RecordsConfig(folder=str(folder))
+    kept = Conversations(config)
+    kept.make()
+    for number, caller in enumerate((ADA, Caller.parse(f"{ADA}.uk"))):
+        name = f"20261124T12000{number}Z-{number:016x}"
+        turn = {"text": "call me ada", "replies": []}
+        found = {"id": name, "began": "2026-11-24T12:00", "agent": "assistant", "turns": [turn]}
+        kept.make(name)
+        kept.replace(name, json.dumps({**found, "caller": str(caller)}))
+        kept.append(name, b"the sound of Ada's voice")
+    return config
 
 
 def check_export(exported: dict[str, Any]) -> None:
@@ -56,41 +74,55 @@ def check_export(exported: dict[str, Any]) -> None:
         ("shopping", "milk")
     ]
     assert entries["orders"] == []
+    assert [found["turns"][0]["text"] for found in entries["conversations"]] == ["call me ada"]
 
 
 def test_a_callers_data_is_listed_exported_and_deleted(
     place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    folder = tmp_path / "conversations"
+    keep(folder)
+
     def run(command: str, *arguments: str) -> dict[str, Any]:
-        assert data.main([command, "--set", f"tools.database={place}", *arguments]) == 0
+        settings = ("--set", f"tools.database={place}", "--set", f"records.folder={folder}")
+        assert data.main([command, *settings, *arguments]) == 0
         answer: dict[str, Any] = json.loads(capsys.readouterr().out)
         return answer
 
     # A server has it open.
     with closing(Database(place)) as database:
         fill(database)
-        assert run("list") == {"callers": LISTED}
+        assert run("list") == {"callers": [LISTED[0], OTHER, LISTED[1]]}
         check_export(run("export", "--caller", str(ADA)))
         assert run("delete", "--caller", str(ADA)) == {
             "caller": str(ADA),
-            "deleted": {"alerts": 1, "list_items": 1, "orders": 0},
+            "deleted": {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1},
         }
-        assert run("list") == {"callers": LISTED[1:]}
-        for each in tmp_path.iterdir():
+        assert run("list") == {"callers": [OTHER, LISTED[1]]}
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert sum(b"Ada's voice" in each.read_bytes() for each in files) == 1
+        for each in files:
             assert b"take my medicine" not in each.read_bytes(), each.name
     assert data.main(["export", "--set", f"tools.database={place}", "--caller", "ada"]) == 1
     assert "caller: got 'ada'; expected local, operator, user:NAME" in capsys.readouterr().err
 
 
-async def test_the_servers_own_key_does_the_same_over_the_api(keyed: Server) -> None:
+async def test_the_servers_own_key_does_the_same_over_the_api(
+    keyed: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is recorded any more, and what was is still told and deleted.
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    keep(tmp_path / "quicksilver" / "conversations")
     fill(keyed.parts.toolbox.database)
     answer = await keyed.http.get("/v1/callers", headers=BEARER)
-    assert answer.json() == {"callers": LISTED}
+    assert answer.json() == {"callers": [LISTED[0], OTHER, LISTED[1]]}
     path = "/v1/callers/user:ada%2Fand:bob@example.com/data"
     check_export((await keyed.http.get(path, headers=BEARER)).json())
     deleted = await keyed.http.delete(path, headers=BEARER)
-    assert deleted.json()["deleted"] == {"alerts": 1, "list_items": 1, "orders": 0}
-    assert (await keyed.http.get("/v1/callers", headers=BEARER)).json() == {"callers": LISTED[1:]}
+    counts = {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1}
+    assert deleted.json()["deleted"] == counts
+    left = (await keyed.http.get("/v1/callers", headers=BEARER)).json()
+    assert left == {"callers": [OTHER, LISTED[1]]}
     wrong = await keyed.http.get("/v1/callers/everybody/data", headers=BEARER)
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "caller")
 

@@ -353,6 +353,16 @@ class MetricsConfig(Section):
     """Whether transcripts are written to the file of turn latencies as well."""
 
 
+class RecordsConfig(Section):
+    """Conversations that are kept, and the console that shows them; docs/operations.md."""
+
+    keep_days: float = Field(default=0.0, ge=0, le=36_500)
+    """How long a conversation is kept: its sound, words, tool calls and latencies. 0 keeps none,
+    and leaves alone what was kept before."""
+    folder: str = ""
+    """Where each conversation has a folder; empty means the user's data directory."""
+
+
 class Config(Section):
     """All options."""
 
@@ -380,6 +390,8 @@ class Config(Section):
     """`python -m voice.local`."""
     metrics: MetricsConfig = MetricsConfig()
     """What is measured and kept."""
+    records: RecordsConfig = RecordsConfig()
+    """Conversations that are kept, if that is asked for."""
     telephony: TelephonyConfig = TelephonyConfig()
     """Telephone lines; docs/telephony.md says how each is connected."""
     compare: CompareConfig = CompareConfig()

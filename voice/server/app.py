@@ -10,7 +10,12 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,6 +56,7 @@ from voice.tools import ToolError
 if TYPE_CHECKING:
     from socket import socket as Socket
 
+    from voice.records.recorder import Recorder
     from voice.session.resources import Resources
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
@@ -97,25 +103,17 @@ def build_app(
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
-            be opened, or a telephone line is not protected.
+            be opened, conversations cannot be kept, or a telephone line is not protected.
     """
-    routes = Routes(resources, config, open_session)
+    recorder = _recorder(config)
+    routes = Routes(resources, config, recorder.open if recorder else open_session)
     speech = SpeechApi(resources, routes.body)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(resources.close)
-            stack.callback(routes.metrics.close)
-            await stack.enter_async_context(resources.toolbox.sweeping())
-            await stack.enter_async_context(routes.telephone.listening(audiosocket))
-            yield
-
     return Starlette(
         routes=[
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
-            *caller_routes(resources.toolbox.database, routes.guarded),
+            *caller_routes(resources.toolbox.database, config.records, routes.guarded),
+            *_conversations(recorder, routes),
             Route("/v1/models", routes.guarded(routes.models)),
             Route("/v1/agent", routes.guarded(routes.agent)),
             Route("/v1/audio/voices", routes.guarded(speech.voices)),
@@ -139,8 +137,42 @@ def build_app(
         ],
         middleware=[Middleware(_HostCheck, policy=routes.policy)],
         exception_handlers={HTTPException: _not_routed},
-        lifespan=lifespan,
+        lifespan=_lifespan(resources, routes, recorder, audiosocket),
     )
+
+
+def _lifespan(
+    resources: Resources, routes: Routes, recorder: Recorder | None, audiosocket: Socket | None
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(resources.close)
+            stack.callback(routes.metrics.close)
+            await stack.enter_async_context(resources.toolbox.sweeping())
+            if recorder is not None:
+                await stack.enter_async_context(recorder.running())
+            await stack.enter_async_context(routes.telephone.listening(audiosocket))
+            yield
+
+    return lifespan
+
+
+def _recorder(config: Config) -> Recorder | None:
+    """What records conversations, imported where that is asked for."""
+    if not config.records.keep_days:
+        return None
+    from voice.records.recorder import Recorder
+
+    return Recorder(config.records)
+
+
+def _conversations(recorder: Recorder | None, routes: Routes) -> list[Route]:
+    if recorder is None:
+        return []
+    from voice.server.conversations import conversation_routes
+
+    return conversation_routes(recorder, routes.guarded)
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from voice.access.keys import Grant
 from voice.errors import ProtocolError
 from voice.realtime.wire import WireModel, parse_json, validated
-from voice.server.audio_files import MEDIA_TYPES, encoded
+from voice.speech.audio_files import MEDIA_TYPES, encoded
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
 from voice.types import Samples, Segment

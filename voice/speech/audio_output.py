@@ -264,7 +264,8 @@ class AudioOutput:
         if len(samples):
             if speech.loudness != 1.0:
                 samples = amplified(samples, speech.loudness)
-            self._emit(ReplyAudio(speech.reply_id, samples, speech.rate_hz))
+            words = speech.playout.newest_words() if chunk.last else ()
+            self._emit(ReplyAudio(speech.reply_id, samples, speech.rate_hz, words))
 
     def _finish(self, speech: _Speech) -> None:
         speech.sent = True

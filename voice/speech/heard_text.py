@@ -130,6 +130,12 @@ class Playout:
         """The text of all segments of which audio has been sent."""
         return "".join(sent.segment.text for sent in self._segments)
 
+    def newest_words(self) -> tuple[tuple[int, float], ...]:
+        """Ends of the newest segment's words: just past each in the reply's text, and ms."""
+        newest = self._segments[-1]
+        before = len(self.sent_text) - len(newest.segment.text)
+        return tuple((before + char, newest.start_ms + end_ms) for char, end_ms in newest.words)
+
     def heard_chars(self) -> int:
         """How many characters of the reply have been heard: always up to the end of a word."""
         return self._heard

@@ -137,7 +137,7 @@ async def test_a_recording_without_end_is_refused(http: httpx.AsyncClient) -> No
     """A file of a few megabytes can hold more sound than there is memory for."""
     import io
 
-    from voice.server.audio_files import encoded
+    from voice.speech.audio_files import encoded
 
     silence = np.zeros(60 * 8000, np.int16)
     minutes = ((silence, 8000) for _ in range(LONGEST_S // 60 + 1))

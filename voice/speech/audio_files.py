@@ -85,8 +85,16 @@ class _Pipe(io.RawIOBase):
         return taken
 
 
-class _Encoder:
-    def __init__(self, kind: str) -> None:
+class Encoder:
+    """A file of a format that loses something, or FLAC, as it is made.
+
+    Args:
+        kind: One of `MEDIA_TYPES`, but for WAV and bare samples.
+        layout: mono, or stereo.
+        bit_rate: Bits per second of the formats that lose something.
+    """
+
+    def __init__(self, kind: str, layout: str = "mono", bit_rate: int = BIT_RATE) -> None:
         import av
 
         container, codec = _ENCODED[kind]
@@ -94,26 +102,29 @@ class _Encoder:
         options = {"page_duration": "100000"} if container == "ogg" else {}
         self._pipe = _Pipe()
         self._file = av.open(self._pipe, "w", format=container, options=options)
-        stream = self._file.add_stream(codec, rate=RATE_HZ, bit_rate=BIT_RATE)
+        stream = self._file.add_stream(codec, rate=RATE_HZ, bit_rate=bit_rate)
         assert isinstance(stream, av.AudioStream)
         context = stream.codec_context
-        context.layout = "mono"
+        context.layout = self._layout = layout
         context.open()
         self._stream = stream
-        self._fit = av.AudioResampler(context.format, "mono", RATE_HZ, context.frame_size)
+        self._fit = av.AudioResampler(context.format, layout, RATE_HZ, context.frame_size)
         self._at = 0
 
     def push(self, samples: Samples) -> bytes:
+        """What the file goes on with by (T,) or, of two channels, (T, 2) int16 at `RATE_HZ`."""
         import av
 
         if len(samples):
-            frame = av.AudioFrame.from_ndarray(samples[None], format="s16", layout="mono")
+            packed = samples.reshape(1, -1)
+            frame = av.AudioFrame.from_ndarray(packed, format="s16", layout=self._layout)
             frame.sample_rate, frame.pts, frame.time_base = RATE_HZ, self._at, Fraction(1, RATE_HZ)
             self._at += len(samples)
             self._mux(frame)
         return self._pipe.take()
 
     def finish(self) -> bytes:
+        """How the file ends."""
         self._mux(None)
         self._file.mux(self._stream.encode(None))
         self._file.close()
@@ -131,7 +142,7 @@ def encoded(chunks: Iterator[tuple[Samples, int]], kind: str) -> Iterator[bytes]
         chunks: (T,) int16 and their rate in Hz, the same for all.
         kind: One of `MEDIA_TYPES`.
     """
-    writer: _Writer = _Encoder(kind) if kind in _ENCODED else _Wav() if kind == "wav" else _Bare()
+    writer: _Writer = Encoder(kind) if kind in _ENCODED else _Wav() if kind == "wav" else _Bare()
     resampler: StreamResampler | None = None
     for samples, rate_hz in chunks:
         resampler = resampler or StreamResampler(rate_hz, RATE_HZ)

@@ -1,0 +1,320 @@
+"""What is kept of conversations: by scripted parts on virtual time, whose answers are known."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from tests.support.virtual_parts import (
+    Call,
+    Model,
+    VirtualParts,
+    Voice,
+    call,
+    calling,
+    last_user,
+    parts,
+    tool_results,
+)
+from tests.support.virtual_time import virtual
+from voice.callers import Caller
+from voice.config import RecordsConfig
+from voice.errors import ConfigError, ModelError, ProtocolError
+from voice.events import ReplyEnded, ReplyHeard, ReplyToolResult
+from voice.llm.base import Prompt
+from voice.records import recorder as recording
+from voice.records.folder import Conversations, Query
+from voice.records.recorder import Recorder
+from voice.types import Message, Role, Samples, Segment, SpeechChunk, ToolCall
+
+SAID = "how are you"
+ADA = Caller.parse("user:ada")
+
+
+def sound_of(path: Path) -> Samples:
+    """(2, T) int16 at 48 kHz: the user's side and the agent's."""
+    with av.open(str(path)) as file:
+        fit = av.AudioResampler("s16p", "stereo", 48_000)
+        frames = [part for frame in file.decode(audio=0) for part in fit.resample(frame)]
+        return np.concatenate([frame.to_ndarray() for frame in frames], axis=1)
+
+
+def loud_ms(side: Samples, above: int = 400) -> tuple[float, float]:
+    """When something is heard first and last."""
+    heard = np.flatnonzero(np.abs(side.astype(np.int32)) > above)
+    return float(heard[0]) / 48, float(heard[-1]) / 48
+
+
+class Tone(Voice):
+    """Sounds as Opus can carry it."""
+
+    def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
+        for chunk in super().synthesize(segment, speed):
+            wave = np.sin(np.arange(len(chunk.samples)) * 2 * np.pi * 400 / chunk.sample_rate_hz)
+            yield replace(chunk, samples=(8000 * wave).astype(np.int16))
+
+
+class Kept:
+    """A call that is recorded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.recorder = Recorder(RecordsConfig(keep_days=1, folder=str(folder)))
+        self.folder = folder
+
+    @asynccontextmanager
+    async def calling(self, loaded: VirtualParts) -> AsyncGenerator[Call, None]:
+        async with (
+            self.recorder.running(),
+            calling(loaded, ADA, self.recorder.open) as call,
+        ):
+            yield call
+
+    def one(self) -> tuple[dict[str, Any], Path]:
+        """The only conversation: its words, and where its sound is."""
+        (name,) = self.recorder.kept.names()
+        found = self.recorder.kept.read(name)
+        assert found is not None
+        return found, self.folder / name / "sound.opus"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path / "kept")
+
+
+def answers(prompt: Prompt) -> str | ToolCall | Exception:
+    said = last_user(prompt)
+    if "table" in said and not tool_results(prompt):
+        return call("book", what="a table")
+    if "broken" in said:
+        return ModelError("the model has failed")
+    return "Fine, thank you very much indeed."
+
+
+@virtual
+async def test_a_conversation_is_kept_as_it_went(kept: Kept) -> None:
+    async with kept.calling(parts(Model(answers), Tone())) as call:
+        await call.say("how are you")
+        await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+        await call.say("book a table")
+        await call.next(ReplyToolResult)
+        await call.next(ReplyEnded)
+        await asyncio.sleep(3)
+        began, held = call.turns_said, asyncio.get_running_loop().time()
+    found, path = kept.one()
+    assert (found["agent"], found["caller"], found["door"]) == ("test", "user:ada", "realtime")
+    assert found["ended"] == {"by": "error", "reason": "closed"}
+    first, second = found["turns"]
+    assert (first["text"], second["text"]) == ("how are you", "book a table")
+    assert first["end_ms"] - first["start_ms"] == pytest.approx(720, abs=80)
+    assert first["end_ms"] / 1000 == pytest.approx(began[0], abs=0.08)
+    assert {"end_of_turn", "first_audio"} <= first["marks_ms"].keys()
+    (reply,) = first["replies"]
+    assert reply["text"] == "Fine, thank you very much indeed."
+    assert (reply["heard"], reply["status"]) == (33, "completed")
+    assert reply["start_ms"] == pytest.approx(
+        first["end_ms"] + first["marks_ms"]["first_audio"], abs=40
+    )
+    ends = [char for char, _ in reply["words"]]
+    assert [reply["text"][:end].split()[-1] for end in ends] == reply["text"].split()
+    (tool,) = second["replies"][0]["tools"]
+    assert (tool["name"], tool["arguments"]) == ("book", {"what": "a table"})
+    assert tool["result"] and not tool["error"]
+    both = sound_of(path)
+    assert both.shape[1] / 48_000 == pytest.approx(found["seconds"], abs=0.05)
+    assert found["seconds"] == pytest.approx(held, abs=0.2)
+    # The voice sounds from the first word's begin to the last one's end.
+    until = round(48 * (second["replies"][0]["start_ms"] - 50))
+    start_ms, end_ms = loud_ms(both[1, :until])
+    assert start_ms == pytest.approx(reply["start_ms"], abs=20)
+    assert end_ms == pytest.approx(reply["words"][-1][1], abs=30)
+
+
+@virtual
+async def test_a_typed_turn_is_measured_as_well(kept: Kept) -> None:
+    async with kept.calling(parts(Model(answers))) as call:
+        session = call.session
+        # A client that has come back brings what was said before.
+        session.add_item("old", Message(Role.USER, "hello"), None)
+        session.add_item("older", Message(Role.AGENT, "Hello."), None)
+        session.add_item("typed", Message(Role.USER, "book a table"), None)
+        session.create_response()
+        with pytest.raises(ProtocolError):
+            session.create_response()
+        await call.next(ReplyEnded)
+        session.add_item("again", Message(Role.USER, "are you broken"), None)
+        session.create_response()
+        await call.next(ReplyEnded)
+        session.create_response(out_of_band=True)
+        await call.next(ReplyEnded)
+    found, _ = kept.one()
+    first, second = found["turns"]
+    assert (first["text"], first["typed"], first["start_ms"]) == ("book a table", True, None)
+    assert 0 < first["marks_ms"]["reply_committed"] <= first["marks_ms"]["first_audio"] < 2000
+    assert "tool.book" in first["marks_ms"]
+    assert len(first["replies"]) == 1
+    assert second["replies"][-1]["status"] == "failed"
+    (about,) = kept.recorder.kept.search(Query())
+    assert (about["turns"], about["unanswered"], about["errors"]) == (2, 1, 2)
+    (hour,) = kept.recorder.kept.hours(Query())
+    assert (hour["typed"]["turns"], hour["spoken"]["turns"]) == (2, 0)
+
+
+@virtual
+async def test_a_turn_that_was_not_over_counts_as_cut_off(kept: Kept) -> None:
+    async with kept.calling(parts(Model(answers))) as call:
+        await call.say("how are you")
+        await asyncio.sleep(0.9)
+        await call.say("my friend")
+        await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+    found, _ = kept.one()
+    assert [turn["cut_off"] for turn in found["turns"]] == [True, False]
+    (hour,) = kept.recorder.kept.hours(Query())
+    assert hour["cut_off"] == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Generator[Path, None, None]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)]
+    if sys.platform != "linux" or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("may not mount a disk here")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+async def converse(kept: Kept) -> None:
+    async with calling(parts(Model(answers)), ADA, kept.recorder.open) as call:
+        await call.say(SAID)
+        await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+
+
+def test_a_disk_that_fills_or_may_not_be_written_costs_the_record_and_no_conversation(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @virtual
+    async def hold() -> None:
+        kept = Kept(small_disk)
+        with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        async with kept.recorder.running():
+            for _ in range(2):
+                await converse(kept)
+            (small_disk / "filler").unlink()
+            await converse(kept)
+        assert len(kept.recorder.kept.search(Query(text="HOW ARE YOU"))) == 1
+
+    with caplog.at_level(logging.WARNING):
+        hold()
+    lines = [r.getMessage() for r in caplog.records if r.levelno > logging.WARNING]
+    assert len(lines) == 1
+    assert "No space left on device" in lines[0]
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(ConfigError, match=r"records\.folder: cannot write to .*Read-only"):
+        Kept(small_disk)
+
+
+@virtual
+async def test_what_nobody_foresaw_costs_the_record_and_no_conversation(
+    kept: Kept, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError(SAID)
+
+    monkeypatch.setattr(recording.Transcript, "observe", fails)
+    async with kept.calling(parts(Model(answers))) as call:
+        await call.say(SAID)
+        await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+        assert kept.recorder.live == {}
+    assert "is not kept on: RuntimeError" in caplog.text
+    assert SAID not in caplog.text
+
+
+@virtual
+async def test_who_is_deleted_during_a_conversation_stays_deleted(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with kept.calling(parts(Model(answers))) as call:
+        await call.say("how are you")
+        await call.next(ReplyEnded)
+        assert kept.recorder.kept.delete(ADA) == 1
+        await call.say("and now")
+        await call.next(ReplyEnded)
+    assert [path.name for path in kept.folder.iterdir()] == [".writable"]
+    assert caplog.text == ""
+
+
+@virtual
+async def test_files_are_their_users_alone_and_go_in_time(kept: Kept) -> None:
+    before = os.umask(0)
+    try:
+        async with kept.calling(parts(Model(answers))) as call:
+            await call.say("how are you")
+            await call.next(ReplyEnded)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in kept.folder.rglob("*")}
+    (name,) = kept.recorder.kept.names()
+    assert modes == {
+        ".writable": 0o600, name: 0o700, "conversation.json": 0o600, "sound.opus": 0o600
+    }  # fmt: skip
+    kept.recorder.kept.sweep(1, datetime.now(UTC) + timedelta(hours=23))
+    assert kept.recorder.kept.names() == [name]
+    kept.recorder.kept.sweep(1, datetime.now(UTC) + timedelta(hours=25))
+    assert [path.name for path in kept.folder.rglob("*")] == [".writable"]
+
+
+def test_what_is_searched_for(tmp_path: Path) -> None:
+    kept = Conversations(RecordsConfig(folder=str(tmp_path)))
+    for day, caller, said in ((1, "phone:+49", "A large Latte"), (2, "user:ada", "the time")):
+        name = f"2026110{day}T120000Z-{day:016x}"
+        tool = {"name": "tell", "arguments": {}, "result": f"of day {day}", "placed": False}
+        reply = {
+            "text": "Yes.",
+            "heard": 4,
+            "status": "completed",
+            "tools": [tool | {"error": False}],
+        }
+        turn = {"text": said, "typed": False, "replies": [reply], "cut_off": False}
+        found = {"id": name, "began": f"2026-11-0{day}T12:00:00.000+00:00", "caller": caller}
+        found |= {"agent": f"agent{day}", "door": "realtime", "seconds": 1, "ended": None}
+        kept.make(name)
+        kept.replace(name, json.dumps(found | {"problems": [], "turns": [turn | {"marks_ms": {}}]}))
+    older, newer = reversed(kept.names())
+    (tmp_path / "20261103T120000Z-0000000000000009").mkdir()
+    (tmp_path / "20261103T120000Z-0000000000000009" / "conversation.json").write_text('{"id": ')
+    for query, expected in (
+        (Query(), [newer, older]),
+        (Query(limit=1), [newer]),
+        (Query(before=newer), [older]),
+        (Query(text="latte"), [older]),
+        (Query(text="OF DAY 2"), [newer]),
+        (Query(caller="phone"), [older]),
+        (Query(agent="agent2"), [newer]),
+        (Query(since="2026-11-02"), [newer]),
+        (Query(until="2026-11-01"), [older]),
+        (Query(since="2026-11-01T12:00", until="2026-11-01T12"), [older]),
+        (Query(text="nothing of it"), []),
+    ):
+        assert [found["id"] for found in kept.search(query)] == expected, query
+    for trick in ("", "..", f"../{older}", f"{older}/", f"{older}\n", "/etc", ".writable"):
+        assert kept.file(trick, "conversation.json") is None
+        assert kept.read(trick) is None
+        assert kept.zipped(trick) == b""

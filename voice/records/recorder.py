@@ -1,0 +1,356 @@
+"""Records conversations while they are held; what fails there is told and costs no conversation.
+
+Sound is encoded and written in one thread, a second at a time. A conversation that cannot be
+written is kept up to there. One of which more waits than may is given up likewise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+from voice.callers import Caller
+from voice.config import RecordsConfig
+from voice.dialogue.conversation import Context
+from voice.errors import ConfigError, ProtocolError, origins
+from voice.events import (
+    AudioStopped,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeld,
+    ReplyReleased,
+    ReplyStarted,
+    SessionEvent,
+)
+from voice.inputs import SessionOptions
+from voice.realtime.extensions import StateTracker
+from voice.records.folder import Conversations, name_of
+from voice.records.soundtrack import LONGEST, Both, Soundtrack
+from voice.records.transcript import Transcript
+from voice.session.session import Session
+from voice.speech.audio_files import Encoder
+from voice.tools.scope import Line
+from voice.types import Message, Role, Samples
+
+if TYPE_CHECKING:
+    from voice.session.resources import Resources
+
+WRITE_EVERY_S = 1.0
+SWEEP_EVERY_S = 3600.0
+MOST_WAITING = 20
+"""Pieces of a conversation that wait to be written."""
+BIT_RATE = 48_000
+"""Of both sides together: 22 MB an hour."""
+_MOST_TYPED = 20
+
+_log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+
+
+class Recorder:
+    """Records the conversations of a server.
+
+    Args:
+        config: For how long, and where.
+
+    Raises:
+        ConfigError: The folder cannot be used.
+    """
+
+    def __init__(self, config: RecordsConfig) -> None:
+        self.kept = Conversations(config)
+        self.live: dict[str, Recording] = {}
+        self._keep_days = config.keep_days
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="records")
+        self._failing = False
+        try:
+            (self.kept.make() / ".writable").touch(mode=0o600)
+        except OSError as error:
+            raise ConfigError(
+                f"records.folder: cannot write to {str(self.kept.path)!r}: {error.strerror}"
+            ) from error
+
+    def open(
+        self,
+        resources: Resources,
+        options: SessionOptions | None = None,
+        line: Line | None = None,
+        caller: Caller | None = None,
+    ) -> Session:
+        """A session that is recorded; see `voice.telephony.routing.OpenSession`."""
+        return RecordedSession(self, resources, options, line, caller)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Write and sweep for as long as the context lasts; at its end all is written."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._write()), group.create_task(self._sweep())]
+            yield
+            for task in tasks:
+                task.cancel()
+        await asyncio.to_thread(self._writer.shutdown)
+
+    def submit(self, work: Callable[[], None]) -> Future[None]:
+        """Run something in the thread that writes; the log tells once when nothing can be."""
+        return self._writer.submit(self._try, work)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except FileNotFoundError:
+            # It was deleted while it was held.
+            raise
+        except OSError as error:
+            if not self._failing:
+                _log.error(
+                    "records.folder: cannot write to %r: %s; conversations go on, and what they"
+                    " say from now on is not kept",
+                    str(self.kept.path),
+                    error.strerror,
+                )
+            self._failing = True
+            raise
+        except Exception as error:
+            _log.error("a conversation is not kept on: %s", origins(error))
+            raise
+        self._failing = False
+
+    def give_up(self, name: str, error: Exception) -> None:
+        """A conversation cannot be recorded on, for a reason that nobody foresaw."""
+        _log.error("conversation %s is not kept on: %s", name, origins(error))
+        self.live.pop(name, None)
+
+    async def _write(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_EVERY_S)
+            for name, recording in list(self.live.items()):
+                try:
+                    recording.write()
+                except Exception as error:
+                    self.give_up(name, error)
+
+    async def _sweep(self) -> None:
+        while True:
+            now = datetime.now(UTC)
+            try:
+                await asyncio.to_thread(self.kept.sweep, self._keep_days, now)
+            except OSError as error:
+                _log.error("records.folder: cannot delete what is too old: %s", error.strerror)
+            await asyncio.sleep(SWEEP_EVERY_S)
+
+
+class Recording:
+    """One conversation that is recorded.
+
+    Args:
+        recorder: What writes it.
+        head: Of the conversation; see `voice.records.transcript`.
+        placing: Names of tools that cannot be taken back.
+    """
+
+    def __init__(self, recorder: Recorder, head: Mapping[str, Any], placing: list[str]) -> None:
+        self._recorder = recorder
+        self._head = head
+        self._track = Soundtrack(asyncio.get_running_loop().time)
+        self._transcript = Transcript(head, self._track, placing)
+        self._state = StateTracker()
+        self._out_of_band: set[str] = set()
+        self._typed: deque[tuple[str, str]] = deque(maxlen=_MOST_TYPED)
+        self._encoder: Encoder | None = None
+        self._waiting: deque[Future[None]] = deque()
+        self._changed = self._over = False
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return str(self._head["id"])
+
+    @property
+    def now(self) -> dict[str, Any]:
+        """Who converses, and how it stands."""
+        seconds, latency = self._track.now_ms / 1000, self._transcript.latency_ms
+        told = {"seconds": round(seconds, 1), "state": self._state.state, "latency_ms": latency}
+        return {**self._head, **told}
+
+    def begin(self) -> None:
+        """The conversation begins."""
+        self._recorder.live[self.name] = self
+        self._submit(self._begin_files, self._transcript.text())
+
+    def hear(self, samples: Samples, rate_hz: int) -> None:
+        """The user's audio."""
+        self._track.hear(samples, rate_hz)
+
+    def item(self, item_id: str, message: Message) -> None:
+        """The client adds to the dialogue: what the user typed, or what a tool has answered."""
+        if message.role is Role.USER:
+            self._typed.append((item_id, message.content))
+        elif message.role is Role.TOOL:
+            self._transcript.answered(message.call_id, message.content)
+        else:
+            # A client that comes back brings what was said before.
+            self._typed.clear()
+
+    def asked(self) -> list[tuple[str, str]]:
+        """The client asks for a reply; returns what was typed since the last one."""
+        typed = list(self._typed)
+        if typed:
+            text = " ".join(content for _, content in typed)
+            self._transcript.typed(text, [item_id for item_id, _ in typed])
+            self._typed.clear()
+        return typed
+
+    def refused(self, typed: list[tuple[str, str]]) -> None:
+        """There is no reply now; what was typed waits for the next one."""
+        if typed:
+            self._transcript.untyped()
+            self._typed.extend(typed)
+
+    def truncate(self, reply_id: str, played_ms: float) -> None:
+        """The client has played no more of a reply."""
+        self._track.truncate(reply_id, played_ms)
+
+    def observe(self, event: SessionEvent) -> None:
+        """An event of the session."""
+        self._state.observe(event)
+        match event:
+            case ReplyStarted(reply_id, out_of_band=True):
+                self._out_of_band.add(reply_id)
+            case ReplyAudio(reply_id, samples, rate_hz) if reply_id not in self._out_of_band:
+                self._track.say(reply_id, samples, rate_hz)
+            case ReplyEnded(reply_id):
+                self._out_of_band.discard(reply_id)
+                self._track.end(reply_id)
+            case ReplyHeld() | ReplyReleased():
+                self._track.hold(isinstance(event, ReplyHeld))
+            case AudioStopped():
+                self._track.stop()
+        self._changed |= self._transcript.observe(event)
+
+    def write(self, last: bool = False) -> None:
+        """Write what is certain by now; given up where that is not possible."""
+        sound = self._track.take(last)
+        self._waiting = deque(one for one in self._waiting if not one.done() or one.exception())
+        failed = any(one.done() for one in self._waiting)
+        self._over = self._over or failed or len(self._waiting) > MOST_WAITING
+        text = self._transcript.text() if self._changed or last else ""
+        self._changed = False
+        whole = len(sound) < LONGEST
+        self._submit(self._write_files, sound, text, last and whole)
+        if last and not whole:
+            self.write(last)
+
+    def end(self) -> None:
+        """The conversation is over."""
+        self._recorder.live.pop(self.name, None)
+        self.write(last=True)
+
+    def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
+        if not self._over:
+            self._waiting.append(self._recorder.submit(lambda: work(*arguments)))
+
+    # In the thread that writes, one after the other.
+
+    def _begin_files(self, text: str) -> None:
+        self._recorder.kept.make(self.name)
+        self._recorder.kept.replace(self.name, text)
+        self._encoder = Encoder("opus", "stereo", BIT_RATE)
+
+    def _write_files(self, sound: Both, text: str, last: bool) -> None:
+        name, kept = self.name, self._recorder.kept
+        assert self._encoder is not None
+        data = self._encoder.push(sound) + (self._encoder.finish() if last else b"")
+        if data:
+            kept.append(name, data)
+        if text:
+            kept.replace(name, text)
+
+
+class RecordedSession(Session):
+    """A conversation that is recorded; what is wrong with the recording does not touch it."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        resources: Resources,
+        options: SessionOptions | None,
+        line: Line | None,
+        caller: Caller | None,
+    ) -> None:
+        super().__init__(resources, options, line, caller)
+        self._recorder = recorder
+        began = datetime.now(UTC)
+        head = {
+            "id": name_of(began, self.session_id),
+            "session": self.session_id,
+            "began": began.isoformat(timespec="milliseconds"),
+            "agent": resources.agent.name,
+            "caller": str(self.scope.owner.caller),
+            "door": "realtime" if line is None else "telephone",
+        }
+        specs = resources.toolbox.specs_for(resources.agent, self.scope)
+        placing = [spec.name for spec in specs if spec.confirmation is not None]
+        self._recording: Recording | None = Recording(recorder, head, placing)
+
+    async def run(self, take: Callable[[SessionEvent], None]) -> None:
+        """See `Session.run`."""
+
+        def see(event: SessionEvent) -> None:
+            take(event)
+            self._keep(Recording.observe, event)
+
+        self._keep(Recording.begin)
+        try:
+            await super().run(see)
+        finally:
+            self._keep(Recording.end)
+
+    def append_audio(self, samples: Samples, rate_hz: int) -> None:
+        """See `Session.append_audio`."""
+        super().append_audio(samples, rate_hz)
+        self._keep(Recording.hear, samples, rate_hz)
+
+    def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
+        """See `Session.add_item`."""
+        super().add_item(item_id, message, previous_item_id)
+        self._keep(Recording.item, item_id, message)
+
+    def create_response(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        context: Context | None = None,
+        out_of_band: bool = False,
+    ) -> str:
+        """See `Session.create_response`."""
+        if out_of_band:
+            return super().create_response(overrides, context, out_of_band)
+        typed = self._keep(Recording.asked)
+        try:
+            return super().create_response(overrides, context)
+        except ProtocolError:
+            self._keep(Recording.refused, typed)
+            raise
+
+    def truncate(self, reply_id: str, played_ms: float) -> None:
+        """See `Session.truncate`."""
+        super().truncate(reply_id, played_ms)
+        self._keep(Recording.truncate, reply_id, played_ms)
+
+    def _keep(
+        self, what: Callable[Concatenate[Recording, P], Any], *args: P.args, **kwargs: P.kwargs
+    ) -> Any:
+        if self._recording is None:
+            return None
+        try:
+            return what(self._recording, *args, **kwargs)
+        except Exception as error:
+            self._recorder.give_up(self._recording.name, error)
+            self._recording = None
+            return None

@@ -1,0 +1,304 @@
+"""What was said and done in a conversation, as the JSON object that is kept of it.
+
+It follows the session's events. Times are milliseconds since the conversation began, as its sound
+counts them. Files are not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from voice.dialogue.interruption import REOPEN_MS
+from voice.events import (
+    Failure,
+    FinalTranscript,
+    ReplyAudio,
+    ReplyEnded,
+    ReplyHeard,
+    ReplyStarted,
+    ReplyText,
+    ReplyToolCall,
+    ReplyToolResult,
+    SessionEnded,
+    SessionEvent,
+    TranscriptFailed,
+    TurnMeasured,
+    UserSpeechStarted,
+    UserSpeechStopped,
+    UserTurnCommitted,
+)
+from voice.records.soundtrack import Soundtrack
+from voice.types import samples_of_ms
+
+MOST_TURNS = 2000
+"""Of one conversation; those behind them are not kept."""
+LONGEST_TEXT = 10_000
+_MOST_PARTS = 100
+"""Replies of a turn, calls of a reply, problems of a conversation."""
+_WORTH_WRITING = (FinalTranscript, ReplyEnded, ReplyToolResult, TurnMeasured, SessionEnded)
+_ENDED_BY = {
+    "caller": ("client disconnected", "the caller hung up", "connection ended"),
+    "agent": ("ended by the agent", "transferred", "idle"),
+}
+
+
+@dataclass(slots=True)
+class Tool:
+    """A call of a tool.
+
+    Attributes:
+        result: None until it has answered.
+        placed: Whether it is one that cannot be taken back, such as an order.
+    """
+
+    at_ms: float
+    name: str
+    arguments: Mapping[str, Any]
+    placed: bool
+    result: str | None = None
+    error: bool = False
+    duration_ms: float | None = None
+
+
+@dataclass(slots=True)
+class Reply:
+    """A reply of the agent.
+
+    Attributes:
+        start_ms: When it began to sound; None where it never has.
+        heard: How many characters of the text were heard.
+        words: Just past each heard word in the text, and when it had been said.
+        status: Empty until it is over.
+    """
+
+    start_ms: float | None = None
+    text: str = ""
+    heard: int = 0
+    words: list[tuple[int, float]] = field(default_factory=list)
+    status: str = ""
+    reason: str = ""
+    tools: list[Tool] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Turn:
+    """What the user said or typed, and what was replied.
+
+    Attributes:
+        number: From 1 on.
+        typed: Whether words were typed, or keys pressed.
+        text: None where the agent spoke first, or nothing is known yet.
+        cut_off: Whether the turn was answered, and the user had not ended it.
+        marks_ms: As in `voice.events.TurnMeasured`; of a typed turn, after the request.
+    """
+
+    number: int
+    at_ms: float
+    typed: bool = False
+    text: str | None = None
+    confidence: float | None = None
+    start_ms: float | None = None
+    end_ms: float | None = None
+    cut_off: bool = False
+    marks_ms: dict[str, float] = field(default_factory=dict)
+    replies: list[Reply] = field(default_factory=list)
+
+
+class Transcript:
+    """One conversation.
+
+    Args:
+        head: What is known of it at its beginning.
+        track: Where its sound is.
+        placing: Names of tools that cannot be taken back.
+    """
+
+    def __init__(
+        self, head: Mapping[str, Any], track: Soundtrack, placing: Iterable[str] = ()
+    ) -> None:
+        self._head = dict(head)
+        self._track = track
+        self._placing = frozenset(placing)
+        self._ended: dict[str, str] | None = None
+        self._problems: list[dict[str, Any]] = []
+        self._turns: list[Turn] = []
+        # Each turn as it is written; None where that has changed.
+        self._written: list[str | None] = []
+        # By an item, or by the number that the session has given it.
+        self._turns_by: dict[str | int, Turn] = {}
+        self._replies: dict[str, tuple[Turn, Reply]] = {}
+        self._words: dict[str, list[tuple[int, float]]] = {}
+        self._calls: dict[str, tuple[Turn, Tool]] = {}
+        self._decided = 0
+
+    @property
+    def latency_ms(self) -> float | None:
+        """How long the newest reply took to sound; None before any did."""
+        marks = (turn.marks_ms.get("first_audio") for turn in reversed(self._turns))
+        return next((ms for ms in marks if ms is not None), None)
+
+    def text(self) -> str:
+        """All of it by now, as JSON."""
+        for turn in self._turns:
+            if self._written[turn.number - 1] is None:
+                self._written[turn.number - 1] = json.dumps(asdict(turn))
+        head = {**self._head, "seconds": round(self._track.now_ms / 1000, 3)}
+        head |= {"ended": self._ended, "problems": self._problems}
+        turns = ",\n".join(map(str, self._written))
+        return f'{json.dumps(head)[:-1]}, "turns": [\n{turns}\n]}}\n'
+
+    def typed(self, text: str, items: Iterable[str]) -> None:
+        """The user asks for a reply to what was typed."""
+        turn = self._open(typed=True, text=text[:LONGEST_TEXT])
+        self._turns_by |= dict.fromkeys(items, turn)
+
+    def untyped(self) -> None:
+        """There will be no reply to what was typed just now."""
+        self._turns.pop()
+        self._written.pop()
+
+    def answered(self, call_id: str, content: str) -> None:
+        """The client has run a tool."""
+        if call_id in self._calls:
+            turn, tool = self._calls[call_id]
+            self._change(turn)
+            tool.result = content[:LONGEST_TEXT]
+
+    def observe(self, event: SessionEvent) -> bool:
+        """Take an event of the session; returns whether it is worth writing at once."""
+        match event:
+            case UserSpeechStarted() | UserSpeechStopped() | UserTurnCommitted():
+                self._user_speaks(event)
+            case FinalTranscript(item_id=item_id):
+                if turn := self._changed(item_id):
+                    spoken = event.text[:LONGEST_TEXT]
+                    turn.text = f"{turn.text or ''} {spoken}".strip()
+                    turn.confidence = round(event.confidence, 3)
+            case TurnMeasured(turn_id=turn_id, marks_ms=marks):
+                if turn := self._changed(turn_id):
+                    turn.marks_ms = {mark: round(ms, 1) for mark, ms in marks.items()}
+            case Failure(stage=stage, message=message):
+                self._note(stage, message)
+            case TranscriptFailed(message=message):
+                self._note("asr", message)
+            case SessionEnded(reason):
+                by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
+                self._ended = {"by": next(by, "error"), "reason": reason}
+            case _:
+                self._agent_replies(event)
+        return isinstance(event, _WORTH_WRITING)
+
+    def _user_speaks(
+        self, event: UserSpeechStarted | UserSpeechStopped | UserTurnCommitted
+    ) -> None:
+        turn = self._changed(event.turn_id) or self._open()
+        self._turns_by[event.item_id] = self._turns_by[event.turn_id] = turn
+        match event:
+            case UserSpeechStarted(start_sample=start):
+                turn.start_ms = round(self._track.ms_of(start), 1)
+                before = self._turns[turn.number - 2] if turn.number > 1 else None
+                if before and before.replies and before.end_ms is not None:
+                    before.cut_off = start - self._decided <= samples_of_ms(REOPEN_MS)
+                    self._change(before)
+            case UserSpeechStopped(end_sample=end):
+                turn.end_ms = round(self._track.ms_of(end), 1)
+                self._decided = self._track.heard
+
+    def _agent_replies(self, event: SessionEvent) -> None:
+        match event:
+            case ReplyStarted(reply_id, out_of_band=False):
+                turn = self._answered_by(event)
+                if len(turn.replies) < _MOST_PARTS:
+                    turn.replies.append(reply := Reply())
+                    self._replies[reply_id] = turn, reply
+            case (
+                ReplyText(reply_id)
+                | ReplyAudio(reply_id)
+                | ReplyHeard(reply_id)
+                | ReplyEnded(reply_id)
+                | ReplyToolCall(reply_id)
+            ) if reply_id in self._replies:
+                turn, reply = self._replies[reply_id]
+                self._change(turn)
+                self._reply_goes_on(event, turn, reply)
+            case ReplyToolResult(result=result) if result.call_id in self._calls:
+                turn, tool = self._calls[result.call_id]
+                self._change(turn)
+                tool.result, tool.error = result.content[:LONGEST_TEXT], result.error
+                tool.duration_ms = round(result.duration_ms, 1)
+                if turn.typed:
+                    turn.marks_ms[f"tool.{tool.name}"] = tool.duration_ms
+
+    def _reply_goes_on(self, event: SessionEvent, turn: Turn, reply: Reply) -> None:
+        match event:
+            case ReplyText(delta=delta):
+                reply.text = (reply.text + delta)[:LONGEST_TEXT]
+                self._reached(turn, "reply_committed")
+            case ReplyAudio(reply_id, words=words):
+                self._words.setdefault(reply_id, []).extend(words)
+                self._reached(turn, "first_audio")
+            case ReplyHeard(reply_id, chars):
+                self._heard(reply_id, reply, chars)
+            case ReplyEnded(reply_id, status, reason):
+                reply.status, reply.reason = status.value, reason
+                self._heard(reply_id, reply, reply.heard)
+            case ReplyToolCall(call=call) if len(reply.tools) < _MOST_PARTS:
+                # A remote model's arguments may be infinite.
+                given = json.loads(json.dumps(call.arguments), parse_constant=lambda _: None)
+                placed, at_ms = call.name in self._placing, round(self._track.now_ms, 1)
+                reply.tools.append(tool := Tool(at_ms, call.name, given, placed))
+                self._calls[call.call_id] = turn, tool
+
+    def _heard(self, reply_id: str, reply: Reply, chars: int) -> None:
+        if reply.start_ms is None and reply_id in self._words:
+            reply.start_ms = _rounded(self._track.ms_in_reply(reply_id, 0.0))
+        reply.heard = chars
+        reply.words = [word for word in reply.words if word[0] <= chars]
+        waiting = self._words.get(reply_id, [])
+        while waiting and waiting[0][0] <= chars:
+            at_ms = self._track.ms_in_reply(reply_id, waiting[0][1])
+            if at_ms is None:
+                break
+            reply.words.append((waiting.pop(0)[0], round(at_ms, 1)))
+
+    def _reached(self, turn: Turn, mark: str) -> None:
+        if turn.typed:
+            turn.marks_ms.setdefault(mark, round(self._track.now_ms - turn.at_ms, 1))
+
+    def _answered_by(self, started: ReplyStarted) -> Turn:
+        if not self._turns:
+            return self._open()
+        newest = self._turns[-1]
+        answered = None if newest.typed else self._changed(started.turn_id)
+        self._change(newest)
+        return answered or newest
+
+    def _note(self, stage: str, message: str) -> None:
+        if len(self._problems) < _MOST_PARTS:
+            at_ms = round(self._track.now_ms, 1)
+            self._problems.append({"at_ms": at_ms, "stage": stage, "message": message})
+
+    def _open(self, typed: bool = False, text: str | None = None) -> Turn:
+        turn = Turn(len(self._turns) + 1, round(self._track.now_ms, 1), typed, text)
+        if len(self._turns) < MOST_TURNS:
+            self._turns.append(turn)
+            self._written.append(None)
+        return turn
+
+    def _change(self, turn: Turn) -> None:
+        if turn.number <= len(self._written):
+            self._written[turn.number - 1] = None
+
+    def _changed(self, key: str | int) -> Turn | None:
+        """The turn of an item or a number, which is about to change."""
+        turn = self._turns_by.get(key)
+        if turn is not None:
+            self._change(turn)
+        return turn
+
+
+def _rounded(ms: float | None) -> float | None:
+    return None if ms is None else round(ms, 1)
