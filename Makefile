@@ -51,7 +51,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	@command -v node >/dev/null || { echo "make check: node (Node.js 20 or newer) is missing" >&2; exit 1; }
 	@# Read from standard input, because node takes a bare .js file for CommonJS.
-	@for file in web/*.js; do \
+	@for file in web/*.js web/console/*.js; do \
 	  node --input-type=module --check <"$$file" || { echo "$$file: syntax error" >&2; exit 1; }; done
 
 bench: $(VENV)/.installed-dev

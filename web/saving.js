@@ -33,7 +33,7 @@ export function asJson(turns) {
   return `${JSON.stringify({ turns }, null, 2)}\n`;
 }
 
-/** @param {string} name @param {string} type @param {string} content */
+/** @param {string} name @param {string} type @param {BlobPart} content */
 export function save(name, type, content) {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = Object.assign(document.createElement("a"), { href: address, download: name });

@@ -66,10 +66,11 @@ export function inMs(ms) {
  *
  * @param {Waterfall | null} parts Null where nothing is known.
  * @param {boolean} spoken Whether the time counts from the end of the user's speech.
+ * @param {string} more What else the details hold; empty for nothing.
  * @returns {HTMLElement} A summary of details.
  */
-export function summary(parts, spoken) {
-  const watch = element("span", "watch", "Watch it think");
+export function summary(parts, spoken, more = "Watch it think") {
+  const watch = element("span", "watch", more);
   if (!parts) return element("summary", "", [element("span", "legend", [watch])]);
   const bar = element("div", "bar");
   bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);

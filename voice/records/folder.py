@@ -44,6 +44,7 @@ class Query:
         text: Stands in what was said, a call or its result, in any case; empty for any.
         caller: Its written form begins so.
         agent: Its name; empty for any.
+        only: With orders, errors or unanswered requests, as `summary` names them; empty for any.
         since: Began at this moment or later; as ISO 8601 writes it, or the beginning of that.
         until: Began before the end of it; likewise.
         before: Id of the one that they are older than; empty for none.
@@ -53,6 +54,7 @@ class Query:
     text: str = ""
     caller: str = ""
     agent: str = ""
+    only: str = ""
     since: str = ""
     until: str = ""
     before: str = ""
@@ -151,7 +153,9 @@ class Conversations:
 
     def search(self, query: Query) -> list[Document]:
         """What the conversations that are wanted are about."""
-        return [summary(found) for found in islice(self.each(query), query.limit)]
+        found = map(summary, self.each(query))
+        wanted = (about for about in found if not query.only or about[query.only])
+        return list(islice(wanted, query.limit))
 
     def hours(self, query: Query) -> list[Document]:
         """The latency of turns by the hour, the newest first; see `hour`."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 WRITE_EVERY_S = 1.0
 SWEEP_EVERY_S = 3600.0
-MOST_WAITING = 20
+MOST_WAITING = 60
 """Pieces of a conversation that wait to be written."""
 BIT_RATE = 48_000
 """Of both sides together: 22 MB an hour."""
@@ -90,12 +90,14 @@ class Recorder:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Write and sweep for as long as the context lasts; at its end all is written."""
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._write()), group.create_task(self._sweep())]
-            yield
-            for task in tasks:
-                task.cancel()
-        await asyncio.to_thread(self._writer.shutdown)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._write()), group.create_task(self._sweep())]
+                yield
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await asyncio.to_thread(self._writer.shutdown)
 
     def submit(self, work: Callable[[], None]) -> Future[None]:
         """Run something in the thread that writes; the log tells once when nothing can be."""
@@ -238,8 +240,10 @@ class Recording:
         """Write what is certain by now; given up where that is not possible."""
         sound = self._track.take(last)
         self._waiting = deque(one for one in self._waiting if not one.done() or one.exception())
-        failed = any(one.done() for one in self._waiting)
-        self._over = self._over or failed or len(self._waiting) > MOST_WAITING
+        if not self._over and len(self._waiting) > MOST_WAITING:
+            _log.error("records.folder: too slow; conversation %s is not kept on", self.name)
+            self._over = True
+        self._over = self._over or any(one.done() for one in self._waiting)
         text = self._transcript.text() if self._changed or last else ""
         self._changed = False
         whole = len(sound) < LONGEST

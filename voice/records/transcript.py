@@ -34,7 +34,7 @@ from voice.records.soundtrack import Soundtrack
 from voice.types import samples_of_ms
 
 MOST_TURNS = 2000
-"""Of one conversation; those behind them are not kept."""
+"""Of one conversation; from the last of them on nothing but its end is kept."""
 LONGEST_TEXT = 10_000
 _MOST_PARTS = 100
 """Replies of a turn, calls of a reply, problems of a conversation."""
@@ -140,6 +140,10 @@ class Transcript:
         marks = (turn.marks_ms.get("first_audio") for turn in reversed(self._turns))
         return next((ms for ms in marks if ms is not None), None)
 
+    @property
+    def _full(self) -> bool:
+        return len(self._turns) >= MOST_TURNS
+
     def text(self) -> str:
         """All of it by now, as JSON."""
         for turn in self._turns:
@@ -152,13 +156,16 @@ class Transcript:
 
     def typed(self, text: str, items: Iterable[str]) -> None:
         """The user asks for a reply to what was typed."""
+        if self._full:
+            return
         turn = self._open(typed=True, text=text[:LONGEST_TEXT])
         self._turns_by |= dict.fromkeys(items, turn)
 
     def untyped(self) -> None:
         """There will be no reply to what was typed just now."""
-        self._turns.pop()
-        self._written.pop()
+        if not self._full:
+            self._turns.pop()
+            self._written.pop()
 
     def answered(self, call_id: str, content: str) -> None:
         """The client has run a tool."""
@@ -170,6 +177,11 @@ class Transcript:
     def observe(self, event: SessionEvent) -> bool:
         """Take an event of the session; returns whether it is worth writing at once."""
         match event:
+            case SessionEnded(reason):
+                by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
+                self._ended = {"by": next(by, "error"), "reason": reason}
+            case _ if self._full:
+                return False
             case UserSpeechStarted() | UserSpeechStopped() | UserTurnCommitted():
                 self._user_speaks(event)
             case FinalTranscript(item_id=item_id):
@@ -184,9 +196,6 @@ class Transcript:
                 self._note(stage, message)
             case TranscriptFailed(message=message):
                 self._note("asr", message)
-            case SessionEnded(reason):
-                by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
-                self._ended = {"by": next(by, "error"), "reason": reason}
             case _:
                 self._agent_replies(event)
         return isinstance(event, _WORTH_WRITING)
@@ -283,14 +292,12 @@ class Transcript:
 
     def _open(self, typed: bool = False, text: str | None = None) -> Turn:
         turn = Turn(len(self._turns) + 1, round(self._track.now_ms, 1), typed, text)
-        if len(self._turns) < MOST_TURNS:
-            self._turns.append(turn)
-            self._written.append(None)
+        self._turns.append(turn)
+        self._written.append(None)
         return turn
 
     def _change(self, turn: Turn) -> None:
-        if turn.number <= len(self._written):
-            self._written[turn.number - 1] = None
+        self._written[turn.number - 1] = None
 
     def _changed(self, key: str | int) -> Turn | None:
         """The turn of an item or a number, which is about to change."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voice.records.recorder import Recorder
 
 MOST_LISTED = 200
+ONLY = ("orders", "errors", "unanswered")
 _LONGEST_FIELD = 300
 
 
@@ -76,6 +77,8 @@ def _query(request: Request) -> Query:
     limit = texts.pop("limit") or "50"
     if not limit.isdecimal() or not 0 < int(limit) <= MOST_LISTED:
         raise ProtocolError(f"limit: expected 1 to {MOST_LISTED}", "invalid_value", "limit")
+    if texts["only"] not in ("", *ONLY):
+        raise ProtocolError(f"only: expected one of {ONLY}", "invalid_value", "only")
     return Query(**texts, limit=int(limit))
 
 

@@ -1,0 +1,47 @@
+// @ts-check
+/** Where words and sound lie in a conversation. Neither elements nor devices are known here. */
+
+/** @typedef {{text: string, startMs: number, endMs: number}} Word */
+
+/**
+ * The words of a reply that were heard, each from the end of the one before.
+ *
+ * @param {{text: string, start_ms: number | null, words: [number, number][]}} reply
+ * @returns {{words: Word[], rest: string}} The rest of the text has no times.
+ */
+export function timed({ text, start_ms: startMs, words }) {
+  let char = 0;
+  let ms = startMs ?? 0;
+  const found = words.map(([endChar, endMs]) => {
+    const word = { text: text.slice(char, endChar), startMs: Math.min(ms, endMs), endMs };
+    char = endChar;
+    ms = endMs;
+    return word;
+  });
+  return { words: found, rest: text.slice(char) };
+}
+
+/**
+ * How loud a sound is, piece by piece.
+ *
+ * @param {Float32Array} samples In [-1, 1].
+ * @param {number} pieces
+ * @returns {number[]} The largest magnitude of each, in [0, 1].
+ */
+export function peaks(samples, pieces) {
+  const span = samples.length / pieces;
+  return Array.from({ length: pieces }, (_, i) => {
+    let peak = 0;
+    const end = Math.floor((i + 1) * span);
+    for (let at = Math.floor(i * span); at < end; at += 1) {
+      peak = Math.max(peak, Math.abs(samples[at]));
+    }
+    return peak;
+  });
+}
+
+/** @param {number} seconds @returns {string} As "1:05". */
+export function clock(seconds) {
+  const whole = Math.floor(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
