@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = load_config(options.config, options.set)
         with closing(Database(config.tools.database)) as database:
             answer = _answer(CallerData(database, Conversations(config.records)), options)
-    except (VoiceError, ValueError, OSError) as error:
+    except (VoiceError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -25,6 +25,7 @@ from typing import Any
 
 from voice.callers import Caller
 from voice.config import RecordsConfig
+from voice.errors import StoreError
 
 WORDS, SOUND = "conversation.json", "sound.opus"
 _NAME = re.compile(r"(\d{8}T\d{6})Z-[0-9a-f]{16}")
@@ -61,13 +62,10 @@ class Query:
     limit: int = 50
 
     def takes(self, found: Document) -> bool:
-        """Whether a conversation is one."""
-        began = str(found.get("began"))
+        """Whether a conversation of that time is one."""
         return (
             str(found.get("caller")).startswith(self.caller)
             and self.agent in ("", found.get("agent"))
-            and self.since <= began
-            and (not self.until or began[: len(self.until)] <= self.until)
             and (not self.text or self.text.casefold() in _all_text(found))
         )
 
@@ -195,14 +193,22 @@ class Conversations:
         return sorted([*told, *rest], key=lambda one: (one["agent"], one["caller"]))
 
     def delete(self, caller: Caller) -> int:
-        """Delete all of one caller's, one that is under way too; returns how many there were."""
+        """Delete all of one caller's, one that is under way too; returns how many there were.
+
+        Raises:
+            StoreError: They cannot be deleted.
+        """
         mine = [found["id"] for found in self.of(caller)]
         for name in mine:
             self._remove(name)
         return len(mine)
 
     def sweep(self, keep_days: float, now: datetime) -> None:
-        """Delete what has been kept for long enough, and what is left of what was deleted."""
+        """Delete what has been kept for long enough, and what is left of what was deleted.
+
+        Raises:
+            StoreError: As `delete`.
+        """
         oldest = f"{now.astimezone(UTC) - timedelta(days=keep_days):{_TIME}}"
         for name in self.names():
             if name < oldest:
@@ -213,8 +219,13 @@ class Conversations:
     def _remove(self, name: str) -> None:
         # Whoever still writes finds no folder of that name, and begins no new one.
         moved = self.path / f"{_DELETED}{name}"
-        (self.path / name).rename(moved)
-        shutil.rmtree(moved)
+        try:
+            (self.path / name).rename(moved)
+            shutil.rmtree(moved)
+        except FileNotFoundError:
+            _log.debug("somebody else has deleted %s", name)
+        except OSError as error:
+            raise StoreError(f"cannot delete a conversation: {error.strerror}") from error
 
 
 def summary(found: Document) -> Document:

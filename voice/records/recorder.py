@@ -13,12 +13,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.dialogue.conversation import Context
-from voice.errors import ConfigError, ProtocolError, origins
+from voice.errors import ConfigError, ProtocolError, StoreError, origins
 from voice.events import (
     AudioStopped,
     ReplyAudio,
@@ -46,7 +47,7 @@ SWEEP_EVERY_S = 3600.0
 MOST_WAITING = 60
 """Pieces of a conversation that wait to be written."""
 BIT_RATE = 48_000
-"""Of both sides together: 22 MB an hour."""
+"""Of both sides together, on average: some 20 MB an hour."""
 _MOST_TYPED = 20
 
 _log = logging.getLogger(__name__)
@@ -106,10 +107,10 @@ class Recorder:
     def _try(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except FileNotFoundError:
-            # It was deleted while it was held.
-            raise
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and self.kept.path.is_dir():
+                # The conversation was deleted while it was held.
+                raise
             if not self._failing:
                 _log.error(
                     "records.folder: cannot write to %r: %s; conversations go on, and what they"
@@ -143,8 +144,8 @@ class Recorder:
             now = datetime.now(UTC)
             try:
                 await asyncio.to_thread(self.kept.sweep, self._keep_days, now)
-            except OSError as error:
-                _log.error("records.folder: cannot delete what is too old: %s", error.strerror)
+            except StoreError as error:
+                _log.error("records.folder: %s", error)
             await asyncio.sleep(SWEEP_EVERY_S)
 
 
@@ -167,7 +168,7 @@ class Recording:
         self._typed: deque[tuple[str, str]] = deque(maxlen=_MOST_TYPED)
         self._encoder: Encoder | None = None
         self._waiting: deque[Future[None]] = deque()
-        self._changed = self._over = False
+        self._changed = self._broken = False
 
     @property
     def name(self) -> str:
@@ -239,11 +240,10 @@ class Recording:
     def write(self, last: bool = False) -> None:
         """Write what is certain by now; given up where that is not possible."""
         sound = self._track.take(last)
-        self._waiting = deque(one for one in self._waiting if not one.done() or one.exception())
-        if not self._over and len(self._waiting) > MOST_WAITING:
+        self._waiting = deque(one for one in self._waiting if not one.done())
+        if not self._broken and len(self._waiting) > MOST_WAITING:
             _log.error("records.folder: too slow; conversation %s is not kept on", self.name)
-            self._over = True
-        self._over = self._over or any(one.done() for one in self._waiting)
+            self._broken = True
         text = self._transcript.text() if self._changed or last else ""
         self._changed = False
         whole = len(sound) < LONGEST
@@ -257,10 +257,19 @@ class Recording:
         self.write(last=True)
 
     def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
-        if not self._over:
-            self._waiting.append(self._recorder.submit(lambda: work(*arguments)))
+        if not self._broken:
+            self._waiting.append(self._recorder.submit(partial(self._work, work, *arguments)))
 
     # In the thread that writes, one after the other.
+
+    def _work(self, work: Callable[..., None], *arguments: Any) -> None:
+        if self._broken:
+            return
+        try:
+            work(*arguments)
+        except Exception:
+            self._broken = True
+            raise
 
     def _begin_files(self, text: str) -> None:
         self._recorder.kept.make(self.name)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from tests.support.virtual_parts import (
 from tests.support.virtual_time import virtual
 from voice.callers import Caller
 from voice.config import RecordsConfig
-from voice.errors import ConfigError, ModelError, ProtocolError
+from voice.errors import ConfigError, ModelError, ProtocolError, StoreError
 from voice.events import ReplyEnded, ReplyHeard, ReplyToolResult
 from voice.llm.base import Prompt
 from voice.records import recorder as recording
@@ -227,8 +228,22 @@ def test_a_disk_that_fills_or_may_not_be_written_costs_the_record_and_no_convers
     assert len(lines) == 1
     assert "No space left on device" in lines[0]
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(StoreError, match=r"cannot delete .*Read-only"):
+        Conversations(RecordsConfig(folder=str(small_disk))).delete(ADA)
     with pytest.raises(ConfigError, match=r"records\.folder: cannot write to .*Read-only"):
         Kept(small_disk)
+
+
+@virtual
+async def test_a_folder_that_disappears_is_told_once(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with kept.recorder.running():
+        shutil.rmtree(kept.folder)
+        await converse(kept)
+        await converse(kept)
+    (line,) = [r.getMessage() for r in caplog.records]
+    assert "No such file or directory; conversations go on" in line
 
 
 @virtual
@@ -285,7 +300,7 @@ def test_what_is_searched_for(tmp_path: Path) -> None:
     kept = Conversations(RecordsConfig(folder=str(tmp_path)))
     for day, caller, said in ((1, "phone:+49", "A large Latte"), (2, "user:ada", "the time")):
         name = f"2026110{day}T120000Z-{day:016x}"
-        tool = {"name": "tell", "arguments": {}, "result": f"of day {day}", "placed": False}
+        tool = {"name": "tell", "arguments": {}, "result": f"of day {day}", "placed": day == 1}
         reply = {
             "text": "Yes.",
             "heard": 4,
@@ -312,6 +327,8 @@ def test_what_is_searched_for(tmp_path: Path) -> None:
         (Query(until="2026-11-01"), [older]),
         (Query(since="2026-11-01T12:00", until="2026-11-01T12"), [older]),
         (Query(text="nothing of it"), []),
+        (Query(only="orders"), [older]),
+        (Query(only="unanswered"), []),
     ):
         assert [found["id"] for found in kept.search(query)] == expected, query
     for trick in ("", "..", f"../{older}", f"{older}/", f"{older}\n", "/etc", ".writable"):
