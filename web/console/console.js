@@ -59,7 +59,8 @@ async function route() {
   try {
     if (name === "conversation" && id) {
       show("conversation");
-      recording = new Recording(byId("conversation"), decodeURIComponent(id), tab.get("key"));
+      const named = decodeURIComponent(id);
+      recording = new Recording(byId("conversation"), named, tab.get("key"), failed);
       await recording.open();
     } else if (name === "latency") {
       show("latency");

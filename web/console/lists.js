@@ -71,7 +71,7 @@ export function hourTable(hours) {
   });
   const ms = (/** @type {number | null} */ value) => (value === null ? "–" : inMs(value));
   const rows = hours.map(({ hour, spoken, cut_off: cutOff, typed }) => {
-    const begins = element("th", "", hour.replace("T", " "));
+    const begins = element("th", "", `${hour.slice(5).replace("T", " ")} h`);
     begins.setAttribute("scope", "row");
     const cells = [
       ...[String(spoken.turns), ms(spoken.p50_ms), ms(spoken.p95_ms), String(cutOff)],

@@ -17,12 +17,15 @@ export class Recording {
    * @param {HTMLElement} place
    * @param {string} id
    * @param {string} key
+   * @param {(error: unknown) => void} failed
    */
-  constructor(place, id, key) {
+  constructor(place, id, key, failed) {
     this._place = place;
     this._path = `/${encodeURIComponent(id)}`;
     this._id = id;
     this._key = key;
+    this._failed = failed;
+    this._closed = false;
     /** @type {Timed[]} */
     this._timed = [];
     this.player = new Player((ms, playing) => this._follow(ms, playing));
@@ -31,6 +34,7 @@ export class Recording {
   /** Ask for all of it and show it. */
   async open() {
     const found = await askJson(this._path, this._key);
+    if (this._closed) return;
     const turns = found.turns.map((/** @type {any} */ turn) => this._turn(turn));
     const about = `${found.caller} · ${found.agent} · ${when(found.began)} · ${clock(found.seconds)}`;
     this._place.replaceChildren(
@@ -47,10 +51,12 @@ export class Recording {
       ),
     );
     const sound = await ask(`${this._path}/sound`, this._key).catch(() => null);
-    await this.player.load(sound && (await sound.arrayBuffer()));
+    const file = sound && (await sound.arrayBuffer());
+    if (!this._closed) await this.player.load(file);
   }
 
   close() {
+    this._closed = true;
     this.player.close();
     this._place.replaceChildren();
   }
@@ -69,9 +75,11 @@ export class Recording {
   _export(label, part, kind, type) {
     const made = element("button", "", label);
     made.type = "button";
-    made.addEventListener("click", async () => {
-      const answer = await ask(`${this._path}${part}`, this._key);
-      save(`${this._id}.${kind}`, type, await answer.arrayBuffer());
+    made.addEventListener("click", () => {
+      ask(`${this._path}${part}`, this._key)
+        .then((answer) => answer.arrayBuffer())
+        .then((file) => save(`${this._id}.${kind}`, type, file))
+        .catch(this._failed);
     });
     return made;
   }
