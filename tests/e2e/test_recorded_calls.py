@@ -83,6 +83,15 @@ async def call_by_page(address: str) -> tuple[tuple[float, float], Samples]:
     return (seconds, loop.time() - opened_s), both
 
 
+async def interrupted_call(address: str) -> Samples:
+    """The user speaks over the greeting; both sides as the client heard them."""
+    async with RealtimeClient.open(f"ws://{address}/v1/realtime") as client:
+        await client.until(client.loudspeaker.playing, PATIENCE_S)
+        await client.turn(at_client_rate(load(LINE), SAMPLE_RATE_HZ), timeout_s=PATIENCE_S)
+        await client.settled()
+        return stereo(client.microphone, client.loudspeaker)
+
+
 async def call_by_telephone(address: str) -> None:
     async with connect(f"ws://{address}/telephone/asterisk", subprotocols=["media"]) as socket:  # type: ignore[list-item]
         phone = Phone(socket, AsteriskFraming())
@@ -102,8 +111,9 @@ async def test_calls_are_kept_as_people_heard_them(repo_root: Path, tmp_path: Pa
     folder = tmp_path / "kept"
     async with recording(folder, repo_root) as (_, address):
         (least_s, most_s), heard = await call_by_page(address)
+        interrupted = await interrupted_call(address)
         await call_by_telephone(address)
-        (page, page_sound), (phone, phone_sound) = await kept(folder, 2)
+        (page, page_sound), (_, cut_sound), (phone, phone_sound) = await kept(folder, 3)
     sound = sound_of(page_sound)
     assert least_s - 0.2 < page["seconds"] < most_s + 0.2
     assert sound.shape[1] / 48_000 == pytest.approx(page["seconds"], abs=0.05)
@@ -111,6 +121,7 @@ async def test_calls_are_kept_as_people_heard_them(repo_root: Path, tmp_path: Pa
     lags = lag_s(caller, heard[:, 0]), lag_s(agent, heard[:, 1])
     assert lags[0] == pytest.approx(lags[1], abs=0.1)
     check_times(page, caller, agent)
+    check_silence(sound_of(cut_sound)[:, ::2], interrupted)
     (spoken,) = [turn for turn in page["turns"] if turn["text"] and not turn["typed"]]
     assert "timer" in spoken["text"].lower()
     assert spoken["replies"][0]["tools"][0]["result"] == "Timer set for 10 minutes."
@@ -118,6 +129,19 @@ async def test_calls_are_kept_as_people_heard_them(repo_root: Path, tmp_path: Pa
     assert page["ended"]["by"] == "caller"
     assert (phone["door"], phone["caller"][:13]) == ("telephone", "conversation:")
     check_times(phone, *sound_of(phone_sound)[:, ::2])
+
+
+def check_silence(kept: Samples, heard: Samples) -> None:
+    """The agent is silent where it was interrupted, and sounds elsewhere."""
+    begin = round(lag_s(kept[0], heard[:, 0]) * RATE_HZ)
+    count = min(kept.shape[1] - begin, len(heard)) // (RATE_HZ // 10)
+    sides = kept[1, begin:], heard[:, 1]
+    loud = [
+        np.abs(side[: count * RATE_HZ // 10].astype(np.int32)).reshape(count, -1).max(axis=1) > 500
+        for side in sides
+    ]
+    assert np.count_nonzero(loud[0] != loud[1]) <= 2
+    assert 5 < np.count_nonzero(loud[1]) < count - 5
 
 
 def check_times(words: dict[str, Any], caller: Samples, agent: Samples) -> None:
