@@ -1,4 +1,4 @@
-"""``python -m tests.e2e.console_picture docs/console.png``: a conversation in the console.
+"""``python -m tests.e2e.console_picture docs/console.png``: the console with a kept conversation.
 
 A server of its own holds the demo's order of coffee and keeps it; Chromium shows it.
 """
