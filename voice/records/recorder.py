@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 WRITE_EVERY_S = 1.0
 SWEEP_EVERY_S = 3600.0
+QUIET_S = 60.0
+"""After a fault the log is silent on others for so long: a full disk takes a write here and there."""
 MOST_WAITING = 60
 """Pieces of a conversation that wait to be written."""
 BIT_RATE = 48_000
@@ -70,7 +73,7 @@ class Recorder:
         self.live: dict[str, Recording] = {}
         self._keep_days = config.keep_days
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="records")
-        self._failing = False
+        self._failed_s = -QUIET_S
         try:
             (self.kept.make() / ".writable").touch(mode=0o600)
         except OSError as error:
@@ -101,7 +104,7 @@ class Recorder:
             await asyncio.to_thread(self._writer.shutdown)
 
     def submit(self, work: Callable[[], None]) -> Future[None]:
-        """Run something in the thread that writes; the log tells once when nothing can be."""
+        """Run something in the thread that writes; the log tells when nothing can be."""
         return self._writer.submit(self._try, work)
 
     def _try(self, work: Callable[[], None]) -> None:
@@ -111,19 +114,18 @@ class Recorder:
             if isinstance(error, FileNotFoundError) and self.kept.path.is_dir():
                 # The conversation was deleted while it was held.
                 raise
-            if not self._failing:
+            before_s, self._failed_s = self._failed_s, time.monotonic()
+            if self._failed_s - before_s >= QUIET_S:
                 _log.error(
                     "records.folder: cannot write to %r: %s; conversations go on, and what they"
                     " say from now on is not kept",
                     str(self.kept.path),
                     error.strerror,
                 )
-            self._failing = True
             raise
         except Exception as error:
             _log.error("a conversation is not kept on: %s", origins(error))
             raise
-        self._failing = False
 
     def give_up(self, name: str, error: Exception) -> None:
         """A conversation cannot be recorded on, for a reason that nobody foresaw."""
