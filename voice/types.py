@@ -189,11 +189,13 @@ class Confirmation:
     Attributes:
         question: The question; empty where nothing has to be asked.
         plainly: Whether a message of the user's asks for the call so plainly that it is made at
-            once.
+            once, or agrees to the question in its own words.
+        always: Whether the question is asked of a plain message as well.
     """
 
     question: Callable[[], str]
     plainly: Callable[[str], bool]
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

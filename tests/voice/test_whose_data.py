@@ -84,7 +84,6 @@ STORING: Plan = (
     ("change_drink", {"drink": "latte", "size": "large"}),
     ("confirm_order", {"name": WHO}),
     ("order_drink", {"drink": "mocha"}),
-    ("forget_me", {}),
     ("cancel_timer", {"name": WHO}),
 )  # fmt: skip
 READING: Plan = (
@@ -112,8 +111,6 @@ ENDING: Plan = (
     ("remove_drink", {"drink": "mocha"}),
     *READING,
     ("add_to_list", {"item": "bread"}),
-    ("forget_me", {}),
-    ("wait", {}),
     ("forget_me", {}),
     *READING,
     ("send_digits", {"digits": "one"}),
@@ -198,8 +195,6 @@ class World:
         self, who: str, scope: SessionScope, name: str, arguments: Mapping[str, str]
     ) -> str:
         """The answer of a tool, without the caller's own word."""
-        if name == "wait":
-            return ""
         said = {key: value.replace(WHO, who) for key, value in arguments.items()}
         call = ToolCall(f"call-{next(self.calls)}", name, said)
         answer = (await self.toolbox.run(call, scope)).content.lower().replace(who, WHO)
@@ -282,8 +277,6 @@ async def together(
     """What each is answered when all ask for each thing, one right after the other."""
     answers: dict[str, list[str]] = {who: [] for who in scopes}
     for name, arguments in plan:
-        if name == "wait":
-            world.clock.advance(seconds=5)
         for who, scope in scopes.items():
             answers[who].append(await world.ask(who, scope, name, arguments))
     return answers
@@ -318,7 +311,7 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
 
 
 def test_every_tool_has_its_place_in_the_plan(world: World) -> None:
-    planned = {name for name, _ in (*STORING, *READING, *ENDING)} - {"wait"}
+    planned = {name for name, _ in (*STORING, *READING, *ENDING)}
     of_the_agent = {
         name for name, tool in world.toolbox._tools.items() if House in tool.provided.values()
     }

@@ -62,9 +62,42 @@ _POLITE = (
 )
 
 
+_YES = (
+    r"yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|do it|of course"
+    r"|go ahead|mm hmm?|uh huh|mhm|i would|i do|i'm sure|it is|that's right"
+)
+_NO = (
+    r"no|nope|nah|never|never mind|rather not|not (?:yet|now|really|at all)|stop|wait"
+    r"|(?:don't|do not)(?: \w+ (?:it|that|this|them|those|anything|everything))?"
+    r"|(?:keep|leave) (?:it|that|this|them|those|everything)(?: alone)?|cancel(?: it| that)?"
+    r"|i (?:don't|do not|wouldn't)(?: want (?:to|that|it))?|i(?:'ve)? changed my mind"
+)
+_ASIDE = r"oh|please|sorry|actually|thanks|thank you"
+
+
 def plain(text: str) -> str:
     """Words alone, in lower case, apostrophes straight: "That’s it!" → "that's it"."""
     return normalised(text).replace("’", "'")
+
+
+def agrees(text: str, beside: str = "") -> bool:
+    """Whether the words say yes and nothing else; ``beside`` is a pattern of more words for it.
+
+    >>> agrees("Yes, please."), agrees("yes but first a timer")
+    (True, False)
+    """
+    yes = rf"(?:{beside or _YES}|{_YES})"
+    return re.fullmatch(rf"{yes}(?: {yes})*", plain(text)) is not None
+
+
+def disagrees(text: str) -> bool:
+    """Whether the words say no and nothing else.
+
+    >>> disagrees("No, don't delete them!"), disagrees("no just the timers")
+    (True, False)
+    """
+    no = rf"(?:(?:{_ASIDE}) )*(?:{_NO})(?: (?:{_NO}|{_ASIDE}))*"
+    return re.fullmatch(no, plain(text)) is not None
 
 
 def bare(text: str, beside: str = "") -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from voice.dialogue.english import bare, plain
+from voice.dialogue.english import agrees, bare, plain
 
 SHALL_I_END = "Would you like to end the conversation?"
 
@@ -29,10 +29,6 @@ _DONE = re.compile(
     r"|i (?:have to|gotta|must|need to) go"
 )
 _BESIDE = r"for (?:now|today|your help)|i (?:needed|wanted|think)"
-_YES = re.compile(
-    r"(?:yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|of course"
-    r"|go ahead|mm|hm|hmm|uh|huh|mhm|i would|i do|end it|it is|that's right|\s)+"
-)
 
 
 def says_goodbye(text: str) -> bool:
@@ -51,4 +47,4 @@ def says_goodbye(text: str) -> bool:
 
 def agrees_to_end(text: str) -> bool:
     """Whether the words are a "yes" to `SHALL_I_END`, or take leave."""
-    return says_goodbye(text) or _YES.fullmatch(plain(text)) is not None
+    return says_goodbye(text) or agrees(text, "end it")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from voice.dialogue.farewell import SHALL_I_END, says_goodbye
+from voice.dialogue.english import agrees, disagrees
+from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
 from voice.types import ToolCall, ToolSpec
 
 
@@ -51,6 +52,25 @@ def confirmed_ones(
     return HeldBack(made, next(filter(None, asked.values()), ""), held)
 
 
+def agreed(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str) -> bool | None:
+    """Whether the message behind a question about ``calls`` says yes to it, or no.
+
+    None where it says neither, and for calls that were not held back.
+    """
+    answers = [_answer(tools[call.name], message) for call in calls]
+    return None if None in answers or not answers else all(answers)
+
+
+def _answer(spec: ToolSpec, message: str) -> bool | None:
+    if spec.ends:
+        return agrees_to_end(message) or None
+    # "No" to "anything else?" asks for an order plainly; here it is a no.
+    if disagrees(message):
+        return False
+    assert spec.confirmation is not None
+    return agrees(message) or spec.confirmation.plainly(message) or None
+
+
 def _question(call: ToolCall, spec: ToolSpec | None) -> str:
     """What is to be asked for want of a value; empty where all can be read."""
     if spec is None:
@@ -68,6 +88,7 @@ def _doubt(spec: ToolSpec | None, message: str) -> str:
         return ""
     if spec.ends:
         return "" if message and says_goodbye(message) else SHALL_I_END
-    if spec.confirmation is None or spec.confirmation.plainly(message):
+    asked = spec.confirmation
+    if asked is None or (asked.plainly(message) and not asked.always):
         return ""
-    return spec.confirmation.question()
+    return asked.question()

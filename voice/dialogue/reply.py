@@ -82,6 +82,7 @@ class Reply:
         before: Ids of the dialogue's entries that the context takes the place of.
         missed: What no call has carried, in the user's words.
         question: The model's, with which the agent ends; empty for none.
+        agreed: Whether its calls are those that the user was asked about; no others follow.
         requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
     """
@@ -110,6 +111,7 @@ class Reply:
     before: frozenset[str] = frozenset()
     missed: tuple[str, ...] = ()
     question: str = ""
+    agreed: bool = False
     requests: Requests | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -143,6 +145,10 @@ class Reply:
         """Add the calls of a round, which is a good one."""
         self.calls_made += made
         self.retries = 0
+
+    def agree(self) -> None:
+        """The user has said yes to the calls that are to be made."""
+        self.agreed = True
 
     def see(self, context: History, before: frozenset[str]) -> None:
         """Let the model see a context in place of the dialogue's entries up to here."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
 from voice.dialogue.corrections import Correction
-from voice.dialogue.farewell import agrees_to_end
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
-from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
+from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
-from voice.dialogue.opposites import Opposed, opposed, setters
+from voice.dialogue.opposites import LEFT_ALONE, Opposed, opposed, setters
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.requests import Requests, mixed_up
@@ -107,7 +106,7 @@ class ReplyLoop:
         self._out_of_band = out_of_band
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
-        # Calls that would end the conversation, until the user has answered whether they shall.
+        # Calls that the user is asked about, as long as nothing else was said.
         self._unconfirmed: tuple[ToolCall, ...] = ()
         self.calls = ToolCalls(dialogue, tools, ids)
 
@@ -172,8 +171,12 @@ class ReplyLoop:
             self.ending = parting or self.ending
         reply = self._reply()
         unconfirmed, self._unconfirmed = self._unconfirmed, ()
-        if unconfirmed and newest and agrees_to_end(newest[0]):
-            return self._call(reply, unconfirmed)
+        match agreed(unconfirmed, self._tools, newest[0] if newest else ""):
+            case True:
+                reply.agree()
+                return self._call(reply, unconfirmed)
+            case False:
+                return self.answer(LEFT_ALONE)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
@@ -213,7 +216,9 @@ class ReplyLoop:
         options: SessionOptions,
         occasion: Occasion = Occasion.ANSWER,
     ) -> list[Command]:
-        """A reply of fixed words."""
+        """A reply of fixed words, of the agent's own accord."""
+        # A "yes" behind an alarm is none to the question before it.
+        self._unconfirmed = ()
         return [*self.begin(turn_id, options, occasion), *self.answer(text)]
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
@@ -225,6 +230,7 @@ class ReplyLoop:
         interrupted = reply or next(reversed(self._playback.playing), None)
         if withdraw and interrupted is not None:
             self._playback.withdraw(interrupted)
+            self._unconfirmed = ()
         # A second cough over nothing leaves what the first has stopped to be resumed.
         if interrupted is not None:
             repeated = interrupted.occasion is Occasion.ALERT
@@ -247,7 +253,9 @@ class ReplyLoop:
         if reply.phase is not Phase.COMPLETE and not reply.told:
             return [*self.begin(turn_id, reply.options), *self.ask(reply.context, reply)]
         rest = self._playback.unheard(reply)
-        return self.say(rest, turn_id, reply.options) if rest.strip() else self.hang_up()
+        if not rest.strip():
+            return self.hang_up()
+        return [*self.begin(turn_id, reply.options), *self.answer(rest)]
 
     def truncate(self, item_id: str, text: str) -> None:
         """Keep of a reply what its client has played, unless it is to be forgotten."""
@@ -440,8 +448,15 @@ class ReplyLoop:
         out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
         if reply.pending:
             return out
-        handing_over = reply.phase is Phase.HANDING_OVER
-        return out + (self._close(reply) if handing_over else [self._generate()])
+        if reply.phase is Phase.HANDING_OVER:
+            return out + self._close(reply)
+        if not reply.agreed:
+            return [*out, self._generate()]
+        if self._limits.rephrases:
+            return [*out, self._generate(words_only=True)]
+        # The yes was for these calls alone.
+        reply.ask_again(own_words(self._dialogue.view(self._limits.max_history)))
+        return out + self._playback.speak(reply, reply.tell()) + self._close(reply)
 
     def _speech_failed(self, event: SpeechFailed) -> list[Command]:
         """End the reply without the sound it cannot have."""

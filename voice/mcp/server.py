@@ -1,7 +1,7 @@
 """The agent's tools, and `say` and `listen`, as an MCP server. How it is reached is not known here.
 
 A call is the local user's: lists and timers are those of `python -m voice.local`. Tools that end a
-conversation are left out, since there is none.
+conversation are left out, since there is none, and those that always ask the user before they run.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ class AgentServer:
         self._numbers = itertools.count(1)
         # One loudspeaker, one microphone, and the one would hear the other.
         self._sounding = asyncio.Lock()
-        offered = toolbox.specs(name for name in agent.tools if name not in ("say", "listen"))
-        self._specs = {spec.name: spec for spec in (*offered, _SAY, _LISTEN) if not spec.ends}
+        names = (name for name in agent.tools if name not in ("say", "listen"))
+        offered = [spec for spec in toolbox.specs(names, self._scope) if not _converses(spec)]
+        self._specs = {spec.name: spec for spec in (*offered, _SAY, _LISTEN)}
 
     def server(self) -> Server[Any]:
         """The server for a transport of the SDK's."""
@@ -153,6 +154,10 @@ class AgentServer:
     @cached_property
     def _recognizer(self) -> Recognizer:
         return make_recognizer(self._config.asr, self._agent)[0]
+
+
+def _converses(spec: ToolSpec) -> bool:
+    return spec.ends or (spec.confirmation is not None and spec.confirmation.always)
 
 
 def _result(text: str, failed: bool = False) -> types.CallToolResult:

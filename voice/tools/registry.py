@@ -118,11 +118,14 @@ class Asked:
     Attributes:
         question: Makes the question, empty where nothing has to be asked; its keyword-only
             parameters are provided like those of `Known`.
-        plainly: Whether a message asks for it so plainly that it is done at once.
+        plainly: Whether a message asks for it so plainly that it is done at once, or agrees to the
+            question in its own words; a bare "yes" to it is known.
+        always: Whether the question is asked of a plain message as well.
     """
 
     question: Callable[..., str]
     plainly: Callable[[str], bool]
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -344,7 +344,7 @@ class Toolbox:
         confirmation = None
         if tool.asked is not None:
             question = self._given(tool.asked.question, session)
-            confirmation = Confirmation(question, tool.asked.plainly)
+            confirmation = Confirmation(question, tool.asked.plainly, tool.asked.always)
         return replace(tool.spec, readings=readings, confirmation=confirmation)
 
     def _reading(self, value: Readable | Known, session: SessionScope) -> Reading:

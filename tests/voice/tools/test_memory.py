@@ -6,21 +6,27 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncGenerator, Generator
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
 from tests.support.patience import PATIENCE_S
+from tests.support.virtual_parts import Answer, Call, Model, call, calling, last_user, parts
+from tests.support.virtual_time import virtual
 from tests.voice.tools.services import Clock
 from voice.callers import LOCAL, Caller, CallerKind, Owner
 from voice.config import ToolsConfig, TurnConfig
+from voice.dialogue.opposites import LEFT_ALONE
+from voice.events import ReplyEnded
 from voice.tools import SessionScope, Toolbox
+from voice.tools.builtin.memory import QUESTION
 from voice.tools.database import Database, sqlite_file
 from voice.tools.database.tables import alerts, list_items
 from voice.tools.store import AlertKind, Store
-from voice.types import ToolCall
+from voice.types import Message, Role, ToolCall
 
 ADA, BOB = (Caller(CallerKind.USER, name) for name in ("ada", "bob"))
 STRANGER = Caller(CallerKind.CONVERSATION, "sess_1")
@@ -131,29 +137,77 @@ async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_the_user_is_asked_before_everything_is_forgotten(
-    tmp_path: Path, toolbox: Toolbox, clock: Clock
-) -> None:
-    scope = SessionScope("s", "assistant", ADA, now=clock)
-    fill(toolbox.database, scope.owner, SECRET)
-    fill(toolbox.database, Owner("assistant", BOB), "water the flowers")
-    question = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
+@asynccontextmanager
+async def talking() -> AsyncGenerator[tuple[Call, Model, Store], None]:
+    """A conversation with a model that clears a list whenever something is to be deleted."""
+    model = Model(lambda asked: forgets(last_user(asked)))
+    loaded = parts(model, None, None, "turn.idle_timeout_s=0", "drafting.enabled=false")
+    named = loaded.agent.model_copy(update={"tools": ("forget_me", "clear_list", "set_timer")})
+    async with calling(replace(loaded, agent=named), ADA) as line:
+        fill(loaded.toolbox.database, line.session.scope.owner, SECRET)
+        yield line, model, Store(loaded.toolbox.database, line.session.scope.owner)
 
-    async def ask(name: str) -> str:
-        return (await toolbox.run(ToolCall(name, "forget_me", {}), scope)).content
 
-    assert await ask("a") == question
-    # Nobody can have answered yet.
-    assert await ask("b") == question
-    clock.advance(minutes=2)
-    assert await ask("c") == question
-    assert SECRET.encode() in on_disk(tmp_path)
-    clock.advance(seconds=5)
-    assert await ask("d") == "All that I kept for you is deleted."
-    assert SECRET.encode() not in on_disk(tmp_path)
-    assert b"water the flowers" in on_disk(tmp_path)
-    clock.advance(seconds=5)
-    assert await ask("e") == question
+def forgets(said: str) -> Answer:
+    if said.startswith("forget everything"):
+        return call("forget_me")
+    return call("clear_list", list="shopping") if "delete" in said else "Fine."
+
+
+async def answer(line: Call, said: str) -> str:
+    """What the agent says to a typed message."""
+    line.session.add_item(f"item {len(line.events)}", Message(Role.USER, said), None)
+    line.session.create_response()
+    return (await line.next(ReplyEnded)).text
+
+
+@pytest.mark.parametrize(
+    "yes",
+    ["yes delete everything", "Yes.", "yes please", "Delete it all.", "okay, erase my data please",
+     "sure, go ahead", "forget all you know about me"],
+)  # fmt: skip
+@virtual
+async def test_a_yes_forgets_whatever_the_model_would_call(yes: str) -> None:
+    async with talking() as (line, model, store):
+        assert await answer(line, "forget everything about me") == QUESTION
+        assert store.items("shopping") == [SECRET]
+        asked = len(model.prompts)
+        assert await answer(line, yes) == "All that I kept for you is deleted."
+        assert asked == len(model.prompts)
+        assert store.alerts() == store.orders() == store.items("shopping") == []
+
+
+@pytest.mark.parametrize("no", ["No.", "no, don't delete anything", "keep it please", "not yet"])
+@virtual
+async def test_a_no_leaves_everything_and_a_later_yes_is_none_to_it(no: str) -> None:
+    async with talking() as (line, model, store):
+        assert await answer(line, "forget everything about me") == QUESTION
+        asked = len(model.prompts)
+        assert await answer(line, no) == LEFT_ALONE
+        assert asked == len(model.prompts)
+        assert await answer(line, "yes") == "Fine."
+        assert len(store.alerts()) == len(store.orders()) == len(store.items("shopping")) == 1
+
+
+@pytest.mark.parametrize("else_", ["yes but keep the alarms", "what time is it", "Goodbye.", "hmm"])
+@virtual
+async def test_what_is_neither_yes_nor_no_forgets_nothing(else_: str) -> None:
+    async with talking() as (line, _, store):
+        assert await answer(line, "forget everything") == QUESTION
+        assert await answer(line, else_) == "Fine."
+        assert await answer(line, "forget everything") == QUESTION
+        assert len(store.alerts()) == len(store.orders()) == len(store.items("shopping")) == 1
+
+
+@virtual
+async def test_a_yes_behind_a_timer_that_rang_forgets_nothing() -> None:
+    async with talking() as (line, _, store):
+        assert await answer(line, "forget everything") == QUESTION
+        store.add_alert(AlertKind.TIMER, "pasta", 0.0, "s")
+        line.session._resources.toolbox.ringer.wake()
+        assert "pasta" in (await line.next(ReplyEnded)).text
+        assert await answer(line, "yes") == "Fine."
+        assert store.items("shopping") == [SECRET]
 
 
 async def test_a_strangers_data_ends_with_the_conversation_but_for_the_order(
