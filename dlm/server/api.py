@@ -85,8 +85,25 @@ class Limits:
     keep_alive_s: float = 15.0
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What answers under the names of a card."""
+
+    card: ModelCard
+    engine: RequestEngine
+
+
 class Api:
-    """The endpoints around one engine."""
+    """The endpoints around one engine, and others beside it.
+
+    Args:
+        engine: What answers.
+        card: Under which names.
+        gate: Who may ask.
+        metrics: What is counted.
+        limits: What one request may take.
+        beside: What answers under other names.
+    """
 
     def __init__(
         self,
@@ -95,13 +112,13 @@ class Api:
         gate: Gate,
         metrics: ApiMetrics,
         limits: Limits = Limits(),
+        beside: Sequence[Served] = (),
     ) -> None:
-        self._engine = engine
-        self._card = card
+        served = (Served(card, engine), *beside)
+        self._served = {name: one for one in served for name in one.card.names}
         self._gate = gate
         self._metrics = metrics
         self._limits = limits
-        self._executor = Executor(engine, metrics, limits.keep_alive_s)
 
     def routes(self) -> list[Route]:
         """Routes under ``/v1``."""
@@ -146,13 +163,14 @@ class Api:
 
     async def models(self, request: HttpRequest) -> Response:
         """``GET /v1/models``."""
-        return JSONResponse(self._card.listed())
+        bodies = [one.card.body(name) for name, one in self._served.items()]
+        return JSONResponse({"object": "list", "data": bodies})
 
     async def model(self, request: HttpRequest) -> Response:
         """``GET /v1/models/{name}``."""
         name = request.path_params["name"]
         self._check_model(name)
-        return JSONResponse(self._card.body(name))
+        return JSONResponse(self._served[name].card.body(name))
 
     async def scrape(self, request: HttpRequest) -> Response:
         """``GET /metrics``."""
@@ -211,9 +229,11 @@ class Api:
     ) -> Response:
         """Answer requests, whose prompts are made of a field of the body."""
         fitted = await self._fitted(requests, field, body)
+        engine = self._served[body.model].engine
+        executor = Executor(engine, self._metrics, self._limits.keep_alive_s)
         if body.stream:
-            return await self._executor.stream(http, fitted, reply)
-        whole = dict(reply.whole(await self._executor.whole(http, fitted)))
+            return await executor.stream(http, fitted, reply)
+        whole = dict(reply.whole(await executor.whole(http, fitted)))
         if warning := body.warning():
             whole["warning"] = warning
         return JSONResponse(whole)
@@ -242,27 +262,28 @@ class Api:
         return bytes(body)
 
     def _check_model(self, name: str) -> None:
-        if name not in self._card.names:
-            message = f"the model {name!r} does not exist; there is {self._card.names[0]!r}"
+        if name not in self._served:
+            message = f"the model {name!r} does not exist; there is {next(iter(self._served))!r}"
             raise ApiError(404, message, "model_not_found", "model")
 
     async def _fitted(
         self, requests: Sequence[Request], field: str, body: Generation
     ) -> list[Request]:
         """The requests with answers as long as limits and context allow."""
-        most_live = self._engine.max_requests
+        served = self._served[body.model]
+        most_live = served.engine.max_requests
         if len(requests) > max(1, most_live):
             # They run together or not at all: to come back later would never help.
             message = f"got {len(requests)} answers in all, expected at most {most_live}"
             raise invalid(field if (body.n or 1) == 1 else "n", f"{message}, which is --max-live")
-        most_chars = CHARS_PER_TOKEN * self._card.context_length
+        most_chars = CHARS_PER_TOKEN * served.card.context_length
         out = []
         for request in requests:
             if (got := characters(request)) > most_chars:
                 raise _too_long(field, f"got {got} characters, expected at most {most_chars}")
-            room = await asyncio.to_thread(self._engine.room, request)
+            room = await asyncio.to_thread(served.engine.room, request)
             if room < 1:
-                context = self._card.context_length
+                context = served.card.context_length
                 raise _too_long(field, f"{1 - room} tokens too long for a context of {context}")
             longest = min(self._limits.answer_tokens, room)
             asked = request.max_tokens or self._limits.usual_tokens

@@ -83,6 +83,8 @@ class ModelCard:
         max_output_length: Longest answer, in tokens.
         created: When it was made, in seconds since the epoch.
         reasons: Whether it reasons before it answers, at medium and high effort.
+        description: What it is.
+        generates: Whether it answers by a model, with all that may be asked of one.
     """
 
     names: tuple[str, ...]
@@ -90,10 +92,8 @@ class ModelCard:
     max_output_length: int
     created: int = 0
     reasons: bool = False
-
-    def listed(self) -> ModelList:
-        """The list of models."""
-        return {"object": "list", "data": [self.body(name) for name in self.names]}
+    description: str = "A diffusion language model"
+    generates: bool = True
 
     def body(self, name: str) -> ModelBody:
         """The model under one of its names."""
@@ -103,20 +103,24 @@ class ModelCard:
             "created": self.created,
             "owned_by": "quicksilver",
             "name": name,
-            "description": "A diffusion language model",
+            "description": self.description,
             "context_length": self.context_length,
             "max_output_length": min(self.max_output_length, self.context_length),
             "input_modalities": ["text"],
             "output_modalities": ["text"],
-            "supported_endpoints": [
-                *("chat.completions", "responses", "completions"),
-                *("fim.completions", "edit.completions", "apply.completions"),
+            "supported_endpoints": ["chat.completions", "responses"]
+            + self.generates
+            * [
+                *("completions", "fim.completions", "edit.completions", "apply.completions"),
             ],
-            "supported_features": [
-                *("tools", "json_mode", "structured_outputs", "streaming"),
+            "supported_features": ["streaming"]
+            + self.generates
+            * [
+                *("tools", "json_mode", "structured_outputs"),
                 *(("reasoning",) if self.reasons else ()),
             ],
-            "supported_sampling_parameters": ["temperature", "top_p", "seed", "stop", "max_tokens"],
+            "supported_sampling_parameters": self.generates
+            * ["temperature", "top_p", "seed", "stop", "max_tokens"],
             "pricing": {"prompt": "0", "completion": "0"},
         }
 

@@ -7,11 +7,12 @@ import re
 from voice.dialogue.draft_words import normalised
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-VERBS = _words("""
+VERBS = word_set("""
     add announce append arrange book bring brighten bump calculate call cancel change check clear
     close convert count create cross cut delete dim disable drop edit empty end erase exchange
     extend fetch figure find forget get give have include increase keep kill lengthen let list lock
@@ -23,17 +24,17 @@ VERBS = _words("""
 """)
 """Words with which a request begins."""
 
-NUMBERS = _words("""
+NUMBERS = word_set("""
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
     thousand half quarter noon midnight
 """)
-UNITS = _words("""
+UNITS = word_set("""
     minutes minute hours hour seconds second percent degrees and a an of past to o'clock am pm
 """)
 """What a number or a time is said with."""
-ARTICLES = _words("a an the my some this that")
-FUNCTION_WORDS = _words("""
+ARTICLES = word_set("a an the my some this that")
+FUNCTION_WORDS = word_set("""
     what which who whose when where why how in on at to for from with by of into is are was do does
     did can
 """)
@@ -43,7 +44,7 @@ TAKING_BACK = r"no|nope|sorry|rather|i mean|i meant|make that|scratch that"
 """Editing terms of a repair, between what is taken back and what is said instead."""
 HESITATING = r"oh|ah|uh|um|er|erm|hmm|well|wait|actually|hang on|hold on"
 
-GRAMMAR = _words("""
+GRAMMAR = word_set("""
     a about after again ah ahead all also am an and another any are as at back be because been
     before being but by can could did do does done down each else er every favor favour for
     forget from get give go going good got great had has have he hello help her here hey hi him

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from voice.access.rate_limits import TokenBucket
+from voice.dictation.editor import edited
 from voice.errors import ProtocolError
-from voice.events import ReplyStarted, SessionEvent
+from voice.events import FinalTranscript, InterimTranscript, ReplyStarted, SessionEvent
 from voice.inputs import SessionOptions
 from voice.realtime import client_events as client
 from voice.realtime import items
@@ -188,6 +189,8 @@ class RealtimeProtocol:
 
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
         """The server events of a session event."""
+        if self._object.dictates and isinstance(event, InterimTranscript | FinalTranscript):
+            event = replace(event, text=edited(event.text))
         limits: list[ServerEvent] = []
         if isinstance(event, ReplyStarted) and self._reply_limit is not None:
             if not self._events.expects(event.reply_id):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
+from voice.dictation.editor import is_dictation
 from voice.errors import ProtocolError
 from voice.inputs import NamedServer, SessionOptions, ToolFilter
 from voice.realtime.wire import AudioFormat, PcmFormat, WireModel, rate_hz, validated
@@ -78,6 +79,7 @@ class Transcription(WireModel):
 
     model_config = ConfigDict(extra="allow")
 
+    model: str | None = None
     language: str | None = None
 
 
@@ -261,6 +263,12 @@ class SessionObject(WireModel):
     quicksilver: Quicksilver | None = None
 
     @property
+    def dictates(self) -> bool:
+        """Whether transcripts are edited into the text that was meant."""
+        transcription = self.audio.input.transcription
+        return transcription is not None and is_dictation(transcription.model or "")
+
+    @property
     def transcribes(self) -> bool:
         """Whether the session has transcripts alone, and no replies."""
         return self.type == "transcription"
@@ -380,7 +388,9 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
             changes["idle_timeout_s"] = (detection.idle_timeout_ms or 0) / 1000
             changes["idle_ends"] = False
     elif isinstance(detection, SemanticVad):
-        changes["profile"] = _PROFILES.get(detection.eagerness, base.profile)
+        # Who dictates pauses to think.
+        unset = "patient" if session.dictates else base.profile
+        changes["profile"] = _PROFILES.get(detection.eagerness, unset)
     if session.transcribes:
         changes |= {"create_response": False, "interrupt_response": False, "idle_timeout_s": 0.0}
         changes["agent_tools"] = ()

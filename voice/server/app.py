@@ -37,6 +37,7 @@ from voice.access.keys import AccessPolicy, Grant, chosen_subprotocol
 from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
+from voice.dictation.editor import MODEL_NAME as DICTATION
 from voice.errors import ProtocolError, StoreError
 from voice.metrics import CONTENT_TYPE, Metrics
 from voice.realtime.connection import RealtimeConnection
@@ -334,9 +335,12 @@ class Routes:
         return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
 
     async def models(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/models``: the one that is loaded."""
-        model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "quicksilver"}
-        return JSONResponse({"object": "list", "data": [model]})
+        """``GET /v1/models``: the one that is loaded, and dictation."""
+        models = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "quicksilver"}
+            for name in (MODEL_NAME, DICTATION)
+        ]
+        return JSONResponse({"object": "list", "data": models})
 
     async def agent(self, request: Request, grant: Grant) -> Response:
         """``GET /v1/agent``: its name, what one may say to it, and what it has."""

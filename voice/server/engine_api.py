@@ -10,6 +10,7 @@ from starlette.routing import Route
 from voice.access.keys import AccessPolicy
 from voice.access.origins import AccessDenied
 from voice.config.server import ServerConfig
+from voice.dictation.editor import MODEL_NAME as DICTATION
 from voice.llm.embedded import EmbeddedModel
 from voice.metrics import Metrics
 
@@ -48,9 +49,10 @@ def api_routes(
     """
     if not isinstance(model, EmbeddedModel):
         return []
-    from dlm.server.api import Api, Limits
+    from dlm.server.api import Api, Limits, Served
     from dlm.server.description import ModelCard
     from dlm.server.metrics import ApiMetrics
+    from voice.server.dictation_api import LONGEST_WORDS, DictationEngine
 
     limits = Limits(body_bytes=config.max_message_bytes)
     shape = model.engine.model.config
@@ -62,4 +64,9 @@ def api_routes(
     )
     engine = model.engine
     series = ApiMetrics(metrics.registry, lambda: engine.prefixes.nbytes)
-    return Api(engine, card, gate, series, limits).routes()
+    dictation = ModelCard(
+        (DICTATION,), LONGEST_WORDS, LONGEST_WORDS, description="What was said, as it was meant",
+        generates=False,
+    )  # fmt: skip
+    beside = (Served(dictation, DictationEngine()),)
+    return Api(engine, card, gate, series, limits, beside).routes()

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from voice.access.keys import Grant
+from voice.dictation.editor import edited, is_dictation
 from voice.errors import ProtocolError
 from voice.hearing.asr.transcribed import Word
 from voice.hearing.passages import Passage, passages
@@ -46,6 +47,11 @@ class _Fields(WireModel):
     timestamp_granularities: list[Literal["segment", "word"]] = Field(default=[])
 
     @property
+    def dictates(self) -> bool:
+        """Whether the text that was meant is wanted, of which no times are known."""
+        return is_dictation(self.model)
+
+    @property
     def wants_times(self) -> bool:
         """Whether the words' times are needed."""
         subtitles = self.response_format in ("srt", "vtt")
@@ -67,6 +73,9 @@ class TranscriptionApi:
         grant.check_main()
         fields, file = await _form(request)
         recognizer = self._resources.recognizer
+        if fields.dictates and fields.wants_times:
+            message = "model: dictation has no subtitles and no times of words"
+            raise ProtocolError(message, "invalid_value", "model")
         transcribe = partial(
             recognizer.transcribe,
             language=_language(fields, recognizer),
@@ -81,6 +90,8 @@ class TranscriptionApi:
             transcribe,
             self._resources.config.vad.threshold,
         )
+        if fields.dictates:
+            found = _meant(found)
         # An utterance at a time, so that the threads are shared with the conversations.
         step = partial(loop.run_in_executor, threads, next, found, None)
         if fields.stream.lower() == "true":
@@ -112,6 +123,13 @@ def decoded(file: bytes) -> Samples:
     except (av.FFmpegError, IndexError, ValueError) as error:
         raise ProtocolError("file: no sound that can be read", param="file") from error
     return np.concatenate(parts)
+
+
+def _meant(found: Iterator[Passage]) -> Iterator[Passage]:
+    """The whole as one: what is said behind a pause may take back what was said before it."""
+    heard = list(found)
+    if text := edited(" ".join(passage.text for passage in heard)).strip("\n"):
+        yield Passage(heard[0].start_s, heard[-1].end_s, text, heard[0].language)
 
 
 def _language(fields: _Fields, recognizer: Recognizer) -> str:

@@ -1,0 +1,1 @@
+"""What was said as the text that was meant: dictation, without I/O and without a clock."""

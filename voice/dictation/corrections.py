@@ -1,0 +1,142 @@
+"""Leaves out what a speaker takes back: "on tuesday i mean wednesday", "book the, please book two".
+
+A correction has three parts: the words that are taken back, an editing term, and the words in their
+place. `voice.dialogue.repairs` knows those of messages to an agent, where a term proves little; who
+dictates says them plainly, and breaks off more often. English.
+
+Source: Shriberg, Preliminaries to a Theory of Speech Disfluencies (1994).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from voice.dialogue.english import ARTICLES, FUNCTION_WORDS, word_set
+from voice.dialogue.repairs import kind_of, repaired
+from voice.dictation.names import is_name
+
+HUM = r"(?:u+h*m+|u+h+|e+r+m*|h+m+|mm+)"
+OPENING = ARTICLES | FUNCTION_WORDS | word_set("""
+    and but or so because that if as than i you he she it we they your his its our their am be been
+    has have had will would should could may might just i'm it's he's she's we're they're that's
+    there's i've i'll
+""")  # fmt: skip
+"""Words that open a phrase: nothing ends behind one, and said twice it is a slip."""
+
+_STRONG = (
+    r"i mean(?! (?:it|that|what|business)\b)|i meant|or rather|make that|oops|excuse me|pardon me"
+    r"|correction|sorry(?! (?:for|about|that|to|if)\b)"
+)
+_DELETING = r"(?:delete|strike|erase|scratch) that"
+_WEAK = rf"{_STRONG}|{_DELETING}|no|nope|wait"
+_PART = rf"(?:(?:well|actually|rather|or|oh|{_WEAK}|{HUM})(?![\w'-]),? )"
+_TERM = re.compile(
+    rf"(?<=[\w'])(?P<comma>,?) (?P<term>(?=(?:{_PART})*?(?:{_WEAK}|{HUM})(?![\w'-])){_PART}+)", re.I
+)
+_NO_TERM = re.compile(
+    r"\b(?:i'm|am|so|very|are|is|was|be|feel|say|the|a|my|what|not|do|to|than),?"
+    rf" (?:{_STRONG}|{_DELETING})",
+    re.I,
+)
+"""Words before what is no term: "I'm sorry", "the scratch that"."""
+_BROKEN_OFF = re.compile(
+    r"\b(?:the|a|an|my|to|of|for|with|from|at|i|we)"
+    r"(?:,? (?=(?:i|we|he|she|they|there)\b)|, (?=\S))(?P<term>)(?P<comma>)",
+    re.I,
+)
+_REPEAT = re.compile(r"\b(?P<once>[\w']+(?: [\w']+){0,4})[,…]?(?: (?P=once)(?![\w'-]))+", re.I)
+_SLIP = re.compile(r"\b(\w+)-,? (?=\1)", re.I)
+_MEANT_TWICE = word_set("that this had no so is it you her and")
+_ASKING = word_set("what which who whom whose when where why how")
+_FARTHEST, _NEAR, _ALIGNED = 8, 4, 3
+"""Words among which the first of a correction is looked for, others of it are, and how many are."""
+_MOST = 20
+"""Corrections of a sentence."""
+
+
+class _Reach(IntEnum):
+    """What is taken back: from the same word, a like opening, any like word; the last word; all."""
+
+    SAME = 0
+    OPENING = 1
+    ALIKE = 2
+    LAST_WORD = 3
+    SENTENCE = 4
+
+
+def without_corrections(sentence: str) -> str:
+    """A sentence without what it takes back; its end mark is the caller's.
+
+    >>> without_corrections("The bus leaves from the north, er, the south entrance")
+    'The bus leaves from the south entrance'
+    """
+    text = repaired(sentence)
+    for _ in range(_MOST):
+        found = [*_TERM.finditer(text), *_BROKEN_OFF.finditer(text)]
+        terms = (term for term in found if not _NO_TERM.search(text[: term.end()][-40:]))
+        shorter = next((kept for term in terms if (kept := _kept(text, term)) is not None), None)
+        if shorter is None:
+            break
+        text = shorter
+    return text
+
+
+def without_repeats(sentence: str) -> str:
+    """A sentence without words that are said again at once: "we should, we should", "the the"."""
+    return _REPEAT.sub(_once, _SLIP.sub("", sentence))
+
+
+def _once(repeat: re.Match[str]) -> str:
+    words = repeat["once"].lower().split()
+    slip = words[0] in OPENING - _MEANT_TWICE if len(words) == 1 else words[-1] != "and"
+    counts = any(kind_of(word) == "number" for word in words)
+    return repeat["once"] if slip and not counts else repeat[0]
+
+
+def _kept(text: str, term: re.Match[str]) -> str | None:
+    """What is left of the words on either side of a term; None where it takes nothing back."""
+    before, behind = text[: term.start("term")].split(), text[term.end("term") :].split()
+    if not behind or re.fullmatch(rf"(?:{_PART}|yes,? |yeah,? )*", f"{' '.join(before)} ", re.I):
+        return None
+    back = _taken_back(before, behind, _reach(term), _ALIGNED if term["term"] else 1)
+    return None if back is None else " ".join([*before[:back], *behind])
+
+
+def _reach(term: re.Match[str]) -> _Reach:
+    said = term["term"].lower()
+    if re.search(_DELETING, said):
+        return _Reach.SENTENCE
+    apart = term["comma"] and said.endswith(", ") and re.match("no|sorry|or|wait", said)
+    if apart or len(re.findall(rf"\b(?:{_WEAK})\b", said)) > 1:
+        return _Reach.LAST_WORD
+    if re.search(_STRONG, said) or (not said and term[0].endswith(", ")):
+        return _Reach.ALIKE
+    return _Reach.OPENING if re.search(r"\b(?:no|nope|wait)\b", said) else _Reach.SAME
+
+
+def _taken_back(before: list[str], behind: list[str], reach: _Reach, aligned: int) -> int | None:
+    """Where the words begin that are taken back; None where there are none."""
+    kinds = [_kind(word, reach) for word in before]
+    for offset, word in enumerate(behind[: aligned if reach >= _Reach.ALIKE else 1]):
+        kind = _kind(word, reach)
+        opens = kind in OPENING or kind in ("article", "number", "asking")
+        far = _NEAR if offset else _FARTHEST
+        near = range(max(0, len(kinds) - far), len(kinds))
+        start = max((at for at in near if kinds[at] == kind), default=-1)
+        if start >= offset and (opens or reach > _Reach.OPENING):
+            while kind == "number" and start and kinds[start - 1] == kind:
+                start -= 1
+            return max(start - offset, 0)
+    names = is_name(kinds[-1]) and is_name(_kind(behind[0], reach))
+    if reach is _Reach.LAST_WORD or (names and reach > _Reach.SAME):
+        return len(before) - 1
+    return 0 if reach is _Reach.SENTENCE else None
+
+
+def _kind(word: str, reach: _Reach) -> str:
+    """What a word may stand in for; "there's" is as good as "there"."""
+    bare = re.sub(r"['’].*|\W+", "", word.lower())
+    if bare in _ASKING:
+        return "asking"
+    return bare if reach is _Reach.SAME else kind_of(bare)

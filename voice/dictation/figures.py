@@ -1,0 +1,123 @@
+"""Writes numbers, times, codes and addresses as they are written.
+
+Small numbers stay words unless a unit or another figure stands beside them. English.
+"""
+
+from __future__ import annotations
+
+import re
+
+from text_to_num import alpha2digit
+
+_SMALL = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_NUMBER = (
+    rf"(?:{_SMALL}|zero|oh|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    r"|hundred|thousand|million|point|\d+)"
+)
+_UNIT = (
+    r"(?:percent|dollars?|pounds?|euros?|pence|cents?|a\.? ?m|p\.? ?m|am|pm|o'clock|mill?i\w+"
+    r"|kilo\w+|grams?|met(?:er|re)s?|miles?|point|hash|lit(?:er|re)s?)"
+)
+_ORDINAL = r"(?:first|second|third|\w+th)s?"
+_ALONE = re.compile(
+    rf"(?<![\w-])(?P<number>{_ORDINAL}|(?:{_SMALL}|zero)(?! {_UNIT}\b))(?![\w-])", re.I
+)
+_BEHIND_NUMBER = re.compile(
+    rf"\b(?:{_NUMBER}|number|room|gate|flight|page|chapter|platform|[b-hj-z]) (?:and )?$", re.I
+)
+_BEHIND_TENS = re.compile(r"(?:ty|hundred|thousand) (?:and )?$", re.I)
+_BEFORE_NUMBER = re.compile(rf" {_NUMBER}\b(?! of\b)", re.I)
+_TWICE = re.compile(rf"\bdouble ({_SMALL}|zero|oh)\b", re.I)
+_DIGIT = rf"(?:{_SMALL}|zero|(?<!\d)\d)"
+_WITH_OH = re.compile(rf"\b(?:{_DIGIT} )+oh\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
+_LARGE = re.compile(
+    r"\b(?:(?:m|b|tr)illions?|hundreds|thousands)\b"
+    r"|(?:(?<=\ba )|(?<=\bfew )|(?<=\bseveral ))(?:hundred|thousand)\b",
+    re.I,
+)
+"""Numbers that stay words: "2.3 million", "a hundred people"."""
+_HIDDEN = "\ue000"
+"""Inside a number, keeps it from the reader of numbers."""
+_RULES = tuple(
+    (re.compile(pattern, re.I), written)
+    for pattern, written in (
+        (r"(?<!\d )\b(19|20) (\d\d)\b(?! \d)", r"\1\2"),
+        (r"\b(1[0-2]|[1-9]) (?:oh |0 )?([0-5]\d)(?= ?[ap]\.? ?m\b)", r"\1:\2"),
+        (r"(?<=\bat )(1?\d|2[0-3]) ([0-5]\d)\b(?! \d)", r"\1:\2"),
+        (r"(?<=\d) ?([ap])\.? ?m\b\.?", r" \1.m."),
+        (r"\b(\d{2,3}) over (\d{2,3})\b", r"\1/\2"),
+        (r"\b(\d+) pounds and (\d\d) pence\b", r"£\1.\2"),
+        (r"\b(\d+) dollars and (\d\d) cents\b", r"$\1.\2"),
+        (r"\b(\d[\d.,]*) dollars?\b", r"$\1"),
+        (r"\b(\d[\d.,]*) pounds(?= sterling)?\b(?! of)", r"£\1"),
+        (r"\b(\d[\d.,]*) euros?\b", r"€\1"),
+        (r"\b(\d[\d.,]*) ?percent\b", r"\1%"),
+        (r"(?<=\d) hash\b", "#"),
+    )
+)
+_RUN = re.compile(r"(?<![\d.:/])(?:\d(?: \d){2,}(?: \d+)*|\d \d(?: 0\d+)+|0\d*(?: \d+)+)(?!\.?\d)")
+"""Figures said one by one."""
+_CODE = re.compile(
+    r"(?<!\b[a-z] )(?<![\w'’])(?:(?:[a-z][ .-]){1,3}(?=\d)(?<![ai] )|(?:[a-z] ){2}(?=\d))"
+    r"|(?<=\d) [b-hj-z]\b(?![.'])(?! [a-z]\b)",
+    re.I,
+)
+"""Letters before or behind figures: "b a 286", "21 b"."""
+_SIGNS = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-", "slash": "/", "at": "@"}
+_SIGN = rf",? ({'|'.join(_SIGNS)}),? "
+_PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z])+|[\w'-]+(?: {_NUMBER})*)"
+_ADDRESS = re.compile(rf"(?<![\w'-]){_PIECE}(?:{_SIGN}{_PIECE}\b)+", re.I)
+
+
+def with_figures(said: str) -> str:
+    """The text with numbers, amounts, times and codes as they are written.
+
+    >>> with_figures("two cats since twenty twenty six at six thirty p m")
+    'two cats since 2026 at 6:30 p.m.'
+    """
+    text = _TWICE.sub(r"\1 \1", said)
+    text = _WITH_OH.sub(lambda run: re.sub(r"\boh\b", "zero", run[0], flags=re.I), text)
+    text = _ALONE.sub(_kept, _LARGE.sub(lambda word: _hidden(word[0]), text))
+    text = alpha2digit(text, "en").replace(_HIDDEN, "")
+    for pattern, written in _RULES:
+        text = pattern.sub(written, text)
+    text = _RUN.sub(lambda run: run[0].replace(" ", ""), text)
+    return _CODE.sub(lambda code: re.sub(r"\W", "", code[0]).upper(), text)
+
+
+def with_addresses(said: str) -> str:
+    """The text with web addresses, e-mail addresses and names of files in one piece.
+
+    >>> with_addresses("write to anna dot berg at example dot com")
+    'write to anna.berg@example.com'
+    """
+    return _ADDRESS.sub(_address, said)
+
+
+def _hidden(word: str) -> str:
+    return word[0] + _HIDDEN + word[1:]
+
+
+def _kept(word: re.Match[str]) -> str:
+    """The word, hidden unless it belongs to a longer number."""
+    text = word.string
+    before = text[max(0, word.start() - 30) : word.start()]
+    if re.fullmatch(_ORDINAL, word["number"], re.I):
+        longer = _BEHIND_TENS.search(before)
+    else:
+        longer = _BEHIND_NUMBER.search(before) or _BEFORE_NUMBER.match(text, word.end())
+    return word[0] if longer else _hidden(word[0])
+
+
+def _address(found: re.Match[str]) -> str:
+    """An address of words and the names of the signs between them, of which one is a dot."""
+    head, at, rest = found[0].partition(" at ")
+    if " at " in rest or head in ("me", "us", "him", "her", "them", "it", "look", "is", "are"):
+        return head + at + _ADDRESS.sub(_address, rest)
+    parts = re.split(_SIGN, found[0], flags=re.I)
+    signs = [sign.lower() for sign in parts[1::2]]
+    if "dot" not in (signs[signs.index("at") :] if "at" in signs else signs):
+        return found[0]
+    written = parts[0] + "".join(_SIGNS[s] + p for s, p in zip(signs, parts[2::2], strict=True))
+    written = re.sub(r"(?<=\b[A-Za-z])-(?=[A-Za-z]\b)", "", written)
+    return re.sub(r"\s", "", alpha2digit(written, "en", threshold=0)).lower()

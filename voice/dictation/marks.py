@@ -1,0 +1,74 @@
+"""Does what is dictated beside the words: "comma", "new paragraph", "open quote", "scratch that".
+
+The name of a mark is a word where it is spoken of: behind an article ("the comma"), before "of" or
+a verb ("the period was long"). Recognisers put marks of their own around it; those go. English.
+"""
+
+from __future__ import annotations
+
+import re
+
+_AFTER = {
+    "comma": ",", "period": ".", "full stop": ".", "new sentence": ".", "colon": ":",
+    "semicolon": ";", "semi colon": ";", "question mark": "?", "exclamation mark": "!",
+    "exclamation point": "!", "ellipsis": "…", "dot dot dot": "…", "close quote": '"',
+    "close quotes": '"', "unquote": '"', "end quote": '"', "close bracket": ")",
+    "close parenthesis": ")",
+}  # fmt: skip
+_BEFORE = {
+    "open quote": '"', "open quotes": '"', "quote": '"', "open bracket": "(",
+    "open parenthesis": "(",
+}  # fmt: skip
+_BETWEEN = {"dash": "-", "hyphen": "-", "ampersand": " & "}
+_BREAKS = {
+    "new line": "\n", "newline": "\n", "next line": "\n", "new paragraph": "\n\n",
+    "next paragraph": "\n\n", "bullet": "\n- ", "bullet point": "\n- ", "next bullet": "\n- ",
+    "next item": "\n- ",
+}  # fmt: skip
+_MARKS = _AFTER | _BEFORE | _BETWEEN | _BREAKS
+_NAMED = re.compile(
+    rf"(?P<lead>[,.;:!?]*)(?:^|\s+)(?P<name>{'|'.join(sorted(_MARKS, key=len, reverse=True))})"
+    r"(?P<tail>[,.;:!?]*)(?=\s|$)(?! of\b)",
+    re.I,
+)
+_BEHIND_ARTICLE = re.compile(
+    r"(?:^|\s)(?:an?|the|this|that|my|your|his|her|our|their|each|every|one|another|word|first"
+    r"|last|whole)$",
+    re.I,
+)
+_TOLD_OF = re.compile(r" (?:was|is|were|are|has|had|will|would|and|began|ended)\b", re.I)
+_CLOSING = re.compile(r"\b(?:un|end |close )quote", re.I)
+_DELETED = re.compile(
+    r"(?<![^.!?\n])[^.!?\n]*[.!?]\s+(?:delete|strike|erase|scratch) that[,.!]+(?=\s|$)\s*", re.I
+)
+"""A sentence, and the words that take it back in a sentence of their own."""
+_WITH_CAPITALS = re.compile(r"\ball caps,? (\w+)", re.I)
+
+
+def with_marks(said: str) -> str:
+    r"""The text with its dictated marks and breaks, and without what was dictated away.
+
+    >>> with_marks("well comma he put the comma there period new line bye")
+    'well, he put the comma there.\nbye'
+    """
+    # A zero stands where no space is to follow.
+    text = re.sub(r"\0\s*", "", _DELETED.sub("", _NAMED.sub(_mark, said)))
+    text = _WITH_CAPITALS.sub(lambda word: word[1].upper(), text)
+    text = re.sub(r"\s*\n+\s*- +", "\n- ", text)
+    return re.sub(r" *(\n+) *", r"\1", text).strip(" ")
+
+
+def _mark(named: re.Match[str]) -> str:
+    name, lead, text = named["name"].lower(), named["lead"], named.string
+    spoken_of = _BEHIND_ARTICLE.search(text[max(0, named.start() - 30) : named.start()])
+    told_of = " " not in name and _TOLD_OF.match(text, named.end())
+    apart = lead == named["tail"] == ","
+    if (spoken_of and not lead) or told_of or (name == "dash" and not apart):
+        return named[0]
+    if name == "quote" and not _CLOSING.search(text, named.end()):
+        return named[0]
+    if name in _BREAKS:
+        return lead.replace(",", "") + _MARKS[name]
+    if name in _BEFORE:
+        return f"{lead} {_MARKS[name]}\0"
+    return f"{_MARKS[name]}\0" if name in _BETWEEN else _MARKS[name]

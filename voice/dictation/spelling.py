@@ -1,0 +1,92 @@
+"""Names as they are spelled: "jeff g e o f f" is Geoff, "thompson no p" is Thomson.
+
+The letters win over what the recogniser has written, and go themselves. English.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+_SIZES = r"(?:(?:capital|small|double) )*"
+_NEXT = r",? new word,? "
+_LETTER = rf"{_SIZES}[A-Za-z](?![\w'])"
+_SPELLED = re.compile(
+    r"(?<![\w'.])(?P<before>(?:[\w'.]+ ){0,3}[\w'.]{2,}?)"
+    r"(?P<gap>[,.]? (?:spelled |spelt |that's |that is )?|^)"
+    rf"(?P<letters>(?<![\w']){_LETTER}(?:(?:[ ,.-]+|{_NEXT}){_LETTER}){{2,}}),?",
+    re.I,
+)
+_DETAIL = re.compile(
+    r"\b(?P<name>[A-Za-z]{3,}),? (?:with(?: an?)?|(?P<none>without an?|no)) (?P<twice>double )?"
+    r"(?P<letter>[a-z])(?:'s)?(?![\w'])(?:,? not (?:an? )?[a-z]\b)?(?: as well| too)?",
+    re.I,
+)
+_LIKE_WORDS = re.compile(r"(?<![\w'’])([a-z]) (?:for|as in) (?=\1)\w+,?", re.I)
+"""The telephone's way: "s for sugar"."""
+_SOUND_ALIKE = ("ck", "iy", "sz", "fv", "jg", "cs")
+_SILENT = "eh"
+"""Letters that a name may end with unheard."""
+_LEAST_ALIKE, _BESIDE = 0.4, 0.1
+"""How alike a word must be to have been spelled, and what standing right before it is worth."""
+_LONGEST_CODE = 3
+"""Letters that are no name, such as those of a company: they become capitals."""
+
+
+def with_spelled_names(said: str) -> str:
+    """The text with names as they were spelled.
+
+    >>> with_spelled_names("ask jeff g e o f f or mrs thompson no p")
+    'ask Geoff or mrs Thomson'
+    """
+    text = _SPELLED.sub(_joined, _LIKE_WORDS.sub(r"\1", said))
+    for detail in _DETAIL.finditer(text):
+        if name := _changed(detail["name"].lower(), detail):
+            text = text.replace(detail[0], name)
+            text = re.sub(rf"\b{detail['name']}\b", name, text, flags=re.I)
+    return re.sub(r"\b([A-Z]\w+) (?=\1\b)", "", text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    """The words before some letters with the one in its place that the letters spell."""
+    names = [_name(part) for part in re.split(_NEXT, found["letters"], flags=re.I)]
+    before = found["before"].split(" ")
+    # A word may have been heard as two, and another may stand between it and its letters.
+    spans = [(a, b) for b in range(1, len(before) + 1) for a in range(max(0, b - 2), b)]
+
+    def likeness(span: tuple[int, int]) -> float:
+        heard = "".join(before[slice(*span)]).lower().strip(".")
+        alike = SequenceMatcher(None, heard, "".join(names).lower(), autojunk=False)
+        return alike.ratio() + _BESIDE * (span[1] == len(before))
+
+    start, end = max(spans, key=likeness)
+    if likeness((start, end)) < _LEAST_ALIKE:
+        plain = (name if len(name) > _LONGEST_CODE else name.upper() for name in names)
+        return f"{found['before']}{found['gap']}{' '.join(plain)}"
+    heard = "".join(before[start:end])
+    if len(names) == 1 and heard.lower().startswith(names[0].lower()):
+        # The end of a long name is not spelled.
+        names = [names[0] + heard[len(names[0]) :]]
+    return " ".join([*before[:start], *names, *before[end:]])
+
+
+def _name(letters: str) -> str:
+    """Letters as a name: the first is a capital, others only where that was said."""
+    out = ""
+    for sizes, letter in re.findall(rf"({_SIZES})([a-z])\b", letters.lower()):
+        capital = "capital" in sizes or not out
+        out += (letter.upper() if capital else letter) * (2 if "double" in sizes else 1)
+    return out
+
+
+def _changed(name: str, detail: re.Match[str]) -> str:
+    """A name with, without or with twice a letter; empty where that says nothing of the name."""
+    letter = detail["letter"].lower()
+    if detail["none"] or detail["twice"]:
+        written = name.replace(letter, "" if detail["none"] else letter * 2, 1)
+        return written.capitalize() if letter in name else ""
+    if letter in _SILENT and not name.endswith(letter):
+        return f"{name}{letter}".capitalize()
+    others = (pair.replace(letter, "") for pair in _SOUND_ALIKE if letter in pair)
+    other = next((one for one in others if one in name and letter not in name), "")
+    return name.replace(other, letter, 1).capitalize() if other else ""
