@@ -10,10 +10,11 @@ import re
 from text_to_num import alpha2digit
 
 _SMALL = r"(?:one|two|three|four|five|six|seven|eight|nine)"
-_NUMBER = (
-    rf"(?:{_SMALL}|zero|oh|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
-    r"|hundred|thousand|million|point|\d+)"
+_COUNT = (
+    rf"(?:{_SMALL}|zero|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|\d+)"
 )
+_NUMBER = rf"(?:{_COUNT}|oh|hundred|thousand|million|point)"
 _UNIT = (
     r"(?:percent|dollars?|pounds?|euros?|pence|cents?|a\.? ?m|p\.? ?m|am|pm|o'clock|mill?i\w+"
     r"|kilo\w+|grams?|met(?:er|re)s?|miles?|point|hash|lit(?:er|re)s?)"
@@ -29,7 +30,7 @@ _BEHIND_TENS = re.compile(r"(?:ty|hundred|thousand) (?:and )?$", re.I)
 _BEFORE_NUMBER = re.compile(rf" {_NUMBER}\b(?! of\b)", re.I)
 _TWICE = re.compile(rf"\bdouble ({_SMALL}|zero|oh)\b", re.I)
 _DIGIT = rf"(?:{_SMALL}|zero|(?<!\d)\d)"
-_WITH_OH = re.compile(rf"\b(?:{_DIGIT} )+oh\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
+_WITH_OH = re.compile(rf"\b(?:{_DIGIT} )+oh(?: oh)*\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
 _LARGE = re.compile(
     r"\b(?:(?:m|b|tr)illions?|hundreds|thousands)\b"
     r"|(?:(?<=\ba )|(?<=\bfew )|(?<=\bseveral ))(?:hundred|thousand)\b",
@@ -65,7 +66,7 @@ _CODE = re.compile(
 """Letters before or behind figures: "b a 286", "21 b"."""
 _SIGNS = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-", "slash": "/", "at": "@"}
 _SIGN = rf",? ({'|'.join(_SIGNS)}),? "
-_PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z])+|[\w'-]+(?: {_NUMBER})*)"
+_PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z])+|[\w'-]+(?: {_COUNT}\b)*)"
 _ADDRESS = re.compile(rf"(?<![\w'-]){_PIECE}(?:{_SIGN}{_PIECE}\b)+", re.I)
 
 
@@ -118,6 +119,9 @@ def _address(found: re.Match[str]) -> str:
     signs = [sign.lower() for sign in parts[1::2]]
     if "dot" not in (signs[signs.index("at") :] if "at" in signs else signs):
         return found[0]
-    written = parts[0] + "".join(_SIGNS[s] + p for s, p in zip(signs, parts[2::2], strict=True))
-    written = re.sub(r"(?<=\b[A-Za-z])-(?=[A-Za-z]\b)", "", written)
-    return re.sub(r"\s", "", alpha2digit(written, "en", threshold=0)).lower()
+    pieces: list[str] = [
+        alpha2digit(re.sub(r"(?<=\b[a-z])-(?=[a-z]\b)", "", piece.lower()), "en", threshold=0)
+        for piece in parts[::2]
+    ]
+    signed = (_SIGNS[sign] + piece for sign, piece in zip(signs, pieces[1:], strict=True))
+    return (pieces[0] + "".join(signed)).replace(" ", "")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
+from voice.dictation.names import is_name, is_word
+
 _SIZES = r"(?:(?:capital|small|double) )*"
 _NEXT = r",? new word,? "
 _LETTER = rf"{_SIZES}[A-Za-z](?![\w'])"
@@ -18,8 +20,9 @@ _SPELLED = re.compile(
     re.I,
 )
 _DETAIL = re.compile(
-    r"\b(?P<name>[A-Za-z]{3,}),? (?:with(?: an?)?|(?P<none>without an?|no)) (?P<twice>double )?"
-    r"(?P<letter>[a-z])(?:'s)?(?![\w'])(?:,? not (?:an? )?[a-z]\b)?(?: as well| too)?",
+    r"\b(?P<name>[A-Za-z]{3,}),? (?:with an?|with(?= double)|(?P<none>without an?|no))"
+    r" (?P<twice>double )?(?P<letter>[b-z])(?:'s)?(?![\w'])"
+    r"(?:,? not (?:an? )?[a-z]\b)?(?: as well| too)?",
     re.I,
 )
 _LIKE_WORDS = re.compile(r"(?<![\w'’])([a-z]) (?:for|as in) (?=\1)\w+,?", re.I)
@@ -41,9 +44,11 @@ def with_spelled_names(said: str) -> str:
     """
     text = _SPELLED.sub(_joined, _LIKE_WORDS.sub(r"\1", said))
     for detail in _DETAIL.finditer(text):
-        if name := _changed(detail["name"].lower(), detail):
+        heard = detail["name"]
+        named = heard[0].isupper() or is_name(heard) or not is_word(heard)
+        if named and (name := _changed(heard.lower(), detail)):
             text = text.replace(detail[0], name)
-            text = re.sub(rf"\b{detail['name']}\b", name, text, flags=re.I)
+            text = re.sub(rf"\b{heard}\b", name, text, flags=re.I)
     return re.sub(r"\b([A-Z]\w+) (?=\1\b)", "", text)
 
 
