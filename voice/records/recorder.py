@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 WRITE_EVERY_S = 1.0
 SWEEP_EVERY_S = 3600.0
 QUIET_S = 60.0
-"""After a fault the log is silent on others for so long: a full disk takes a write here and there."""
+"""After a fault the log is silent on others for so long: a full disk still takes some writes."""
 MOST_WAITING = 60
 """Pieces of a conversation that wait to be written."""
 BIT_RATE = 48_000
