@@ -7,7 +7,7 @@ unless the user has asked for it plainly; so is the end of the conversation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from voice.dialogue.english import agrees, disagrees
 from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
@@ -45,11 +45,30 @@ def readable_ones(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> H
 def confirmed_ones(
     calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str
 ) -> HeldBack:
-    """The calls that need no question, or have an answer to it in the user's message."""
+    """The calls that need no question, or have an answer to it in the user's message.
+
+    What would end the conversation gives way to what the message asks for as plainly: "that's all,
+    thanks" places an order that is open.
+    """
+    calls = _instead_of_the_end(calls, tools, message)
     asked = {call.call_id: _doubt(tools.get(call.name), message) for call in calls}
     made = tuple(call for call in calls if not asked[call.call_id])
     held = tuple(call for call in calls if asked[call.call_id])
     return HeldBack(made, next(filter(None, asked.values()), ""), held)
+
+
+def _instead_of_the_end(
+    calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str
+) -> Sequence[ToolCall]:
+    if not any(call.name in tools and tools[call.name].ends for call in calls):
+        return calls
+    for spec in tools.values():
+        asked = spec.confirmation
+        if asked and not asked.always and asked.plainly(message) and asked.question():
+            rest = [call for call in calls if call.name in tools and not tools[call.name].ends]
+            placed = replace(calls[0], name=spec.name, arguments={})
+            return rest if any(call.name == spec.name for call in rest) else [*rest, placed]
+    return calls
 
 
 def agreed(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str) -> bool | None:

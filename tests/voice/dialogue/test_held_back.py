@@ -65,3 +65,18 @@ def test_the_other_calls_are_made() -> None:
 def test_nothing_is_asked_where_there_is_nothing_to_confirm() -> None:
     nothing = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(str, lambda _: False))
     assert confirmed_ones(made("pay"), {"pay": nothing}, "well") == HeldBack(made("pay"))
+
+
+@pytest.mark.parametrize("names", [("end",), ("pay", "end"), ("end", "bring")])
+def test_the_end_gives_way_to_what_the_message_asks_for_as_plainly(names: tuple[str, ...]) -> None:
+    held = confirmed_ones(made(*names), TOOLS, "pay")
+    assert sorted(call.name for call in held.made) == sorted({*names, "pay"} - {"end"})
+
+
+@pytest.mark.parametrize(("message", "question"), [("goodbye", "Pay?"), ("pay", "")])
+def test_the_end_stays_where_nothing_is_asked_for_or_left_to_do(
+    message: str, question: str
+) -> None:
+    pay = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda: question, "pay".__eq__))
+    held = confirmed_ones(made("end"), {**TOOLS, "pay": pay}, message)
+    assert not [call for call in (*held.made, *held.unconfirmed) if call.name == "pay"]

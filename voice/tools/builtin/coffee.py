@@ -240,16 +240,14 @@ def places_order(message: str) -> bool:
 
 
 def _shall_i(*, scope: SessionScope) -> str:
-    if not scope.order:
-        return "The order is empty. What would you like?"
-    return f"The order is: {_content(scope)}. Shall I place it?"
+    return f"The order is: {_content(scope)}. Shall I place it?" if scope.order else ""
 
 
 @tool(asked=Asked(_shall_i, places_order))
 def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str:
     """Place the order."""
     if not scope.order:
-        raise ToolError("The order is empty.")
+        raise ToolError("The order is empty. What would you like?")
     customer = _customer_or_none(name, scope.said)
     content = _content(scope)
     store.place_order(customer, content, scope.now().timestamp())
