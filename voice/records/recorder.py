@@ -258,13 +258,18 @@ class Recording:
         self._recorder.live.pop(self.name, None)
         self.write(last=True)
 
-    def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
+    def forget(self, caller: Caller) -> None:
+        """Delete all of a caller's, this one too, of which nothing more is kept."""
+        self._recorder.live.pop(self.name, None)
+        self._submit(self._recorder.kept.delete, caller)
+
+    def _submit(self, work: Callable[..., object], *arguments: Any) -> None:
         if not self._broken:
             self._waiting.append(self._recorder.submit(partial(self._work, work, *arguments)))
 
     # In the thread that writes, one after the other.
 
-    def _work(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _work(self, work: Callable[..., object], *arguments: Any) -> None:
         if self._broken:
             return
         try:
@@ -320,6 +325,9 @@ class RecordedSession(Session):
         def see(event: SessionEvent) -> None:
             take(event)
             self._keep(Recording.observe, event)
+            if self.scope.forgotten:
+                self._keep(Recording.forget, self.scope.owner.caller)
+                self._recording = None
 
         self._keep(Recording.begin)
         try:

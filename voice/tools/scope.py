@@ -106,6 +106,8 @@ class SessionScope:
         in_order: Held by a call that changes something, so that those of one answer run one after
             the other: a correction takes back before it puts anew.
         end_requested: Whether the user has asked to end the conversation; read by the session.
+        forgotten: Whether the user has had all deleted that was kept of them; read by what records
+            the conversation.
         transfer_to: Whom the call is to be handed over to; None without such a request.
         line: The telephone line; None where there is none, or where the client controls it.
         tools: Tools of this conversation alone, by name.
@@ -120,6 +122,7 @@ class SessionScope:
     removed: object | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
+    forgotten: bool = False
     transfer_to: str | None = None
     line: Line | None = None
     tools: Mapping[str, Tool] = field(default_factory=dict)

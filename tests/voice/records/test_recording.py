@@ -41,6 +41,7 @@ from voice.llm.base import Prompt
 from voice.records import recorder as recording
 from voice.records.folder import Conversations, Query
 from voice.records.recorder import Recorder
+from voice.tools.builtin.memory import QUESTION
 from voice.types import Message, Role, Samples, Segment, SpeechChunk, ToolCall
 
 SAID = "how are you"
@@ -204,6 +205,23 @@ async def converse(kept: Kept) -> None:
     async with calling(parts(Model(answers)), ADA, kept.recorder.open) as call:
         await call.say(SAID)
         await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+
+
+@virtual
+async def test_who_is_forgotten_is_so_by_the_records(kept: Kept) -> None:
+    model = Model(lambda prompt: call("forget_me") if "forget" in last_user(prompt) else "Fine.")
+    loaded = parts(model)
+    loaded = replace(loaded, agent=loaded.agent.model_copy(update={"tools": ("forget_me",)}))
+    async with kept.recorder.running():
+        await converse(kept)
+        async with calling(loaded, ADA, kept.recorder.open) as line:
+            await line.say("forget all about me")
+            await line.next(ReplyHeard, lambda heard: heard.chars == len(QUESTION))
+            assert kept.recorder.kept.names() and kept.recorder.live
+            await line.say("yes")
+            await line.next(ReplyEnded, lambda ended: ended.text.endswith("is deleted."))
+    assert not kept.recorder.kept.names()
+    assert not [path for path in kept.folder.rglob("*") if path.suffix in (".json", ".opus")]
 
 
 def test_a_disk_that_fills_or_may_not_be_written_costs_the_record_and_no_conversation(

@@ -51,7 +51,10 @@ async def test_an_order_is_built_read_back_and_placed(
     call: Call, scope: SessionScope, toolbox: Toolbox
 ) -> None:
     assert await call("read_order") == "The order is empty."
-    assert await call("confirm_order", name="anna") == "Error: The order is empty. What would you like?"
+    assert (
+        await call("confirm_order", name="anna")
+        == "Error: The order is empty. What would you like?"
+    )
     await call("order_drink", drink="latte", size="large", milk="oat milk")
     await call("order_drink", drink="mocha", size="small")
     await call("order_drink", drink="mochas", size="small")

@@ -6,6 +6,7 @@ import re
 
 from voice.tools.registry import Asked, tool
 from voice.tools.ringer import Ringer
+from voice.tools.scope import SessionScope
 from voice.tools.store import Store
 
 QUESTION = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
@@ -26,8 +27,9 @@ def _forgets_all(message: str) -> bool:
 
 
 @tool(asked=Asked(lambda: QUESTION, _forgets_all, always=True))
-def forget_me(*, store: Store, ringer: Ringer) -> str:
+def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Forget everything about the user."""
     store.forget()
+    scope.forgotten = True
     ringer.wake()
     return "All that I kept for you is deleted."
