@@ -10,7 +10,7 @@ from voice.config.options import Section
 
 
 class McpServerConfig(Section):
-    """A server that speaks the Model Context Protocol (docs/mcp.md)."""
+    """A server that speaks the Model Context Protocol; NAME is yours to choose (docs/mcp.md)."""
 
     command: str = ""
     """Program that is the server, over its standard input and output; or else `url`."""
@@ -33,7 +33,8 @@ class McpServerConfig(Section):
     trust_annotations: bool = False
     """Whether a tool counts as read-only as well where the server says so."""
     start_timeout_s: float = Field(default=10.0, gt=0)
-    """Longest that the start waits for its tools; they are added later if it takes longer."""
+    """Longest that each attempt to connect it may take; the start waits for the first one. A server
+    that always needs longer is never connected."""
     timeout_s: float = Field(default=30.0, gt=0)
     """Longest that a call may take; an answer waits for it no longer than `turn.tool_timeout_s`."""
     max_calls: int = Field(default=4, ge=1)

@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from voice.config import AgentConfig, Config
-from voice.config.mcp import McpServerConfig
 from voice.config.moments import Moment
 from voice.config.options import Section
 
@@ -40,13 +39,6 @@ Secrets are never in a file: these options name the environment variable that ho
 |---|---|---|
 """
 
-_MCP = """\
-## `tools.mcp.NAME`
-
-An MCP server ([mcp.md](mcp.md)); NAME is yours to choose.
-
-"""
-
 _AGENT = """\
 ## Agents
 
@@ -62,9 +54,8 @@ def page() -> str:
     """The whole page, in Markdown."""
     sections = "\n".join([_table(Config, ""), *_sections(Config, "")])
     secrets = "".join(_secret_rows(Config, ""))
-    servers = f"{_MCP}{_table(McpServerConfig, 'tools.mcp.NAME.')}"
     agent = "\n".join([_table(AgentConfig, ""), _table(Moment, "moments.NAME.")])
-    return f"{_INTRODUCTION}\n{sections}\n{servers}\n{_SECRETS}{secrets}\n{_AGENT}{agent}"
+    return f"{_INTRODUCTION}\n{sections}\n{_SECRETS}{secrets}\n{_AGENT}{agent}"
 
 
 def _sections(model: type[Section], prefix: str) -> Iterator[str]:
