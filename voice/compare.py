@@ -171,7 +171,7 @@ def table(measured: Mapping[str, Callers]) -> Iterator[str]:
 def _heading(name: str, callers: Callers) -> str:
     sessions = sum(one.sessions for one in callers)
     turns = sum(len(one.marks_ms.get("first_audio", ())) for one in callers)
-    return f"{name}: {sessions} sessions, {len(callers)} callers, {turns} turns"
+    return f"{name} (sessions: {sessions}, callers: {len(callers)}, turns: {turns})"
 
 
 def _cell(value: float, drawn: NDArray[np.float64]) -> str:
@@ -211,6 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ConfigError("got no file; expected its path, or metrics.json_lines to name it")
         with Path(file).open(encoding="utf-8") as lines:
             measured = compared(read(lines), [*config.compare.variants])
+    except FileNotFoundError:
+        print(f"error: {file}: no such file; the server makes it at its start", file=sys.stderr)
+        return 1
     except (VoiceError, OSError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

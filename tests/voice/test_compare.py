@@ -111,7 +111,7 @@ def test_a_difference_is_told_from_noise(
     write(file, {"a": 400, "b": 400 + slower_ms}, callers)
     assert compare.main([str(file)]) == 0
     told = capsys.readouterr().out
-    assert f"a: {callers} sessions, {callers} callers, {3 * callers} turns" in told
+    assert f"a (sessions: {callers}, callers: {callers}, turns: {3 * callers})" in told
     assert f"b: {says} (" in row(told, "voice to voice, p50")
     assert "noise" in row(told, "end of turn") or callers < 10
     assert "– (– to –)" in row(told, "tool calls that failed")
@@ -125,6 +125,9 @@ def test_a_file_of_something_else_is_refused(
     file.write_text(text, encoding="utf-8")
     assert compare.main([str(file)]) == 1
     assert capsys.readouterr().err.startswith("error: ")
+    file.unlink()
+    assert compare.main([str(file)]) == 1
+    assert "measured.jsonl: no such file; the server makes it" in capsys.readouterr().err
 
 
 def read(file: Path) -> list[dict[str, Any]]:

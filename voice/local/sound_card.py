@@ -156,7 +156,8 @@ def _settings(sounddevice: Any, kind: Kind, device: str, wanted_hz: int) -> dict
             asked = f"{device!r} matches more than one {role}: {'; '.join(matches)}"
         else:
             asked = f"no {role} matches {device!r}" if device else f"there is no {role}"
-        raise DeviceError(f"{asked}; --list-devices shows what there is") from error
+        shown = "python -m voice.local --list-devices shows what there is"
+        raise DeviceError(f"{asked}; {shown}") from error
     check = getattr(sounddevice, f"check_{kind}_settings")
     for rate_hz in (wanted_hz, int(found["default_samplerate"])):
         for channels in (1, 2):

@@ -86,8 +86,8 @@ class NoDevices:
     ("action", "told"),
     [
         (list_devices, "there is no sound device on this machine"),
-        (lambda: SoundCard("", ""), "there is no microphone; --list-devices shows what there is"),
-        (lambda: SoundCard("usb", ""), "no microphone matches 'usb'; --list-devices shows"),
+        (lambda: SoundCard("", ""), "there is no microphone; python -m voice.local --list-devices"),
+        (lambda: SoundCard("usb", ""), "no microphone matches 'usb'; python -m voice.local --list"),
     ],
 )
 def test_a_machine_without_devices_is_told_what_is_missing(monkeypatch, action, told):
@@ -106,7 +106,7 @@ class TwoAlike(NoDevices):
 
 def test_a_name_of_several_devices_is_told_which(monkeypatch):
     monkeypatch.setitem(sys.modules, "sounddevice", TwoAlike())
-    told = r"'usb' matches more than one microphone: \[4\] USB Audio, ALSA; \[6\] USB Mic; --list"
+    told = r"'usb' matches more than one microphone: \[4\] USB Audio, ALSA; \[6\] USB Mic; python"
     with pytest.raises(DeviceError, match=told):
         SoundCard("usb", "")
 

@@ -290,7 +290,7 @@ def _reason(error: BaseException) -> str:
         case TimeoutError():
             return "it does not answer"
         case FileNotFoundError():
-            return "there is no such program"
+            return f"there is no program {error.filename}"
         case OSError() if error.strerror:
             return error.strerror
         case httpx2.TransportError():

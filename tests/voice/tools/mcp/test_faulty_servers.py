@@ -177,7 +177,9 @@ async def test_an_end_does_not_wait_for_a_call(tmp_path: Path) -> None:
         assert (await hanging).error
 
 
-async def test_what_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_cannot_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     servers = {
         "none": {"command": str(tmp_path / "no-such-program")},
         "closed": {"url": "http://127.0.0.1:9/mcp"},
@@ -188,6 +190,7 @@ async def test_what_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.Monkey
         "mcp none: no tools",
         "mcp closed: no tools",
     ]
+    assert f"mcp server none: there is no program {tmp_path / 'no-such-program'}" in caplog.text
     await box.close()
 
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
