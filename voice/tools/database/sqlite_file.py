@@ -111,7 +111,7 @@ class SqliteFile:
             aside = _move_aside(self._file, [self._file + suffix for suffix in _SUFFIXES])
             _log.error(
                 "tools.database: %s: %s; it was moved to %s and a new one is begun; sqlite3's"
-                " .recover may find entries in it",
+                " .dump may find entries in it (docs/operations.md)",
                 *(self._file, error, aside),
             )
             return _connect(self._file)
