@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from voice.types import Samples, ServerTool, ToolCall, ToolResult
+from voice.types import Position, Samples, ServerTool, ToolCall, ToolResult
 
 RECENT_REPLIES = 32
 """Replies that are remembered once they are over, by every part: a client may still name them, to
@@ -304,6 +304,19 @@ class ServerListing:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowChanged:
+    """Another agent has the conversation, another step has begun, or more is known.
+
+    Attributes:
+        position: Where it stands.
+        missing: What has to be known yet before the step ends.
+    """
+
+    position: Position
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEnded:
     """The agent has ended the conversation, or it was closed."""
 
@@ -334,5 +347,6 @@ SessionEvent = (
     | TurnMeasured
     | DraftsUsed
     | ServerListing
+    | FlowChanged
     | SessionEnded
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from voice.config.moments import Moments
-from voice.types import EndpointEvent, ToolCall, ToolResult, ToolSpec, Transcript
+from voice.types import EndpointEvent, Position, ToolCall, ToolResult, ToolSpec, Transcript
 
 NO_MOMENTS = Moments()
 
@@ -281,6 +281,13 @@ class Announce:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowResumed:
+    """The caller was in the middle of a flow before, and is there again."""
+
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class EndRequested:
     """A tool asked for the conversation to end once the reply has been heard."""
 
@@ -320,6 +327,7 @@ Input = (
     | ItemTranscriptionFailed
     | Announce
     | EndRequested
+    | FlowResumed
     | IdleElapsed
     | ReplyInput
 )

@@ -173,6 +173,7 @@ class Reading:
         hardly: Reads more, where ``read`` can read nothing of the message.
         whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
         anywhere: Whether it names something there is, which "it" may stand for.
+        free: Whether nearly any words can be read, so that only an answer to a question for it is.
     """
 
     read: Callable[[str], object]
@@ -180,6 +181,7 @@ class Reading:
     hardly: Callable[[str], object] | None = None
     whole: bool = False
     anywhere: bool = False
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +256,7 @@ class ToolResult:
 
     Attributes:
         unfinished: It took too long, and is going on all the same.
+        values: By argument, how the tool has understood it, where it says so.
     """
 
     call_id: str
@@ -262,6 +265,31 @@ class ToolResult:
     error: bool = False
     duration_ms: float = 0.0
     unfinished: bool = False
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a conversation stands: at which agent, and in which step of its flow.
+
+    Attributes:
+        step: Empty where the agent has no flow.
+        known: The values that tools have brought, by name.
+        path: The steps that are over, in their order; a correction goes back to one of them.
+        reason: Why the agent was handed the conversation; empty for the first one.
+        hidden: Ids of the dialogue's entries from before the hand-over: they are not for this
+            agent.
+        asked: The value that the user was asked for last, and `times` how often in a row.
+    """
+
+    agent: str
+    step: str = ""
+    known: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+    reason: str = ""
+    hidden: frozenset[str] = frozenset()
+    asked: str = ""
+    times: int = 0
 
 
 @dataclass(frozen=True, slots=True)

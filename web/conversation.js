@@ -44,6 +44,7 @@
  *   the agent spoke first.
  * @property {Ghost | null} ghost While there is no reply.
  * @property {Reply[]} replies
+ * @property {string} [flow] The agent and the step that it has led to, and what is known there.
  * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
  * @property {number | null} voiceToVoiceMs As measured here.
  * @property {import("./record.js").Moment[]} moments What can be watched again.
@@ -92,6 +93,14 @@ export class Conversation {
     const turn = this.turns.at(-1);
     if (!turn?.user || turn.user.typed || this.active || turn.ghost === ghost) return;
     turn.ghost = ghost;
+    this._listener.onTurn(turn);
+  }
+
+  /** @param {string} place Where the newest turn has led to, in words. */
+  moved(place) {
+    const turn = this.turns.at(-1);
+    if (!turn) return;
+    turn.flow = place;
     this._listener.onTurn(turn);
   }
 

@@ -15,6 +15,7 @@ const EXTENSIONS = [
   "heard",
   "state",
   "hold",
+  "flow",
 ];
 
 /** Most turns of the history that are sent to a new connection. */

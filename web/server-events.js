@@ -120,6 +120,13 @@ const EVENTS = new Map(
         event,
         (reply) => (reply.heard = Math.max(reply.heard, number(event.chars) ?? 0)),
       ),
+    "quicksilver.flow"(it, event) {
+      const known = Object.entries(object(event.known)).map(
+        ([name, value]) => `${name.replaceAll("_", " ")}: ${text(value)}`,
+      );
+      const place = [text(event.agent), text(event.step)].filter(Boolean).join(" › ");
+      it.moved([place, ...known].join(" · "));
+    },
     "response.done": (it, event) => done(it, event),
     "quicksilver.latency"(it, event) {
       const marks = Object.entries(object(event.marks_ms)).filter(([, ms]) => number(ms) !== null);

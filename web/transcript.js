@@ -73,7 +73,7 @@ function worthShowing({ user, replies }) {
 }
 
 /** @param {Turn} turn @returns {(HTMLElement | null)[]} */
-function linesOf({ user, replies }) {
+function linesOf({ user, replies, flow }) {
   /** @type {(HTMLElement | null)[]} */
   const lines = [];
   if (user && (user.text || !user.final)) {
@@ -82,6 +82,7 @@ function linesOf({ user, replies }) {
     lines.push(line("user unclear", "You", ["Not understood"]));
   }
   for (const reply of replies) lines.push(...reply.tools.map(toolCard), replyLine(reply));
+  if (flow) lines.push(element("p", "flow", flow));
   return lines;
 }
 

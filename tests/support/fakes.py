@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from tests.support.patience import PATIENCE_S
 from voice.callers import Caller
 from voice.config import AgentConfig, Config
+from voice.dialogue.flow import Team
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions
@@ -211,6 +212,10 @@ class FakeParts:
 
     def describe(self) -> list[str]:
         return ["a fake"]
+
+    @property
+    def team(self) -> Team:
+        return Team((self.agent,))
 
     def options(self) -> SessionOptions:
         return OPTIONS

@@ -36,17 +36,20 @@ def fill(database: Database) -> None:
     Store(database, Owner("coffee", NUMBER)).place_order("Bob", "1 latte", placed=50.0)
 
 
+NONE = dict.fromkeys(
+    ("alerts", "list_items", "orders", "appointments", "flows", "conversations"), 0
+)
 OTHER = {"agent": "assistant", "caller": f"{ADA}.uk", "entries": {"conversations": 1}}
 LISTED = [
     {
         "agent": "assistant",
         "caller": str(ADA),
-        "entries": {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1},
+        "entries": {**NONE, "alerts": 1, "list_items": 1, "conversations": 1},
     },
     {
         "agent": "coffee",
         "caller": str(NUMBER),
-        "entries": {"alerts": 0, "list_items": 0, "orders": 1, "conversations": 0},
+        "entries": {**NONE, "orders": 1},
     },
 ]
 
@@ -96,7 +99,7 @@ def test_a_callers_data_is_listed_exported_and_deleted(
         check_export(run("export", "--caller", str(ADA)))
         assert run("delete", "--caller", str(ADA)) == {
             "caller": str(ADA),
-            "deleted": {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1},
+            "deleted": {**NONE, "alerts": 1, "list_items": 1, "conversations": 1},
         }
         assert run("list") == {"callers": [OTHER, LISTED[1]]}
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -119,7 +122,7 @@ async def test_the_servers_own_key_does_the_same_over_the_api(
     path = "/v1/callers/user:ada%2Fand:bob@example.com/data"
     check_export((await keyed.http.get(path, headers=BEARER)).json())
     deleted = await keyed.http.delete(path, headers=BEARER)
-    counts = {"alerts": 1, "list_items": 1, "orders": 0, "conversations": 1}
+    counts = {**NONE, "alerts": 1, "list_items": 1, "conversations": 1}
     assert deleted.json()["deleted"] == counts
     left = (await keyed.http.get("/v1/callers", headers=BEARER)).json()
     assert left == {"callers": [OTHER, LISTED[1]]}

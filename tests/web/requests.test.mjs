@@ -31,6 +31,7 @@ test("asks for sound at 24 kHz both ways and for all extension events", () => {
   assert.deepEqual(session.quicksilver.events.toSorted(), [
     "denoising",
     "draft",
+    "flow",
     "heard",
     "hold",
     "latency",

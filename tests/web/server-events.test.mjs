@@ -329,3 +329,17 @@ test("no event, however deformed, throws or invents anything", () => {
     assert.equal(typeof conversation.turns[0].user.text, "string");
   }
 });
+
+test("where the conversation stands is a line of the newest turn", () => {
+  const flow = {
+    type: "quicksilver.flow",
+    agent: "clinic",
+    step: "booking",
+    reason: "",
+    known: { problem: "a cough" },
+    missing: ["day"],
+  };
+  assert.equal(after(flow).turn, undefined);
+  assert.equal(after(...spoke, flow).turn.flow, "clinic › booking · problem: a cough");
+  assert.equal(after(...spoke, flow, { ...flow, agent: 7, known: null }).turn.flow, "booking");
+});

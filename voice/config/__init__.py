@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from voice.config.agent import AgentConfig as AgentConfig
 from voice.config.compare import CompareConfig
+from voice.config.flow import mistakes
 from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
 from voice.config.options import Section, find_file, key_of, read_options, with_overrides
@@ -301,7 +302,9 @@ class ToolsConfig(Section):
     """How long an item of a list is kept, and a reminder without a time or one that repeats. What a
     stranger has is deleted with the conversation."""
     keep_orders_days: float = Field(default=7.0, gt=0, le=36_500)
-    """How long a placed order is kept, a stranger's too."""
+    """How long a placed order is kept, and an appointment once it is over, a stranger's too."""
+    keep_flows_minutes: float = Field(default=60.0, gt=0, le=525_600)
+    """How long a caller who hung up in the middle of a flow can go on where they were."""
     documents_dir: str = ""
     """Folder of text files that search_documents reads."""
     weather_url: str = "https://api.open-meteo.com/v1/forecast"
@@ -453,14 +456,52 @@ def load_agent(name_or_path: str) -> AgentConfig:
         name_or_path: A path, or the bare name of a file in configs/agents/.
 
     Raises:
-        ConfigError: As `load_config`, or a tool is named twice, or an example of a moment fails.
+        ConfigError: As `load_config`, or a tool is named twice, an example of a moment fails, or
+            the order of the steps is wrong.
     """
-    file = find_file(name_or_path, CONFIGS_DIR / "agents")
+    return _read_agent(find_file(name_or_path, CONFIGS_DIR / "agents"))
+
+
+def load_team(name_or_path: str) -> tuple[AgentConfig, ...]:
+    """Read an agent's file, and those of the agents that it, and they, may hand over to.
+
+    Raises:
+        ConfigError: As `load_agent`, or there is no file for an agent, or it has another name.
+    """
+    files = {"": find_file(name_or_path, CONFIGS_DIR / "agents")}
+    team = {(front := _read_agent(files[""])).name: front}
+    files = {front.name: files[""]}
+    waiting = [front]
+    while waiting:
+        agent = waiting.pop()
+        for name in agent.hand_over:
+            if name in team:
+                continue
+            beside = files[agent.name].with_name(f"{name}.toml")
+            try:
+                file = beside if beside.is_file() else find_file(name, CONFIGS_DIR / "agents")
+            except ConfigError as error:
+                raise ConfigError(f"{files[agent.name]}: hand_over: {error}") from error
+            other = _read_agent(file)
+            if other.name != name or not other.takes_over.when:
+                raise ConfigError(
+                    f"{file}: name, takes_over.when: got {other.name!r}, {other.takes_over.when!r};"
+                    f" expected {name!r} and a text, as {files[agent.name]} hands over to it"
+                )
+            team[name], files[name] = other, file
+            waiting.append(other)
+    return tuple(team.values())
+
+
+def _read_agent(file: Path) -> AgentConfig:
     agent = read_options(AgentConfig, file)
     shipped = read_options(ShippedMoments, find_file("english", CONFIGS_DIR / "moments"))
+    wrong = [f"{file}: {mistake}" for mistake in mistakes(agent.steps, agent.hand_over)]
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     try:
         agent = agent.model_copy(update={"moments": shipped.under(agent.moments)})
-        _ = agent.fixed_words
+        _ = agent.fixed_words, agent.takes_over.found
     except ValueError as error:
         raise ConfigError(f"{file}: {error}") from error
     return agent

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 
 from pydantic import Field, field_validator
 
-from voice.config.moments import Moment, Moments
+from voice.config.flow import StepConfig
+from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import Section
 
 LONGEST_EXAMPLE = 80
 """Characters that a button of the page holds."""
+
+
+class TakesOverConfig(Section):
+    """How other agents hand a conversation over to this one; its `greeting` comes then."""
+
+    when: str = ""
+    """What the model is told of the tool that does it, such as "Hand over to a nurse."."""
+    say: str = "One moment, I will hand you over."
+    """Said before, by the other agent."""
+    patterns: tuple[str, ...] = ()
+    """How people ask for it, as regular expressions over plain words, each to be found anywhere, as
+    in configs/moments: such a message is handed over without asking the model."""
+
+    @cached_property
+    def found(self) -> re.Pattern[str]:
+        """Finds the patterns in plain words; nothing where there are none."""
+        return found_anywhere("takes_over.patterns", self.patterns)
 
 
 class AgentConfig(Section):
@@ -33,6 +52,15 @@ class AgentConfig(Section):
     """Example phrases for the recogniser; {slot} names a list in `values`."""
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Lists of words for the slots of `phrases`."""
+    voice: str = ""
+    """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
+    hand_over: tuple[str, ...] = ()
+    """Names of the agents that it may hand the conversation over to; their files lie beside its
+    own or in configs/agents."""
+    takes_over: TakesOverConfig = TakesOverConfig()
+    """How others hand over to it."""
+    steps: dict[str, StepConfig] = Field(default_factory=dict)
+    """The steps of its flow by name, the first one first; docs/flows.md says how they work."""
 
     moments: dict[str, Moment] = Field(default_factory=dict)
     """What is said at once to certain messages, by name, over what configs/moments/english.toml has

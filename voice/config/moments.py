@@ -144,8 +144,8 @@ class Moments:
             _Kind(
                 name,
                 moment.say,
-                _compiled(f"moments.{name}.patterns", moment.patterns),
-                _compiled(f"moments.{name}.but_not", moment.but_not),
+                found_anywhere(f"moments.{name}.patterns", moment.patterns),
+                found_anywhere(f"moments.{name}.but_not", moment.but_not),
             )
             for name, moment in moments.items()
             if moment.say
@@ -188,7 +188,12 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
     return re.sub(r"\{([a-z_]+)\}", part, pattern)
 
 
-def _compiled(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
+def found_anywhere(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern that finds any of these in plain words, at whole words.
+
+    Raises:
+        ValueError: One is malformed; the text begins with ``where``.
+    """
     for pattern in patterns:
         try:
             re.compile(pattern)

@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from voice.config import AgentConfig, Config
+from voice.config.agent import TakesOverConfig
+from voice.config.flow import BranchConfig, NeedConfig, StepConfig
 from voice.config.moments import Moment
 from voice.config.options import Section
 
@@ -54,7 +56,15 @@ def page() -> str:
     """The whole page, in Markdown."""
     sections = "\n".join([_table(Config, ""), *_sections(Config, "")])
     secrets = "".join(_secret_rows(Config, ""))
-    agent = "\n".join([_table(AgentConfig, ""), _table(Moment, "moments.NAME.")])
+    parts: dict[str, type[Section]] = {
+        "takes_over.": TakesOverConfig,
+        "steps.NAME.": StepConfig,
+        "steps.NAME.needs.NAME.": NeedConfig,
+        "steps.NAME.branches.": BranchConfig,
+        "moments.NAME.": Moment,
+    }
+    tables = (_table(part, prefix) for prefix, part in parts.items())
+    agent = "\n".join([_table(AgentConfig, ""), *tables])
     return f"{_INTRODUCTION}\n{sections}\n{_SECRETS}{secrets}\n{_AGENT}{agent}"
 
 

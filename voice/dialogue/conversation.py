@@ -17,6 +17,7 @@ from voice.dialogue.commands import Command, Draft, Emit
 from voice.dialogue.controls import controlled
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
+from voice.dialogue.flow import Flow
 from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
 from voice.dialogue.other_language import OtherLanguage
@@ -38,6 +39,7 @@ from voice.inputs import (
     AudioPlayed,
     EndOfMessageFailed,
     EndRequested,
+    FlowResumed,
     IdleElapsed,
     Input,
     ItemTranscribed,
@@ -101,6 +103,7 @@ class Conversation:
         limits: Of each reply.
         draft_words: Stable words from which on drafts are asked for; 0 asks for none.
         heard: Reads the ledger of what was played.
+        flow: Where it stands at first; None where there is one agent without a flow.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class Conversation:
         limits: Limits = Limits(),  # noqa: B008
         draft_words: int = 0,
         heard: Heard = lambda reply_id: "",
+        flow: Flow | None = None,
     ) -> None:
         self.dialogue = History()
         self._options = options
@@ -118,7 +122,7 @@ class Conversation:
         self._tools = tools
         self._limits = limits
         self._draft_words = draft_words
-        self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard)
+        self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard, flow=flow)
         # Out-of-band replies that are under way, each with a dialogue of its own for its calls.
         self._out_of_band: dict[str, ReplyLoop] = {}
         self._turns: dict[int, UserTurn] = {}
@@ -167,7 +171,12 @@ class Conversation:
             case ItemTranscribed() | ItemTranscriptionFailed():
                 out = self._item_transcribed(event)
             case (
-                ToolFinished() | Announce() | EndRequested() | EndOfMessageFailed() | IdleElapsed()
+                ToolFinished()
+                | Announce()
+                | EndRequested()
+                | FlowResumed()
+                | EndOfMessageFailed()
+                | IdleElapsed()
             ):
                 out = self._noted(event)
             case _:
@@ -261,6 +270,7 @@ class Conversation:
             self._tools,
             lambda prefix: f"draft_{prefix}_{next(numbers)}",
             self._limits,
+            flow=self._agent.flow.copy() if self._agent.flow else None,
         )
         return agent, [*agent.begin(draft.turn_id, self._options), *agent.ask()]
 
@@ -328,12 +338,22 @@ class Conversation:
         return out
 
     def _noted(
-        self, event: ToolFinished | Announce | EndRequested | EndOfMessageFailed | IdleElapsed
+        self,
+        event: ToolFinished
+        | Announce
+        | EndRequested
+        | FlowResumed
+        | EndOfMessageFailed
+        | IdleElapsed,
     ) -> list[Command]:
         match event:
             case ToolFinished(result):
+                learned = self._agent.learn_late(result)
                 if self._agent.calls.finished(result):
                     self._announcements.add(Announce(spoken_result(result.content), again=True))
+                return learned
+            case FlowResumed(position):
+                return self._agent.resume_flow(position)
             case Announce():
                 self._announcements.add(event)
             case EndRequested(reason):

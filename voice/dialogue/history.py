@@ -6,7 +6,7 @@ It knows nothing of audio, models or the wire; entries have ids so that a client
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -48,6 +48,12 @@ class History:
         other = History()
         other._entries = list(self._entries)
         other._deleted = self._deleted.copy()
+        return other
+
+    def without(self, item_ids: Collection[str]) -> History:
+        """Another dialogue with the other entries."""
+        other = self.copy()
+        other._entries = [entry for entry in self._entries if entry.item_id not in item_ids]
         return other
 
     def picked(self, wanted: Iterable[str | Message]) -> History:

@@ -12,7 +12,7 @@ from voice.events import ReplyStatus
 from voice.inputs import SessionOptions
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
-from voice.types import Segment
+from voice.types import Position, Segment
 
 
 class Phase(StrEnum):
@@ -85,6 +85,9 @@ class Reply:
         agreed: Whether its calls are those that the user was asked about; no others follow.
         requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
+        base: The options before those of the agent and its step.
+        also_agreed: The tool that the user has said "yes" to beside values, and where the
+            conversation stood then.
     """
 
     reply_id: str
@@ -116,6 +119,8 @@ class Reply:
     input_tokens: int = 0
     output_tokens: int = 0
     segments: int = 0
+    base: SessionOptions | None = None
+    also_agreed: tuple[str, Position] = ("", Position(""))
     _cutter: SegmentCutter = field(default_factory=SegmentCutter)
 
     def enter(self, phase: Phase) -> None:
@@ -163,6 +168,14 @@ class Reply:
         """The words that are asked about once more, where they are what is being answered."""
         current = self.requests.current if self.requests else None
         return current if current and current.again else None
+
+    def also_agree(self, tool: str, at: Position) -> None:
+        """The user has said "yes" to a tool, unless that is empty, beside values."""
+        self.also_agreed = tool, at
+
+    def go_on_as(self, options: SessionOptions) -> None:
+        """Another agent or step goes on with the reply."""
+        self.options = options
 
     def next_request(self, dialogue: History) -> bool:
         """Go on with the next request of the user's message, if one is left."""

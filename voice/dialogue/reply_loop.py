@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
 from voice.dialogue.corrections import Correction
+from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
+from voice.dialogue.flow import GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
 from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out, not_understood
@@ -26,6 +28,7 @@ from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
     Failure,
+    FlowChanged,
     ReplyEnded,
     ReplyStarted,
     ReplyStatus,
@@ -47,7 +50,7 @@ from voice.inputs import (
     ToolSlow,
 )
 from voice.llm.base import Prompt
-from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.types import Message, Position, Role, ToolCall, ToolResult, ToolSpec
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
@@ -81,6 +84,7 @@ class ReplyLoop:
         limits: Of the tool loop and of the history.
         heard: Reads the ledger of what was played.
         out_of_band: Whether the replies are no part of a conversation.
+        flow: Where the conversation stands; None where there is one agent without a flow.
 
     Attributes:
         current: The reply that is being made or sent.
@@ -96,6 +100,7 @@ class ReplyLoop:
         limits: Limits,
         heard: Heard = lambda reply_id: "",
         out_of_band: bool = False,
+        flow: Flow | None = None,
     ) -> None:
         self.current: Reply | None = None
         self.ending = self._parting = ""
@@ -104,6 +109,7 @@ class ReplyLoop:
         self._ids = ids
         self._limits = limits
         self._out_of_band = out_of_band
+        self.flow = flow
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
         # Calls that the user is asked about, as long as nothing else was said.
@@ -125,6 +131,7 @@ class ReplyLoop:
         """Take in what has become of a reply; what is stale changes nothing."""
         if not isinstance(event, ReplyInput):
             return []
+        learned: list[Command] = []
         match event:
             case SpeechFailed():
                 return self._speech_failed(event)
@@ -134,10 +141,13 @@ class ReplyLoop:
                 return self._audio_played(event)
             case ToolAnswered(result=result):
                 # Whatever became of the reply.
-                self.calls.answered(result)
+                learned = self._learn(self.calls.answered(result), result)
         reply = self.current
         if reply is None or reply.reply_id != event.reply_id or reply.phase is Phase.COMPLETE:
-            return []
+            return learned
+        return learned + self._go_on(reply, event)
+
+    def _go_on(self, reply: Reply, event: ReplyInput) -> list[Command]:
         match event:
             case ModelSaid(text=text):
                 return self._said(reply, text)
@@ -159,7 +169,8 @@ class ReplyLoop:
         """Begin a reply; `ask` or `answer` is to follow, once it is known what the user said."""
         reply_id, item_id = self._ids("resp"), self._ids("item")
         origin = self.calls.origin() or reply_id
-        self.current = Reply(reply_id, item_id, turn_id, options, origin, occasion)
+        here = self._here(options)
+        self.current = Reply(reply_id, item_id, turn_id, here, origin, occasion, base=options)
         last = self._dialogue.last_id
         return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._out_of_band))]
 
@@ -171,7 +182,7 @@ class ReplyLoop:
             self.ending = parting or self.ending
         reply = self._reply()
         unconfirmed, self._unconfirmed = self._unconfirmed, ()
-        match agreed(unconfirmed, self._tools, newest[0] if newest else ""):
+        match agreed(unconfirmed, self._asking_first(), newest[0] if newest else ""):
             case True:
                 reply.agree()
                 return self._call(reply, unconfirmed)
@@ -182,6 +193,10 @@ class ReplyLoop:
             reply.see(context, resumed.before if resumed else known)
         if fixed := self._fixed_words(reply):
             return self.answer(fixed)
+        if context is None:
+            taken = self._take(reply, newest[0] if newest else "")
+            if taken is not None or self._drives(reply):
+                return [self._generate()] if taken is None else taken
         if context is None and not self._limits.rephrases:
             reply.take_apart(Requests.of(self._dialogue, whole=not self._takes_apart(reply)))
         correcting = self._corrected(reply)
@@ -199,7 +214,11 @@ class ReplyLoop:
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
         """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
-        system = (Message(Role.SYSTEM, options.instructions),) if options.instructions else ()
+        told = [options.instructions]
+        if self.flow is not None and not self._out_of_band:
+            told.append(self.flow.team.note(self.flow.position))
+            seen = seen.without(self.flow.position.hidden)
+        system = tuple(Message(Role.SYSTEM, text) for text in told if text)
         tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
         return Prompt(
             messages=system + seen.view(self._limits.max_history),
@@ -287,6 +306,82 @@ class ReplyLoop:
         """End the session if that was asked for and nothing is left to say."""
         return [HangUp(self.ending)] if self.ending and self.silent else []
 
+    def _here(self, options: SessionOptions) -> SessionOptions:
+        """Options as they are at the agent that has the conversation, and in its step."""
+        flow = self._leading(options)
+        if flow is None:
+            return options
+        exact = flow.asking and not self._limits.rephrases
+        offered = flow.team.offered(flow.position, self._tools, exact)
+        return flow.team.over(options, flow.position, offered)
+
+    def _leading(self, options: SessionOptions | None) -> Flow | None:
+        """The flow, where it is in force under these options."""
+        if self.flow is None or options is None or self._out_of_band:
+            return None
+        return self.flow if self.flow.team.leads(options) else None
+
+    def _asking_first(self) -> Mapping[str, ToolSpec]:
+        """The tools, of which those that a flow asks about wait for a yes."""
+        return self.flow.asking_first(self._tools) if self.flow else self._tools
+
+    def _drives(self, reply: Reply) -> bool:
+        """Whether the flow decides what a message does, and the model no more than which tool."""
+        flow = self._leading(reply.base)
+        asks = flow is not None and flow.asking and not self._limits.rephrases
+        return asks and reply.options.tool_choice == "auto"
+
+    def _take(self, reply: Reply, message: str) -> list[Command] | None:
+        """Do what a message says in a step of the flow; None is for the model.
+
+        A model that rephrases finds the values itself; "yes" and "no" are the program's there too.
+        """
+        flow = self._leading(reply.base)
+        if flow is None or reply.options.tool_choice != "auto":
+            return None
+        if tool := flow.team.wanted(flow.position, message):
+            return self._call(reply, (ToolCall(self._ids("call"), tool, {}),))
+        if not flow.asking:
+            return None
+        readable = {} if self._limits.rephrases else self._tools
+        taken = flow.team.taken(flow.position, message, readable)
+        if taken is None:
+            return None
+        if taken.moves:
+            moved = self._move(taken.moves)
+            return moved + self._say_behind(reply, OKAY) + self._conclude(reply)
+        if taken.refuses:
+            return self.answer(WHAT_ELSE)
+        reply.also_agree(taken.agrees, flow.position)
+        made = (ToolCall(self._ids("call"), name, {**given}) for name, given in taken.calls)
+        return self._call(reply, tuple(made))
+
+    def learn_late(self, result: ToolResult) -> list[Command]:
+        """Take in what a call has brought that was answered for because it took too long."""
+        return self._learn(self.calls.late(result.call_id), result)
+
+    def resume_flow(self, position: Position) -> list[Command]:
+        """Begin, where the caller was before; the client is told in any case."""
+        if self.flow is None:
+            return []
+        self.flow.go(position)
+        return [Emit(FlowChanged(position, tuple(self.flow.team.missing(position))))]
+
+    def _learn(self, call: ToolCall | None, result: ToolResult) -> list[Command]:
+        if self.flow is None or call is None:
+            return []
+        before, said = self.flow.position, next(iter(self._dialogue.user_texts(1)), "")
+        after = self.flow.team.learned(before, call, result, said)
+        if after.agent != before.agent:
+            after = replace(after, hidden=frozenset(entry.item_id for entry in self._dialogue))
+        return self._move(after)
+
+    def _move(self, to: Position) -> list[Command]:
+        flow = self.flow
+        if flow is None or not flow.go(to):
+            return []
+        return [Emit(FlowChanged(to, tuple(flow.team.missing(to))))]
+
     def _reply(self) -> Reply:
         assert self.current is not None
         return self.current
@@ -363,12 +458,19 @@ class ReplyLoop:
             return self._tell_all(reply)
         if reply.again:
             reply.miss([reply.again.text])
-        elif held.question:
+        elif held.question and not (self._drives(reply) and self._ends(held.unconfirmed)):
             self._unconfirmed = held.unconfirmed
             return self._conclude(reply, held.question)
+        elif self._drives(reply):
+            said = self._dialogue.user_texts(1)
+            sorry = NOT_UNDERSTOOD if said and bare(said[0], GREETING) else ""
+            return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
         return self._conclude(reply)
+
+    def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
+        return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
 
     def _conclude(self, reply: Reply, instead: str = "") -> list[Command]:
         """Go on with the user's next request, or say what was missed and end the reply.
@@ -379,16 +481,43 @@ class ReplyLoop:
         out = self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
             return [*out, self._generate()]
-        question = "" if instead else reply.question
-        out += self._say_behind(reply, not_understood(reply.missed), question)
-        return out + self._close(reply)
+        out += self._say_behind(reply, not_understood(reply.missed))
+        return out + ([] if instead else self._ask_back(reply)) + self._close(reply)
+
+    def _ask_back(self, reply: Reply) -> list[Command]:
+        """Say what stands at the end of a reply: what the flow asks, or else the model.
+
+        After a hand-over it is the other agent who says it.
+        """
+        flow = self._leading(reply.base)
+        if flow is None or reply.base is None:
+            return self._say_behind(reply, reply.question)
+        reply.go_on_as(self._here(reply.base))
+        if self.ending:
+            return []
+        asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
+        return self._say_behind(reply, "" if asked else flow.next_words() or reply.question)
+
+    def _tell_at_once(self, reply: Reply) -> list[Command]:
+        """Say what tools have answered, and go on by the flow, without the model.
+
+        A "yes" beside values that are known already is one to the question all the same; what the
+        next question has itself is not said twice.
+        """
+        reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
+        flow, (tool, at) = self.flow, reply.also_agreed
+        if flow and tool and flow.position.known == at.known:
+            reply.also_agree("", at)
+            return self._call(reply, (ToolCall(self._ids("call"), tool, {}),))
+        told = [] if flow and flow.reads_back else self._playback.speak(reply, reply.tell())
+        return told + self._conclude(reply)
 
     def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
         return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
 
     def _replaces(self, reply: Reply) -> bool:
         """Whether the model's words of this round are not spoken."""
-        return self._tells(reply) or reply.again is not None
+        return self._tells(reply) or reply.again is not None or self._drives(reply)
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools speak for themselves in this round of a reply."""
@@ -421,6 +550,9 @@ class ReplyLoop:
         newest = self._dialogue.user_texts(1)
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
+        if self._leading(reply.base):
+            # A tool of another step is none here, whatever a model calls.
+            calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
@@ -428,7 +560,7 @@ class ReplyLoop:
             if readable.question:
                 return readable
             calls = readable.made
-        return confirmed_ones(calls, self._tools, newest[0] if newest else "")
+        return confirmed_ones(calls, self._asking_first(), newest[0] if newest else "")
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""
@@ -450,6 +582,11 @@ class ReplyLoop:
             return out
         if reply.phase is Phase.HANDING_OVER:
             return out + self._close(reply)
+        flow, exact = self._leading(reply.base), not self._limits.rephrases
+        if flow and (flow.handed_over or (exact and flow.position.step)):
+            return out + self._tell_at_once(reply)
+        if flow and reply.base:
+            reply.go_on_as(self._here(reply.base))
         if not reply.agreed:
             return [*out, self._generate()]
         if self._limits.rephrases:

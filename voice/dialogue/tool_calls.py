@@ -115,11 +115,16 @@ class ToolCalls:
             runs.append(RunTool(reply.reply_id, call, key, beside, said))
         return emitted + runs
 
-    def answered(self, result: ToolResult) -> None:
-        """Write a result beside its call, whatever became of the reply."""
+    def answered(self, result: ToolResult) -> ToolCall | None:
+        """Write a result beside its call, whatever became of the reply; returns the call.
+
+        None where it has been answered already.
+        """
         running = self._running.pop(result.call_id, None)
-        if running is None or running.item_id not in {e.item_id for e in self._dialogue}:
-            return
+        if running is None:
+            return None
+        if running.item_id not in {e.item_id for e in self._dialogue}:
+            return running.call
         item_id = self._ids("item")
         message = Message(Role.TOOL, result.content, call_id=result.call_id, name=result.name)
         self._dialogue.add(item_id, message, self._dialogue.behind_calls(running.item_id))
@@ -127,6 +132,12 @@ class ToolCalls:
             self._unfinished[result.call_id] = (running, item_id)
         else:
             self._settle(running.key, result.content)
+        return running.call
+
+    def late(self, call_id: str) -> ToolCall | None:
+        """A call that was answered for because it took too long; None where it is none."""
+        found = self._unfinished.get(call_id)
+        return found[0].call if found else None
 
     def finished(self, result: ToolResult) -> bool:
         """Put what was done in the place of what was said for want of it; whether that is news.

@@ -13,6 +13,7 @@ from voice.errors import ProtocolError
 from voice.events import (
     Denoising,
     FinalTranscript,
+    FlowChanged,
     InterimTranscript,
     ReplyAudio,
     ReplyDrafted,
@@ -146,6 +147,9 @@ def _extension_of(
         case ReplyHeard(reply_id=reply_id, chars=chars) if message_id is not None:
             where = {"response_id": reply_id, "item_id": message_id}
             return "heard", "heard", {**where, "chars": chars}
+        case FlowChanged(position=position, missing=missing):
+            fields = {name: getattr(position, name) for name in ("agent", "step", "reason")}
+            return "flow", "flow", {**fields, "known": {**position.known}, "missing": [*missing]}
         case ReplyHeld(reply_id) | ReplyReleased(reply_id):
             return "hold", "hold", {"response_id": reply_id, "held": isinstance(event, ReplyHeld)}
     return None, "", {}

@@ -214,10 +214,12 @@ class RealtimeProtocol:
                 self._played(item_id, played_ms)
             case client.SessionUpdate(session=changes):
                 detected = self._session.options.turn_detection
+                before = self._events.standing()
                 self.configure(changes)
                 changed = self._session.options.turn_detection != detected
                 dropped = self._events.turn_dropped() if changed else []
-                return [self._session_event("session.updated"), *dropped]
+                stands = [] if before else self._events.standing()
+                return [self._session_event("session.updated"), *dropped, *stands]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})
             case client.ResponseCancel(response_id=response_id):

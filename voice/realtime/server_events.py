@@ -16,6 +16,7 @@ from voice.events import (
     RECENT_REPLIES,
     Failure,
     FinalTranscript,
+    FlowChanged,
     ReplyAudio,
     ReplyEnded,
     ReplyStarted,
@@ -302,6 +303,7 @@ class ServerEvents:
         self._responses: OrderedDict[str, Response] = OrderedDict()
         self._requested: dict[str, ResponseFormat] = {}
         self._state = StateTracker()
+        self._flow: FlowChanged | None = None
 
     def configure(
         self, form: ResponseFormat, transcription: bool, extensions: Iterable[str] | None
@@ -316,6 +318,10 @@ class ServerEvents:
         self._form, self._transcription = form, transcription
         if extensions is not None:
             self._extensions = frozenset(extensions)
+
+    def standing(self) -> list[ServerEvent]:
+        """Where the conversation stands in its flow, for a client that asks for it only now."""
+        return extension_events(self._flow, self._extensions, None) if self._flow else []
 
     def expect(self, reply_id: str, form: ResponseFormat) -> None:
         """Register a response that the client has asked for, before it begins."""
@@ -336,6 +342,7 @@ class ServerEvents:
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
         """The server events of a session event."""
         events = self._user_events(event) or self._response_events(event)
+        self._flow = event if isinstance(event, FlowChanged) else self._flow
         reply_id = getattr(event, "reply_id", "")
         response = self._responses.get(reply_id)
         message_id = response.item_id if response else None

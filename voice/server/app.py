@@ -204,7 +204,7 @@ class Routes:
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
-        self.metrics = Metrics(config.metrics, resources.agent.tools)
+        self.metrics = Metrics(config.metrics, resources.team.tools)
         self.telephone = TelephoneRoutes(
             resources, config, self.policy, self._slots, self.metrics, open_session
         )

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from voice.callers import Caller
-from voice.config import AgentConfig, AsrConfig, Config, load_agent, variant_configs
+from voice.config import AgentConfig, AsrConfig, Config, load_team, variant_configs
+from voice.dialogue.flow import Team
+from voice.flow.checks import team_specs
 from voice.hearing.asr import Recognizer, Recognizers
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.vad import Vad, make_vad
@@ -18,8 +20,8 @@ from voice.session.capacity import measured
 from voice.session.load_monitor import RECOGNITION_THREADS, LoadMonitor
 from voice.session.variants import Assigned, Variants, resident_mib
 from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthesizer
-from voice.tools import Toolbox
-from voice.types import Message, Role
+from voice.tools import SessionScope, Toolbox
+from voice.types import Message, Position, Role, ToolSpec
 
 # As many as recognise: more threads than cores only help where they wait, and these compute.
 SYNTHESIS_THREADS = 2
@@ -37,6 +39,7 @@ class Resources:
         domain: What users of the agent are likely to say.
         variants: That sessions get instead, where some are compared.
         conversations: How many at once the machine holds.
+        others: Agents that the agent, and they, may hand over to.
     """
 
     config: Config
@@ -54,6 +57,7 @@ class Resources:
     domain: Domain = ANYTHING
     variants: Variants[Resources] | None = None
     conversations: int = 1
+    others: tuple[AgentConfig, ...] = ()
 
     @classmethod
     def load(cls, config: Config) -> Resources:
@@ -64,9 +68,10 @@ class Resources:
             ModelError: A model cannot be had.
         """
         compared = variant_configs(config)
-        agent = load_agent(config.agent)
+        agent, *others = load_team(config.agent)
         toolbox = Toolbox(config.tools, config.turn)
-        domain = Domain.of(agent).including(toolbox.specs(agent.tools))
+        team = Team((agent, *others))
+        domain = _domain(team, toolbox)
         recognizers = Recognizers()
         with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
             # Each may wait seconds for a hub that does not answer; they wait together.
@@ -76,7 +81,7 @@ class Resources:
             warm = pool.submit(toolbox.warm_up)
             model, model_line = load_model(config.llm)
             mcp_lines = toolbox.connect(lambda tools: model.check_tools(tools, "tool"))
-            _warm_up(model, toolbox, agent)
+            _warm_up(model, toolbox, team)
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()
             detector.result()
@@ -98,7 +103,9 @@ class Resources:
             voices=installed_voices(config.tts, synthesizer),
             domain=domain,
             conversations=held,
+            others=tuple(others),
         )
+        loaded._load_voices()
         return loaded.comparing(compared) if compared else loaded
 
     def assign(self, caller: Caller | None) -> Assigned[Resources]:
@@ -126,18 +133,22 @@ class Resources:
             ModelError: As `load`.
         """
         own = self.config
-        agent = self.agent if config.agent == own.agent else load_agent(config.agent)
+        agent, others = self.agent, self.others
+        if config.agent != own.agent:
+            agent, *found = load_team(config.agent)
+            others = tuple(found)
         model, voices, synthesizer = self.model, self.voices, self.synthesizer
         if _weights(config) != _weights(own):
             model, _ = load_model(config.llm)
         if _voice(config) != _voice(own):
             synthesizer, _ = make_synthesizer(config.tts)
             voices = installed_voices(config.tts, synthesizer)
-        recognizer, domain, _ = self._hearing(model, config.asr, agent)
+        recognizer, domain, _ = self._hearing(model, config.asr, Team((agent, *others)))
         return replace(
             self,
             config=config,
             agent=agent,
+            others=others,
             model=model,
             recognizer=recognizer,
             synthesizer=synthesizer,
@@ -147,12 +158,12 @@ class Resources:
         )
 
     def _hearing(
-        self, model: ReplyModel, config: AsrConfig, agent: AgentConfig
+        self, model: ReplyModel, config: AsrConfig, team: Team
     ) -> tuple[Recognizer, Domain, str]:
         """What hears an agent's users, once the model has been asked its first question."""
-        _warm_up(model, self.toolbox, agent)
-        domain = Domain.of(agent).including(self.toolbox.specs_for(agent))
-        recognizer, line = _ears(self.recognizers, config, agent, domain)
+        _warm_up(model, self.toolbox, team)
+        domain = _domain(team, self.toolbox)
+        recognizer, line = _ears(self.recognizers, config, team.front, domain)
         return recognizer, domain, line
 
     def _cost_beside(self, other: Resources, mib: float) -> str:
@@ -192,6 +203,7 @@ class Resources:
         return SessionOptions(
             instructions=self.agent.instructions,
             moments=self.agent.fixed_words,
+            voice=self.agent.voice,
             agent_tools=tuple(spec.name for spec in self.toolbox.specs_for(self.agent)),
             interrupt_response=config.turn.interrupt,
             vad_threshold=config.vad.threshold,
@@ -202,6 +214,22 @@ class Resources:
             effort=config.llm.reasoning_effort,
             idle_timeout_s=config.turn.idle_timeout_s,
         )
+
+    @property
+    def team(self) -> Team:
+        """The agent, and those that have the conversation after it."""
+        return Team((self.agent, *self.others))
+
+    def team_specs(self, scope: SessionScope) -> dict[str, ToolSpec]:
+        """Declarations of all tools of the team for a conversation, by name."""
+        return team_specs(self.team, self.toolbox, scope)
+
+    def _load_voices(self) -> None:
+        """Load the voices of the agents, which are heard in the middle of a reply."""
+        for voice in {agent.voice for agent in (self.agent, *self.others)} - {""}:
+            if self.voices.of(voice) is None:
+                has = ", ".join(self.voices.names)
+                self.lines.append(f"voice {voice}: not on this machine, which has {has}")
 
     @property
     def draft_words(self) -> int:
@@ -218,21 +246,25 @@ class Resources:
             ModelError: The recogniser cannot be had, or the agent's instructions and tools leave
                 no room for a dialogue.
         """
-        agent = load_agent(name_or_path)
-        recognizer, domain, line = self._hearing(self.model, self.config.asr, agent)
+        agent, *others = load_team(name_or_path)
+        team = Team((agent, *others))
+        recognizer, domain, line = self._hearing(self.model, self.config.asr, team)
         lines = [f"recogniser of {agent.name}: {line}"]
         variants = self.variants
         if variants is not None:
             them = {name: one.for_agent(name_or_path) for name, one in variants.resources.items()}
             variants = Variants(them, variants.shares)
-        return replace(
+        found = replace(
             self,
             agent=agent,
+            others=tuple(others),
             recognizer=recognizer,
             lines=lines,
             domain=domain,
             variants=variants,
         )
+        found._load_voices()
+        return found
 
     async def close(self) -> None:
         """Release everything; sessions must have ended."""
@@ -263,7 +295,28 @@ def _ears(
     return recognizer, line
 
 
-def _warm_up(model: ReplyModel, toolbox: Toolbox, agent: AgentConfig) -> None:
-    """Ask an agent's first question, which also shows whether its tools can be called."""
-    messages = (Message(Role.SYSTEM, agent.instructions), Message(Role.USER, "hello"))
-    model.warm_up(Prompt(messages, toolbox.specs_for(agent), max_tokens=1))
+def _domain(team: Team, toolbox: Toolbox) -> Domain:
+    """What is likely to be said to the agents of a team."""
+    named = {
+        "phrases": tuple(dict.fromkeys(one for agent in team.agents for one in agent.phrases)),
+        "values": {slot: said for agent in team.agents for slot, said in agent.values.items()},
+    }
+    return Domain.of(team.front.model_copy(update=named)).including(
+        tuple(team_specs(team, toolbox).values())
+    )
+
+
+def _warm_up(model: ReplyModel, toolbox: Toolbox, team: Team) -> None:
+    """Ask each agent's first question in each of its steps, and keep what was read of it.
+
+    That also shows whether their tools can be called.
+    """
+    specs = team_specs(team, toolbox)
+    for agent in team.agents:
+        for step in agent.steps or ("",):
+            here = Position(agent.name, step)
+            offered = team.offered(here, specs, exact=bool(team.step(here).needs))
+            told = team.instructions(here)
+            messages = (Message(Role.SYSTEM, told), Message(Role.USER, "hello"))
+            tools = tuple(specs[name] for name in offered)
+            model.warm_up(Prompt(messages, tools, max_tokens=1))

@@ -23,6 +23,7 @@ from voice.dialogue.reply_loop import Limits
 from voice.errors import ProtocolError
 from voice.events import (
     RECENT_REPLIES,
+    FlowChanged,
     ReplyAudio,
     ReplyEnded,
     ReplyStarted,
@@ -41,6 +42,7 @@ from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.named_servers import NamedServers, check_address
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.resources import Resources
+from voice.session.saved_flow import SavedFlow
 from voice.session.tool_runs import ToolRuns
 from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
@@ -88,12 +90,12 @@ class Session:
         self._ringing: asyncio.Task[None] | None = None
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
-        options = options or resources.options()
+        self._flows = SavedFlow(resources.team, resources.toolbox, self._scope)
         self._servers = self._begin_servers()
         self._output = AudioOutput(
             resources.voice, resources.synthesis_threads, self._emit, self._feed
         )
-        self._conversation = self._begin_conversation(options)
+        self._conversation = self._begin_conversation(options or resources.options())
         self._drafts = PreemptiveGeneration(
             self._conversation, self._draft_parts(), self._spawn, self._emit
         )
@@ -113,7 +115,7 @@ class Session:
                 resources.load_monitor.allows_partial, resources.config.drafting
             ),
         )
-        self._input.configure(options)
+        self._input.configure(self.options)
         self._items = ItemTranscription(
             resources.recognizer, resources.recognition_threads, self._runner.feed
         )
@@ -125,7 +127,7 @@ class Session:
             had.toolbox,
             lambda tools: had.model.check_tools(tools, "tool"),
             self._scope,
-            {spec.name: spec for spec in had.toolbox.specs_for(had.agent, self._scope)},
+            had.team_specs(self._scope),
             self._server_changed,
         )
 
@@ -139,6 +141,7 @@ class Session:
             Limits(turn.max_tool_calls, turn.max_history_messages, had.config.llm.rephrases),
             had.draft_words,
             self._output.heard,
+            self._flows.begin(),
         )
 
     @property
@@ -166,6 +169,7 @@ class Session:
                 group.create_task(self._input.run())
                 group.create_task(self._output.run())
                 self._ring_if_wanted()
+                group.create_task(self._flows.follow(self._runner.feed))
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
                 self._ask_servers()
@@ -349,9 +353,13 @@ class Session:
         self._runner.execute(self._conversation.interrupt())
 
     def greet(self) -> None:
-        """Say the agent's greeting, if it has one."""
-        if self._resources.agent.greeting:
-            self._runner.feed(Announce(self._resources.agent.greeting))
+        """Say the agent's greeting, if it has one, or where a flow goes on."""
+        self._spawn(self._greet())
+
+    async def _greet(self) -> None:
+        greeting = await self._flows.greeting()
+        if greeting:
+            self._runner.feed(Announce(greeting))
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
         """A door reports where it stopped playing a reply; the dialogue keeps what was heard.
@@ -407,6 +415,8 @@ class Session:
                 self._replies[reply_id] = event
                 if len(self._replies) > RECENT_REPLIES:
                     del self._replies[next(iter(self._replies))]
+            case FlowChanged(position):
+                self._flows.changed(position)
             case ReplyAudio(reply_id):
                 self._reach(reply_id, "first_audio")
             case ReplyToolResult(reply_id, result) if reply_id in self._replies:

@@ -55,6 +55,19 @@ class Unreadable(ToolError):
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """What a tool returns that has understood a value otherwise than in the user's words.
+
+    Attributes:
+        said: The result, as a sentence.
+        values: By argument: "10:00 AM" for "ten". A flow keeps these.
+    """
+
+    said: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Readable:
     """Belongs to a type hint: words that ``read`` refuses are refused before anything is done.
 
@@ -68,6 +81,8 @@ class Readable:
         hardly: Reads more, where ``read`` reads nothing of a message: a number for a length.
         whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
         refuses: Whether the tool refuses other words as well; else a model is held to it alone.
+        free: Whether nearly any words can be read, as for a name: in a flow, then, only an answer
+            to the question for it is one.
     """
 
     read: Callable[[str, datetime], object]
@@ -75,6 +90,7 @@ class Readable:
     hardly: Callable[[str, datetime], object] | None = None
     whole: bool = True
     refuses: bool = True
+    free: bool = False
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

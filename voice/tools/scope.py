@@ -109,6 +109,7 @@ class SessionScope:
         forgotten: Whether the user has had all deleted that was kept of them; read by what records
             the conversation.
         transfer_to: Whom the call is to be handed over to; None without such a request.
+        known: What the flow of the conversation knows, by name.
         line: The telephone line; None where there is none, or where the client controls it.
         tools: Tools of this conversation alone, by name.
     """
@@ -124,6 +125,7 @@ class SessionScope:
     end_requested: bool = False
     forgotten: bool = False
     transfer_to: str | None = None
+    known: Mapping[str, str] = field(default_factory=dict)
     line: Line | None = None
     tools: Mapping[str, Tool] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Timers, alarms, reminders, lists and placed orders of one owner, which outlive a conversation.
+"""What one owner has that outlives a conversation: timers, lists, orders, appointments, and more.
 
 Whose the entries are is said once, when a store is made: no tool sees those of another. The store
 does not know what an entry means or when it is announced.
@@ -25,7 +25,14 @@ from sqlalchemy import (
 
 from voice.callers import Owner
 from voice.tools.database import Database
-from voice.tools.database.tables import alerts, list_items, orders, owned_by
+from voice.tools.database.tables import (
+    alerts,
+    appointments,
+    flows,
+    list_items,
+    orders,
+    owned_by,
+)
 
 
 class AlertKind(StrEnum):
@@ -211,6 +218,44 @@ class Store:
         query = select(orders.c.placed, orders.c.customer, orders.c.content)
         rows = self._database.read(query.where(self._mine(orders)).order_by(orders.c.id))
         return [(placed, customer, content) for placed, customer, content in rows]
+
+    def book(self, due: float, name: str, about: str) -> bool:
+        """Keep an appointment at ``due``, seconds since the epoch; False if that is taken."""
+        if self.taken(due):
+            return False
+        booked = insert(appointments).values(**self._owned, due=due, name=name, about=about)
+        self._database.write(booked)
+        return True
+
+    def taken(self, due: float) -> bool:
+        """Whether anybody has an appointment with the agent then; whose, is not told."""
+        there, then = appointments.c.agent == self._owner.agent, appointments.c.due == due
+        return bool(self._database.read(select(appointments.c.id).where(there, then)))
+
+    def appointments(self, after: float) -> list[tuple[float, str, str]]:
+        """Moment, name and matter of every appointment behind ``after``, soonest first."""
+        query = select(appointments.c.due, appointments.c.name, appointments.c.about).where(
+            self._mine(appointments), appointments.c.due > after
+        )
+        rows = self._database.read(query.order_by(appointments.c.due))
+        return [(due, name, about) for due, name, about in rows]
+
+    def cancel_appointment(self, due: float) -> bool:
+        """Delete an appointment; False if there is none then."""
+        mine = self._mine(appointments) & (appointments.c.due == due)
+        return self._changes(delete(appointments).where(mine))
+
+    def save_flow(self, content: str, saved: float) -> None:
+        """Keep where the caller is in a flow, in place of what was kept; empty keeps nothing."""
+        kept = insert(flows).values(**self._owned, saved=saved, content=content)
+        statements = [delete(flows).where(self._mine(flows)), *([kept] if content else [])]
+        self._database.write(*statements)
+
+    def flow(self, after: float) -> str:
+        """Where the caller is in a flow, if that was saved behind ``after``; else empty."""
+        query = select(flows.c.content).where(self._mine(flows), flows.c.saved > after)
+        rows = self._database.read(query.order_by(flows.c.id.desc()).limit(1))
+        return rows[0][0] if rows else ""
 
     def forget(self) -> None:
         """Delete all that is the owner's."""

@@ -27,6 +27,7 @@ from voice.config import AgentConfig, ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError, StoreError
 from voice.tools.builtin import (
     alarms,
+    appointments,
     arithmetic,
     clock,
     coffee,
@@ -48,6 +49,7 @@ from voice.tools.database import Database
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import (
     Known,
+    Noted,
     Readable,
     Tool,
     ToolError,
@@ -71,7 +73,7 @@ logger = logging.getLogger(__name__)
 
 _MODULES = (
     clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
-    conversation, memory, coffee,
+    conversation, memory, coffee, appointments,
 )  # fmt: skip
 _SWEEP_S = 3600.0
 _BREAK_OFF_S = 3.0
@@ -130,6 +132,11 @@ class Toolbox:
     def names(self) -> tuple[str, ...]:
         """Every tool's name."""
         return tuple(self._tools)
+
+    @property
+    def flows_kept_s(self) -> float:
+        """How long a caller can go on in a flow after hanging up."""
+        return self._config.keep_flows_minutes * 60
 
     def specs(
         self, names: Iterable[str], session: SessionScope | None = None
@@ -365,9 +372,14 @@ class Toolbox:
 
     def _given(self, function: Callable[..., Any], session: SessionScope) -> Callable[..., Any]:
         """A function with its keyword-only parameters provided."""
-        provided = self._provided_to(session)
-        given = {name: provided[kind] for name, kind in provided_to(function).items()}
-        return partial(function, **given)
+        kinds = provided_to(function)
+
+        def ask(*said: str) -> Any:
+            # Whose the data are hangs on the agent that has the conversation by then.
+            provided = self._provided_to(session)
+            return function(*said, **{name: provided[kind] for name, kind in kinds.items()})
+
+        return ask
 
     def _provided_to(self, session: SessionScope) -> dict[type, object]:
         store = Store(self.database, session.owner)
@@ -380,8 +392,9 @@ class Toolbox:
         started_s = loop.time()
         try:
             async with asyncio.timeout(limit_s):
-                content = await self._call(tool, call.arguments, provided)
-            result = ToolResult(call.call_id, call.name, self._cut(content))
+                noted = await self._call(tool, call.arguments, provided)
+            content = self._cut(noted.said)
+            result = ToolResult(call.call_id, call.name, content, values=noted.values)
         except (ToolError, StoreError) as failure:
             result = _failed(call, self._cut(str(failure)))
         except TimeoutError:
@@ -394,7 +407,7 @@ class Toolbox:
 
     async def _call(
         self, tool: Tool, arguments: Mapping[str, Any], provided: Mapping[type, object]
-    ) -> str:
+    ) -> Noted:
         scope = provided[SessionScope]
         assert isinstance(scope, SessionScope)
         given = checked(tool, arguments, scope.now())
@@ -476,6 +489,7 @@ def _read(value: Readable) -> Reading:
         lambda said: value.question if any_way(said) is None else "",
         hardly,
         value.whole,
+        free=value.free,
     )
 
 
@@ -508,11 +522,13 @@ def _folder(documents_dir: str) -> Path | None:
     return folder
 
 
-def _content(value: object) -> str:
+def _content(value: object) -> Noted:
     """Words as they are, anything else as JSON; nothing is an empty text."""
+    if isinstance(value, Noted):
+        return value
     if value is None or isinstance(value, str):
-        return value or ""
-    return to_json(value, serialize_unknown=True).decode()
+        return Noted(value or "", {})
+    return Noted(to_json(value, serialize_unknown=True).decode(), {})
 
 
 def _spoken_name(call: ToolCall) -> str:

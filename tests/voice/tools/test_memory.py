@@ -52,6 +52,8 @@ def fill(database: Database, owner: Owner, text: str) -> None:
     store.add_alert(AlertKind.REMINDER, text, 100.0, "s")
     store.add_item("shopping", text)
     store.place_order(text, "1 latte", placed=100.0)
+    store.book(100.0 + len(text), text, text)
+    store.save_flow(text, saved=100.0)
 
 
 def on_disk(folder: Path) -> bytes:
@@ -66,10 +68,11 @@ def test_what_is_deleted_is_nowhere_in_the_files(tmp_path: Path, database: Datab
         fill(database, Owner(agent, ADA), f"{SECRET} {agent}")
         fill(database, Owner(agent, BOB), "water the flowers")
     assert SECRET.encode() in on_disk(tmp_path)
-    assert database.delete(ADA, "coffee") == {"alerts": 1, "list_items": 1, "orders": 1}
+    one_each = dict.fromkeys(("alerts", "list_items", "orders", "appointments", "flows"), 1)
+    assert database.delete(ADA, "coffee") == one_each
     assert f"{SECRET} coffee".encode() not in on_disk(tmp_path)
     assert f"{SECRET} assistant".encode() in on_disk(tmp_path)
-    assert database.delete(ADA) == {"alerts": 1, "list_items": 1, "orders": 1}
+    assert database.delete(ADA) == one_each
     assert SECRET.encode() not in on_disk(tmp_path)
     assert b"user:ada" not in on_disk(tmp_path)
     assert [found["caller"] for found in database.callers()] == ["user:bob", "user:bob"]
@@ -126,6 +129,20 @@ def test_each_kind_is_kept_for_its_time(place: str) -> None:
     }
     assert told.label not in json.dumps(database.export(LOCAL))
     database.close()
+
+
+def test_appointments_and_flows_are_kept_for_their_time(database: Database) -> None:
+    stores = [Store(database, Owner("clinic", caller)) for caller in (LOCAL, STRANGER)]
+    for number, store in enumerate(stores):
+        store.book(100.0 + number, "Anna", "a cough")
+        store.save_flow("here", saved=0.0)
+    database.delete_stranger(STRANGER)
+    kept = ToolsConfig(keep_orders_days=1, keep_flows_minutes=60)
+    left = []
+    for now_s in (3500.0, 3700.0, 90_000.0):
+        database.sweep(kept, now_s)
+        left.append([(len(each.appointments(0)), each.flow(-1)) for each in stores])
+    assert left == [[(1, "here"), (1, "")], [(1, ""), (1, "")], [(0, ""), (0, "")]]
 
 
 async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:

@@ -116,6 +116,8 @@ def test_nothing_is_lost_of_a_file_from_before_revisions(tmp_path: Path) -> None
             "orders": [
                 {"id": 3, **owner, "placed": 94.5, "customer": "Ada", "content": "1 latte"}
             ],
+            "appointments": [],
+            "flows": [],
         }  # fmt: skip
     with opened(file, Owner("coffee", ADA)) as store:
         assert store.add_alert(AlertKind.ALARM, "", 10.0, "s").id == 10

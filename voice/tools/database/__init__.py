@@ -40,10 +40,18 @@ from voice.errors import ConfigError, StoreError
 from voice.tools.database.faults import Trouble, trouble_of, words_of
 from voice.tools.database.postgresql import PostgresqlDatabase
 from voice.tools.database.sqlite_file import SqliteFile
-from voice.tools.database.tables import TABLES, alerts, list_items, orders, owned_by
+from voice.tools.database.tables import (
+    TABLES,
+    alerts,
+    appointments,
+    flows,
+    list_items,
+    orders,
+    owned_by,
+)
 from voice.tools.scope import Clock, MachineClock
 
-_OUTLIVES_STRANGERS = (orders,)
+_OUTLIVES_STRANGERS = (orders, appointments)
 """A placed order is to be made, whoever placed it."""
 _DAY_S = 86_400.0
 _LONGEST_STRANGER_S = _DAY_S
@@ -216,6 +224,8 @@ def _sweeps(kept: ToolsConfig, now_s: float) -> Generator[Executable, None, None
     )
     yield delete(list_items).where((list_items.c.created < lists_s) | strangers(list_items))
     yield delete(orders).where(orders.c.placed < orders_s)
+    yield delete(appointments).where(appointments.c.due < orders_s)
+    yield delete(flows).where(flows.c.saved < now_s - kept.keep_flows_minutes * 60)
 
 
 @cache

@@ -74,11 +74,27 @@ orders = _table(
     _required("customer", Text),
     _required("content", Text),
 )
+appointments = _table(
+    "appointments",
+    _required("due", Double),
+    _required("name", Text),
+    _required("about", Text),
+)
+# Where a caller is in a flow.
+flows = _table(
+    "flows",
+    _required("saved", Double),
+    _required("content", Text),
+)
 Index("alerts_due", alerts.c.agent, alerts.c.caller, alerts.c.told, alerts.c.due)
 Index("list_items_owner", list_items.c.caller, list_items.c.agent)
 Index("orders_owner", orders.c.caller, orders.c.agent)
+Index("appointments_owner", appointments.c.caller, appointments.c.agent)
+# Of two who book a time at once, one gets it.
+Index("appointments_due", appointments.c.agent, appointments.c.due, unique=True)
+Index("flows_owner", flows.c.caller, flows.c.agent)
 
-TABLES = (alerts, list_items, orders)
+TABLES = (alerts, list_items, orders, appointments, flows)
 
 version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 """Alembic's own, with the revision of the tables."""

@@ -1,0 +1,240 @@
+"""Where a conversation stands: by values that tools bring, back at a correction, once each."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from voice.config import AgentConfig, load_team
+from voice.config.flow import BranchConfig, NeedConfig, StepConfig
+from voice.dialogue.flow import Flow, Team, hand_over_tool
+from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.inputs import SessionOptions
+from voice.types import Position, Reading, ToolCall, ToolResult
+
+NUMBERS = {"one", "two", "three", "one two"}
+NUMBER = Reading(lambda said: said if said in NUMBERS else None, lambda _: "")
+NAME = Reading(lambda said: None if "?" in said else said, lambda _: "", free=True)
+ids = count()
+
+
+def need(tool: str, argument: str = "") -> NeedConfig:
+    return NeedConfig(tool=tool, argument=argument, ask=(f"{tool}?", f"{tool}, please?"))
+
+
+SIZE = StepConfig(tools=("size",), needs={"size": need("size", "of")}, goes_to="color")
+COLOR = StepConfig(tools=("color",), needs={"color": need("color", "of")}, goes_to="order")
+ORDER = StepConfig(tools=("order",), needs={"done": need("order")}, goes_to="more", says="Now.")
+MORE = StepConfig(
+    tools=("more",),
+    needs={"more": need("more", "of")},
+    branches=(BranchConfig(value="more", equals="yes", goes_to="size"),),
+    goes_to="end",
+)
+STEPS = {"size": SIZE, "color": COLOR, "order": ORDER, "more": MORE, "end": StepConfig()}
+
+
+def shop(**changes: StepConfig) -> Team:
+    desk = AgentConfig(name="desk", instructions="Sell.", steps={**STEPS, **changes})
+    desk = desk.model_copy(update={"hand_over": ("boss",)})
+    boss = AgentConfig(
+        name="boss", instructions="Decide.", greeting="Boss.", voice="deep", tools=("fire",)
+    )
+    return Team((desk, boss))
+
+
+def called(team: Team, position: Position, tool: str, said: str = "", **given: str) -> Position:
+    call = ToolCall(f"call_{next(ids)}", tool, {**given})
+    return team.learned(position, call, ToolResult(call.call_id, tool, f"{tool} done."), said)
+
+
+def after(team: Team, *calls: tuple[str, str]) -> Position:
+    position = team.enter("desk")
+    for tool, value in calls:
+        position = called(team, position, tool, **({"of": value} if value else {}))
+    return position
+
+
+ORDERED = (("size", "small"), ("color", "red"), ("order", ""))
+
+
+def test_a_step_goes_on_once_its_values_are_known() -> None:
+    team = shop()
+    assert after(team).step == "size"
+    assert after(team, *ORDERED[:1]).step == "color"
+    assert after(team, *ORDERED[:2]).step == "order"
+    assert after(team, *ORDERED).known == {"size": "small", "color": "red", "done": "order done."}
+
+
+def test_what_is_said_early_is_not_asked_again() -> None:
+    team = shop()
+    early = after(team, ("color", "red"))
+    assert (early.step, team.missing(early)) == ("size", ["size"])
+    assert called(team, early, "size", of="small").step == "order"
+
+
+def test_a_deed_of_a_later_step_is_not_done_early() -> None:
+    assert after(shop(), ("order", "")).known == {}
+
+
+def test_an_error_brings_nothing() -> None:
+    team, call = shop(), ToolCall("call_x", "size", {"of": "small"})
+    begun = team.enter("desk")
+    assert team.learned(begun, call, ToolResult("call_x", "size", "Error: no", True)) == begun
+
+
+def test_the_same_result_twice_changes_nothing() -> None:
+    team = shop()
+    once = after(team, *ORDERED)
+    assert called(team, once, "color", of="red") == once
+
+
+def test_a_correction_goes_back_and_what_was_done_since_is_to_be_done_again() -> None:
+    team = shop()
+    position = called(team, after(team, *ORDERED), "size", of="large")
+    assert position.step == "order"
+    assert position.known == {"size": "large", "color": "red"}
+
+
+def test_what_is_taken_back_is_asked_anew() -> None:
+    team = shop()
+    position = team.forgotten(after(team, *ORDERED[:2]), "color")
+    assert (position.step, team.missing(position)) == ("color", ["color"])
+    assert team.question(position)[1] == "color?"
+
+
+def test_a_loop_asks_anew_and_a_branch_leaves_it() -> None:
+    team = shop()
+    again = after(team, *ORDERED, ("more", "YES"))
+    assert (again.step, again.known, again.path) == ("size", {}, ())
+    assert after(team, *ORDERED, ("more", "no")).step == "end"
+
+
+def test_a_value_that_a_tool_takes_back_is_missing() -> None:
+    team, call = shop(), ToolCall("call_y", "color", {"of": "pink"})
+    result = ToolResult("call_y", "color", "No pink.", values={"of": ""})
+    position = team.learned(after(team, *ORDERED[:2]), call, result)
+    assert (position.step, position.known) == ("color", {"size": "small"})
+
+
+def test_a_hand_over_takes_along_the_reason_and_what_is_known() -> None:
+    team = shop()
+    before = after(team, *ORDERED[:1])
+    there = called(team, before, hand_over_tool("boss"), "I want the boss, now", reason="the boss")
+    assert (there.agent, there.known, there.path) == ("boss", {"size": "small"}, ())
+    assert team.note(there).endswith("I want the boss, now (size: small)")
+    summary = "A customer complains."
+    there = called(team, before, hand_over_tool("boss"), "I want the boss", reason=summary)
+    assert there.reason == summary
+    assert called(team, there, hand_over_tool("boss")) == there
+
+
+def test_options_are_those_of_the_agent_and_its_step_and_what_the_client_set_stays() -> None:
+    team = shop(size=StepConfig(**{**SIZE.model_dump(), "instructions": "Ask."}))
+    base = SessionOptions(instructions="Sell.", moments=team.front.fixed_words)
+    assert team.over(base, team.enter("desk"), ("a",)).instructions == "Sell. Ask."
+    boss = team.over(base, Position("boss"), ("fire",))
+    assert (boss.instructions, boss.voice, boss.agent_tools) == ("Decide.", "deep", ("fire",))
+    own = SessionOptions(instructions="Be a pirate.", voice="mine")
+    kept = team.over(own, Position("boss"), ("fire",))
+    assert (kept.instructions, kept.voice) == ("Be a pirate.", "mine")
+
+
+def test_a_question_is_put_in_other_words_the_second_time() -> None:
+    flow = Flow(shop())
+    assert [flow.next_words() for _ in range(2)] == ["size, please?", "size, please?"]
+    flow.go(called(flow.team, flow.position, "size", of="small"))
+    assert [flow.next_words() for _ in range(2)] == ["color?", "color, please?"]
+
+
+def test_where_it_arrives_is_said_once() -> None:
+    flow = Flow(shop(), after(shop(), *ORDERED[:1]))
+    flow.go(called(flow.team, flow.position, "color", of="red"))
+    assert flow.copy().next_words() == "Now. order?"
+    assert flow.next_words() == "Now. order?"
+    assert flow.next_words() == "order, please?"
+    flow.go(called(flow.team, flow.position, hand_over_tool("boss")))
+    assert (flow.handed_over, flow.next_words(), flow.handed_over) == (True, "Boss.", False)
+
+
+def test_a_position_is_restored_where_the_files_still_have_it() -> None:
+    team = shop()
+    position = after(team, *ORDERED[:2])
+    saved = team.saved(position)
+    assert team.restored(saved) == position
+    changed = Team((AgentConfig(name="desk", instructions="", steps={"size": SIZE}),))
+    for unusable in (changed.restored(saved), team.restored("{}"), team.restored("[1")):
+        assert unusable is None
+    assert team.saved(team.enter("desk")) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "expected"),
+    [
+        ("one", "", {"number": "one"}),
+        ("at one two, please", "", {"number": "one two"}),
+        ("Ann", "name", {"name": "Ann"}),
+        ("Ann", "", {}),
+        ("no, three", "", {"number": "three"}),
+        ("one?", "name", {"number": "one"}),
+        ("hello there", "", {}),
+    ],
+)
+def test_values_are_read_from_a_message(message: str, asked: str, expected: dict[str, str]) -> None:
+    assert said_values(message, [Wanted("name", NAME), Wanted("number", NUMBER)], asked) == expected
+
+
+def test_what_is_known_is_said_anew_only_where_it_is_another() -> None:
+    known = [Wanted("number", NUMBER, "one"), Wanted("first_name", NAME, "Ann")]
+    assert said_values("yes, one", known, "") == {}
+    assert said_values("no, two", known, "") == {"number": "two"}
+    assert said_values("the first name is Bob", known, "") == {
+        "first_name": "the first name is Bob"
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "yes"),
+    [
+        ("yes", True), ("Yes, please do.", True), ("sounds good", True), ("yes, one", True),
+        ("no", False), ("No, that's wrong.", False), ("don't", False),
+        ("is that right", None), ("I have a cough", None), ("two", None), ("", None),
+    ],
+)  # fmt: skip
+def test_yes_and_no(message: str, yes: bool | None) -> None:
+    assert answer_to(message, [Wanted("number", NUMBER, "one")]) is yes
+
+
+def test_a_value_is_taken_back_by_its_name() -> None:
+    assert taken_back("the number", ["number"]) == "number"
+    assert taken_back("no, the first name is not right", ["first_name"]) == "first_name"
+    assert taken_back("what is the number", ["number"]) == ""
+    assert taken_back("give me the number of that nice doctor", ["number"]) == ""
+
+
+@pytest.mark.parametrize("message", ["Never mind.", "cancel that", "let's start over please"])
+def test_everything_is_taken_back(message: str) -> None:
+    assert gives_up(message)
+    assert not gives_up(f"{message} on tuesday")
+
+
+@pytest.mark.parametrize(
+    ("message", "asked_for"),
+    [
+        ("Can I speak to a person?", True), ("I'd like to talk to somebody, please", True),
+        ("put me through to the nurse", True), ("a human", True), ("a real person please", True),
+        ("I have an appointment with the nurse", False), ("can I speak a bit slower", False),
+        ("my name is Nurse", False),
+    ],
+)  # fmt: skip
+def test_who_asks_for_another_agent_gets_it_without_the_model(
+    message: str, asked_for: bool
+) -> None:
+    team = Team(load_team("clinic"))
+    assert (team.wanted(team.enter("clinic"), message) == "hand_over_to_nurse") is asked_for
+
+
+def test_emergencies_have_words_at_every_agent_that_ships() -> None:
+    for agent in load_team("clinic"):
+        assert agent.fixed_words.name_of("my father is not breathing") == "emergency"

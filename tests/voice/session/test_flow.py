@@ -1,0 +1,204 @@
+"""Flows and hand-overs in whole spoken conversations on virtual time, interrupted at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from tests.support.virtual_parts import (
+    Call,
+    Model,
+    VirtualParts,
+    Voice,
+    call,
+    calling,
+    last_user,
+    parts,
+)
+from tests.support.virtual_time import virtual
+from voice.callers import LOCAL, Owner
+from voice.config import load_team
+from voice.events import FlowChanged, ReplyEnded, ReplyText, ReplyToolCall
+from voice.llm.base import Prompt
+from voice.tools.store import Store
+from voice.types import Message, Role, ToolCall
+
+HANDED = (
+    "I will put you through to the nurse's line. This is the nurse's line. A nurse will call you"
+    " back. What number can we reach you at?"
+)
+
+
+def choose(prompt: Prompt) -> str | tuple[ToolCall, ...]:
+    """As a model that chooses a tool for two things, and else talks."""
+    names = {tool.name for tool in prompt.tools}
+    said = last_user(prompt)
+    if "person" in said and "hand_over_to_nurse" in names:
+        return (call("hand_over_to_nurse"),)
+    if "open" in said and "get_opening_hours" in names:
+        return (call("get_opening_hours"),)
+    return "I cannot book tables."
+
+
+def clinic(*overrides: str, voice: Voice | None = None) -> VirtualParts:
+    agent, *others = load_team("clinic")
+    loaded = parts(Model(choose), voice, None, "turn.idle_timeout_s=0", *overrides)
+    return replace(loaded, agent=agent, others=tuple(others))
+
+
+def stands(line: Call) -> tuple[str, str, dict[str, str]]:
+    position = line.of(FlowChanged)[-1].position
+    return position.agent, position.step, {**position.known}
+
+
+def calls(line: Call) -> list[str]:
+    return [event.call.name for event in line.of(ReplyToolCall)]
+
+
+@virtual
+async def test_the_program_drives_and_the_models_words_are_not_spoken() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await line.say("my knee hurts")
+        assert (await line.next(ReplyEnded)).text == "I see. What day would suit you?"
+        await line.say("tell me a joke")
+        assert (await line.next(ReplyEnded)).text == (
+            "Sorry, I did not get that. Which day shall it be? You can say: next Tuesday."
+        )
+        await line.say("when are you open")
+        assert (await line.next(ReplyEnded)).text.startswith("We are open Monday to Friday")
+        assert stands(line)[:2] == ("clinic", "booking")
+
+
+@pytest.mark.parametrize("drafting", ["true", "false"])
+@virtual
+async def test_a_spoken_answer_is_heard_at_once(drafting: str) -> None:
+    async with calling(clinic(f"drafting.enabled={drafting}"), LOCAL) as line:
+        await line.say("my knee hurts")
+        await line.next(ReplyEnded)
+        assert line.heard_after() < 1.0
+        assert calls(line) == ["note_problem"]
+
+
+@virtual
+async def test_a_hand_over_is_one_reply_in_two_voices() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await line.say("my knee hurts")
+        await line.next(ReplyEnded)
+        await line.say("may i speak to a person")
+        assert (await line.next(ReplyEnded)).text == HANDED
+        assert stands(line) == ("nurse", "number", {"problem": "my knee hurts"})
+        prompts = line.session._resources.model.prompts  # type: ignore[attr-defined]
+        await line.say("tell me a joke")
+        await line.next(ReplyEnded)
+        seen = prompts[-1].messages
+        assert [one.content for one in seen if one.role is Role.SYSTEM][-1] == (
+            "You were handed this conversation: may i speak to a person (problem: my knee hurts)"
+        )
+        assert "my knee hurts" not in [one.content for one in seen if one.role is Role.USER]
+        assert [tool.name for tool in prompts[-1].tools] == [
+            "get_opening_hours",
+            "end_conversation",
+        ]
+
+
+@pytest.mark.parametrize("words", [0, 1, 2])
+@virtual
+async def test_a_hand_over_happens_once_wherever_it_is_interrupted(words: int) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await line.say("may i speak to a person")
+        for _ in range(words):
+            await line.next(ReplyText)
+        line.session.interrupt()
+        await asyncio.sleep(0.2)
+        if not line.of(FlowChanged) or stands(line)[0] == "clinic":
+            await line.say("a person please")
+            await line.next(ReplyEnded, lambda reply: reply.status == "completed")
+        assert stands(line)[:2] == ("nurse", "number")
+        assert len([e for e in line.of(FlowChanged) if e.position.agent == "nurse"]) == 1
+        await line.say("five five five one two three four")
+        await line.next(ReplyEnded, lambda reply: reply.status == "completed")
+        assert stands(line)[1] == "confirm"
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.3, 1.0])
+@virtual
+async def test_a_deed_is_done_once_wherever_it_is_interrupted(after_s: float) -> None:
+    loaded = clinic()
+    async with calling(loaded, LOCAL) as line:
+        for words in ("my knee hurts", "on monday at ten", "anna schmidt"):
+            await line.say(words)
+            await line.next(ReplyEnded)
+        await line.say("yes please")
+        await asyncio.sleep(after_s)
+        line.session.interrupt()
+        await line.say("yes please")
+        await line.next(ReplyEnded, lambda reply: reply.status == "completed")
+        assert stands(line)[1] == "done"
+        store = Store(loaded.toolbox.database, Owner("clinic", LOCAL))
+        assert [name for _, name, _ in store.appointments(0)] == ["Anna Schmidt"]
+
+
+@virtual
+async def test_what_was_about_to_be_asked_is_asked_by_the_next_reply() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        line.session.add_item("one", Message(Role.USER, "my knee hurts"), None)
+        line.session.create_response()
+        await line.next(ReplyText)
+        line.session.interrupt()
+        await line.say("hello")
+        asked = await line.next(ReplyEnded, lambda reply: reply.status == "completed")
+        assert asked.text.endswith("You can say: next Tuesday.")
+
+
+@virtual
+async def test_a_late_correction_is_agreed_to_again() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("my knee hurts", "on monday at ten", "anna schmidt", "no make it eleven"):
+            await line.say(words)
+            asked = await line.next(ReplyEnded)
+        assert asked.text.startswith("I have Anna Schmidt on Monday, ")
+        assert asked.text.endswith("at 11:00 AM, for: my knee hurts. Shall I book it?")
+        assert stands(line)[1] == "confirm"
+
+
+@virtual
+async def test_a_client_that_declares_its_own_tools_leads_itself() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        line.session.update(agent_tools=(), instructions="Be a pirate.")
+        await line.say("my knee hurts")
+        assert (await line.next(ReplyEnded)).text == "I cannot book tables."
+
+
+def leads(prompt: Prompt) -> str | tuple[ToolCall, ...]:
+    """As a large model, that calls tools for values and speaks for itself."""
+    names = {tool.name for tool in prompt.tools}
+    said, newest = last_user(prompt), prompt.messages[-1]
+    if newest.role is Role.TOOL:
+        return "Anything else I should know?" if "cough" in said else "Good."
+    if "cough" in said and "note_problem" in names:
+        return (call("note_problem", problem="a cough"),)
+    if "monday" in said and "choose_time" in names:
+        return (call("choose_time", day="monday", time="ten"),)
+    if "anna" in said:
+        return ToolCall("c1", "note_name", {"name": "anna"}), call("book_appointment")
+    return "I see."
+
+
+@virtual
+async def test_a_model_that_rephrases_leads_and_the_rules_are_the_same() -> None:
+    loaded = replace(clinic("llm.tool_replies=rephrased"), model=Model(leads))
+    async with calling(loaded, LOCAL) as line:
+        await line.say("i have a cough")
+        assert (await line.next(ReplyEnded)).text == "Anything else I should know?"
+        await line.say("no")
+        assert (await line.next(ReplyEnded)).text == "I see. What day would suit you?"
+        await line.say("on monday at ten")
+        assert (await line.next(ReplyEnded)).text == "Good. What is the patient's name?"
+        await line.say("anna")
+        assert (await line.next(ReplyEnded)).text.endswith("for: a cough. Shall I book it?")
+        assert stands(line)[1] == "confirm"
+        await line.say("yes")
+        booked = await line.next(ReplyEnded)
+        assert (booked.text, stands(line)[1]) == ("Good. Is there anything else?", "done")

@@ -1,0 +1,147 @@
+"""The steps of a flow as an agent's file has them, and what is wrong with their order.
+
+A step goes on once its values are known, of which each is an argument of a tool of that step, or
+the result of a tool without arguments. `voice.flow.checks` knows which tools there are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from voice.config.options import Section
+
+PLACE = re.compile(r"\{(\w+)\}")
+"""In a sentence, a known value."""
+
+
+def _listed(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+class NeedConfig(Section):
+    """A value that has to be known before a step ends, and where it comes from."""
+
+    tool: str
+    """Tool of the step whose call brings it."""
+    argument: str = ""
+    """Argument of the call that is the value; empty is for what has to be done: the tool is called
+    without arguments, once the user has said "yes" to the question."""
+    ask: Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+    """The agent's own question; of several, the next where the one before brought nothing. {day}
+    stands for the known value `day`."""
+
+
+class BranchConfig(Section):
+    """Where a step goes instead, by a known value."""
+
+    value: str
+    """Name of the value."""
+    equals: str
+    """What it is then, in upper or lower case."""
+    goes_to: str
+    """Name of a step, or of an agent of `hand_over`."""
+
+
+class StepConfig(Section):
+    """A step of a flow."""
+
+    instructions: str = ""
+    """Added to the agent's."""
+    tools: tuple[str, ...] = ()
+    """Names of tools of this step, besides the agent's."""
+    says: str = ""
+    """Said when the flow arrives here; {day} stands for the known value `day`."""
+    needs: dict[str, NeedConfig] = Field(default_factory=dict)
+    """Values that have to be known before it ends, by name, in the order in which they are asked
+    for."""
+    branches: tuple[BranchConfig, ...] = ()
+    """The first that fits says where the step goes, once it ends."""
+    goes_to: str = ""
+    """Name of the next step, or of an agent of `hand_over`; empty ends the flow here."""
+
+    @property
+    def targets(self) -> tuple[tuple[str, str], ...]:
+        """Where it may go: key in the file → name of a step or agent."""
+        branches = ((f"branches.{i}.goes_to", b.goes_to) for i, b in enumerate(self.branches))
+        return (*branches, *([("goes_to", self.goes_to)] if self.goes_to else []))
+
+
+def mistakes(steps: Mapping[str, StepConfig], agents: Iterable[str]) -> Iterator[str]:
+    """What is wrong with the order of steps, each with its place.
+
+    Args:
+        steps: By name, the first one first.
+        agents: Names of those that may be handed over to.
+    """
+    names = [*steps, *agents]
+    values = [name for step in steps.values() for name in step.needs]
+    for name, step in steps.items():
+        where = f"steps.{name}"
+        for key, target in step.targets:
+            if target not in names:
+                yield f"{where}.{key}: got {target!r}, which is no step; {hint(target, names)}"
+        for index, branch in enumerate(step.branches):
+            if branch.value not in values:
+                what = f"got {branch.value!r}, which no step needs; {hint(branch.value, values)}"
+                yield f"{where}.branches.{index}.value: {what}"
+        if step.branches and not step.goes_to:
+            yield f"{where}.goes_to: got nothing; expected where to go if no branch fits"
+        yield from _unknown_places(f"{where}.says", step.says, values)
+        for value, need in step.needs.items():
+            if values.count(value) > 1:
+                yield f"{where}.needs.{value}: got a second value of this name; expected one"
+            for text in need.ask:
+                yield from _unknown_places(f"{where}.needs.{value}.ask", text, values)
+    yield from _unreached(steps)
+    yield from _endless(steps)
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """What may have been meant by a name that is none of these."""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {names}"
+
+
+def _unknown_places(where: str, text: str, values: list[str]) -> Iterator[str]:
+    for name in PLACE.findall(text):
+        if name not in values:
+            yield f"{where}: got {{{name}}}, which no step needs; {hint(name, values)}"
+
+
+def _unreached(steps: Mapping[str, StepConfig]) -> Iterator[str]:
+    reached = _from(next(iter(steps), ""), steps)
+    for name in steps.keys() - reached:
+        yield f"steps.{name}: nobody reaches it; expected another step's goes_to to name it"
+
+
+def _endless(steps: Mapping[str, StepConfig]) -> Iterator[str]:
+    """Loops that nothing leaves, and those that nobody is asked anything in."""
+    for name, step in steps.items():
+        reached = [steps[one] for one in _from(name, steps)]
+        if not any(_ends(each, steps) for each in reached):
+            yield f"steps.{name}.goes_to: got a loop without an exit; expected a way to its end"
+        asked = {one: each for one, each in steps.items() if not each.needs}
+        if name in asked and any(name in _from(to, asked) for _, to in step.targets):
+            yield f"steps.{name}.needs: got a loop in which nothing is asked; expected a value"
+
+
+def _ends(step: StepConfig, steps: Mapping[str, StepConfig]) -> bool:
+    return not step.goes_to or any(target not in steps for _, target in step.targets)
+
+
+def _from(name: str, steps: Mapping[str, StepConfig]) -> set[str]:
+    """The steps that are reached from one, itself among them."""
+    reached: set[str] = set()
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        if here in steps and here not in reached:
+            reached.add(here)
+            waiting += [target for _, target in steps[here].targets]
+    return reached

@@ -1,0 +1,387 @@
+"""Where a conversation stands: which agent has it, in which step, and what is known.
+
+`Team` has the rules: a step goes on once its values are known, which calls of its tools bring; a
+value that changes later goes back to its step; a hand-over takes along the reason and what is
+known, and nothing else of the dialogue. All of it follows from results of calls, each of which
+comes once, whatever becomes of the reply. `Flow` is one conversation's. It speaks to nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from voice.config.agent import AgentConfig
+from voice.config.flow import PLACE, NeedConfig, StepConfig
+from voice.config.moments import plain_words
+from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.inputs import SessionOptions
+from voice.types import Confirmation, Position, ToolCall, ToolResult, ToolSpec
+
+HAND_OVER = "hand_over_to_"
+START_OVER = "start_over"
+OKAY = "Okay."
+WHAT_ELSE = "Okay. What would you like to change?"
+NOT_UNDERSTOOD = "Sorry, I did not get that."
+GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
+"""Words that the question alone answers well, in a pattern."""
+MOST_KNOWN = 64
+"""Values; a file with more steps than that is no flow for a voice."""
+
+
+def hand_over_tool(agent: str) -> str:
+    """Name of the tool that hands over to an agent."""
+    return HAND_OVER + re.sub(r"\W", "_", agent)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a message does in a step, without the model.
+
+    Attributes:
+        calls: Tools and their arguments, for the values that it says.
+        agrees: The tool that the agent has asked about, where it says "yes" beside that.
+        refuses: Whether it says "no" to the question.
+        moves: Where the conversation stands, once a value is taken back, or everything.
+    """
+
+    calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    agrees: str = ""
+    refuses: bool = False
+    moves: Position | None = None
+
+
+class Team:
+    """The agents of a conversation and their flows; the first one begins."""
+
+    def __init__(self, agents: Sequence[AgentConfig]) -> None:
+        self._agents = {agent.name: agent for agent in agents}
+        self.front = agents[0]
+
+    @property
+    def agents(self) -> tuple[AgentConfig, ...]:
+        """All, the first one first."""
+        return tuple(self._agents.values())
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the tools of all agents and steps."""
+        named = [agent.tools for agent in self.agents]
+        named += [step.tools for agent in self.agents for step in agent.steps.values()]
+        return tuple(dict.fromkeys(name for names in named for name in names))
+
+    @property
+    def flows(self) -> bool:
+        """Whether there is anything to follow: another agent, or a step."""
+        return len(self._agents) > 1 or bool(self.front.steps)
+
+    def agent(self, position: Position) -> AgentConfig:
+        """The one that has the conversation."""
+        return self._agents[position.agent]
+
+    def step(self, position: Position) -> StepConfig:
+        """The one that the flow is in; empty where there is no flow."""
+        return self.agent(position).steps.get(position.step, StepConfig())
+
+    def missing(self, position: Position) -> list[str]:
+        """What has to be known yet before the step ends."""
+        return [name for name in self.step(position).needs if name not in position.known]
+
+    def enter(
+        self,
+        agent: str,
+        known: Mapping[str, str] | None = None,
+        reason: str = "",
+        hidden: frozenset[str] = frozenset(),
+    ) -> Position:
+        """The first step of an agent's flow of which not all is known."""
+        first = next(iter(self._agents[agent].steps), "")
+        return self._advanced(Position(agent, first, known or {}, (), reason, hidden))
+
+    def learned(
+        self, position: Position, call: ToolCall, result: ToolResult, said: str = ""
+    ) -> Position:
+        """Where the conversation stands behind the result of a call.
+
+        Args:
+            position: Before.
+            call: The call.
+            result: Its result; an error brings nothing.
+            said: The user's message, which is why it was made.
+        """
+        if result.error:
+            return position
+        if call.name == START_OVER:
+            return self.enter(position.agent, None, position.reason, position.hidden)
+        for other in self.agent(position).hand_over:
+            if call.name == hand_over_tool(other):
+                # A model that copies gives a word or two of the message, which says more.
+                given = str(call.arguments.get("reason", ""))
+                return self.enter(other, position.known, said if given in said else given)
+        new = self._brought(position, call, result)
+        known = {name: one for name, one in {**position.known, **new}.items() if one}
+        if not new or len(known) > MOST_KNOWN:
+            return position
+        back = self._back(replace(position, known=known, asked="", times=0), new)
+        return self._advanced(back, said)
+
+    def forgotten(self, position: Position, value: str) -> Position:
+        """Where it stands once a known value is not known any more."""
+        back = self._back(position, {value: ""})
+        known = {name: one for name, one in back.known.items() if name != value}
+        return replace(back, known=known, asked="", times=0)
+
+    def question(self, position: Position) -> tuple[Position, str]:
+        """The agent's own question for what is missing, which counts as asked; may be empty."""
+        value = next(iter(self.missing(position)), "")
+        if not value:
+            return position, ""
+        ask = self.step(position).needs[value].ask
+        times = position.times if position.asked == value else 0
+        text = _filled(ask[min(times, len(ask) - 1)], position)
+        return replace(position, asked=value, times=times + 1), text
+
+    def arrival(self, before: Position, now: Position) -> str:
+        """What the agent says first where it has arrived; empty where it has been before."""
+        if now.agent != before.agent and not now.path:
+            return self.agent(now).greeting
+        moved = (now.agent, now.step) != (before.agent, before.step)
+        return _filled(self.step(now).says, now) if moved else ""
+
+    def wanted(self, position: Position, message: str) -> str:
+        """Name of the tool that hands over to the agent that a message asks for; else empty."""
+        words = plain_words(message)
+        for other in self.agent(position).hand_over:
+            if self._agents[other].takes_over.found.search(words):
+                return hand_over_tool(other)
+        return ""
+
+    def taken(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> Taken | None:
+        """What a message does here without the model; None is for the model."""
+        needs = dict(self._open(position))
+        readings = {
+            name: tools[need.tool].readings.get(need.argument)
+            for name, need in needs.items()
+            if need.argument and need.tool in tools
+        }
+        wanted = [
+            Wanted(name, reading, position.known.get(name))
+            for name, reading in readings.items()
+            if reading
+        ]
+        if gives_up(message):
+            return Taken(moves=self.enter(position.agent, None, position.reason, position.hidden))
+        asked = needs.get(position.asked)
+        deed = asked.tool if asked and not asked.argument else ""
+        answer = answer_to(message, wanted) if deed else None
+        if values := said_values(message, wanted, position.asked):
+            calls: dict[str, dict[str, str]] = {}
+            for name, words in values.items():
+                calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
+            return Taken(tuple(calls.items()), agrees=deed if answer else "")
+        known = [one.name for one in wanted if one.known is not None]
+        if value := taken_back(message, known):
+            return Taken(moves=self.forgotten(position, value))
+        if answer is None:
+            return None
+        return Taken(((deed, {}),)) if answer else Taken(refuses=True)
+
+    def offered(
+        self, position: Position, tools: Mapping[str, ToolSpec], exact: bool
+    ) -> tuple[str, ...]:
+        """Names of the tools that the model may call here.
+
+        Where the program reads messages (``exact``) it needs the model for none of what it reads.
+        """
+        agent, step = self.agent(position), self.step(position)
+        needs = dict(self._open(position))
+        earlier = (needs[n].tool for p in position.path for n in agent.steps[p].needs if n in needs)
+        others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
+        hand_over = map(hand_over_tool, others)
+        names = dict.fromkeys((*agent.tools, *step.tools, *earlier, *hand_over))
+        read = {
+            need.tool
+            for need in needs.values()
+            if not need.argument
+            or (need.tool in tools and need.argument in tools[need.tool].readings)
+        }
+        return tuple(name for name in names if name in tools and not (exact and name in read))
+
+    def leads(self, options: SessionOptions) -> bool:
+        """Whether the flow is in force: not where a client leads the talk with tools of its own."""
+        return not options.client_tools and set(self.front.tools) <= set(options.agent_tools)
+
+    def over(
+        self, options: SessionOptions, position: Position, tools: Sequence[str]
+    ) -> SessionOptions:
+        """Options as they are here; what the client has changed stays as it is."""
+        front, agent = self.front, self.agent(position)
+        others = (name for name in options.agent_tools if name not in front.tools)
+        own = {
+            "instructions": (front.instructions, self.instructions(position)),
+            "voice": (front.voice, agent.voice),
+            "moments": (front.fixed_words, agent.fixed_words),
+            "agent_tools": (options.agent_tools, (*tools, *others)),
+        }
+        changed = {
+            name: here
+            for name, (at_first, here) in own.items()
+            if getattr(options, name) == at_first
+        }
+        return replace(options, **changed)  # type: ignore[arg-type]
+
+    def instructions(self, position: Position) -> str:
+        """The agent's, and its step's."""
+        told = self.agent(position).instructions, self.step(position).instructions
+        return " ".join(filter(None, told))
+
+    def note(self, position: Position) -> str:
+        """What an agent is told that was handed the conversation; it does not change there."""
+        if not position.reason:
+            return ""
+        known = "; ".join(
+            f"{name.replace('_', ' ')}: {one}" for name, one in position.known.items()
+        )
+        return f"You were handed this conversation: {position.reason}" + (
+            f" ({known})" * bool(known)
+        )
+
+    def saved(self, position: Position) -> str:
+        """A position as a text, for `restored`; empty where there is nothing to come back to."""
+        unfinished = self.missing(position) and position.known
+        if not unfinished and position.agent == self.front.name:
+            return ""
+        kept = asdict(replace(position, hidden=frozenset(), asked="", times=0))
+        return json.dumps({**kept, "hidden": []})
+
+    def restored(self, saved: str) -> Position | None:
+        """A position that was saved, where the files still have its agent and steps."""
+        try:
+            found = json.loads(saved)
+            position = Position(**{**found, "path": tuple(found["path"]), "hidden": frozenset()})
+            steps = self.agent(position).steps
+            if {*position.path, position.step} - steps.keys() - {""}:
+                return None
+        except (ValueError, TypeError, KeyError):
+            return None
+        return self._advanced(position)
+
+    def _brought(self, position: Position, call: ToolCall, result: ToolResult) -> dict[str, str]:
+        """Values that a result changes; one that is empty is none any more.
+
+        What the tool says that it has understood counts before what was given to it.
+        """
+        new: dict[str, str] = {}
+        for value, need in self._open(position):
+            if need.tool != call.name:
+                continue
+            given = (result.values or call.arguments).get(need.argument)
+            brought = str(given) if need.argument else result.content
+            if given is not None or not need.argument:
+                new[value] = brought
+        return {name: one for name, one in new.items() if one != position.known.get(name, "")}
+
+    def _open(self, position: Position) -> Iterator[tuple[str, NeedConfig]]:
+        """The values that may be said or done here.
+
+        All of the flow that are arguments, since people say early what they are asked later, and
+        correct late what they said; of deeds that of this step alone. None once it is over.
+        """
+        here = self.step(position)
+        for step in self.agent(position).steps.values() if here.needs else ():
+            for name, need in step.needs.items():
+                if need.argument or step is here:
+                    yield name, need
+
+    def _back(self, position: Position, changed: Mapping[str, str]) -> Position:
+        """Back at the earliest step that has a changed value; what was done since is to be redone.
+
+        ``position`` is the same where none of the steps before has one.
+        """
+        steps = self.agent(position).steps
+        for index, name in enumerate(position.path):
+            if steps[name].needs.keys() & changed.keys():
+                later = [*position.path[index:], position.step]
+                done = {
+                    n for one in later for n, need in steps[one].needs.items() if not need.argument
+                }
+                known = {n: value for n, value in position.known.items() if n not in done}
+                return replace(position, step=name, path=position.path[:index], known=known)
+        return position
+
+    def _advanced(self, position: Position, said: str = "") -> Position:
+        """Behind all steps of which everything is known; a loop asks anew."""
+        steps = self.agent(position).steps
+        while (step := self.step(position)).goes_to and not self.missing(position):
+            known, path = position.known, (*position.path, position.step)
+            fits = (b for b in step.branches if known.get(b.value, "").lower() == b.equals.lower())
+            to = next((branch.goes_to for branch in fits), step.goes_to)
+            if to not in steps:
+                return self.enter(to, known, said or position.reason or position.step)
+            if to in path:
+                again = {name for one in path[path.index(to) :] for name in steps[one].needs}
+                known = {name: one for name, one in known.items() if name not in again}
+                path = path[: path.index(to)]
+            position = replace(position, step=to, path=path, known=known)
+        return position
+
+
+class Flow:
+    """Where one conversation stands, or one draft of a reply in it."""
+
+    def __init__(self, team: Team, position: Position | None = None, arrival: str = "") -> None:
+        self.team = team
+        # The greeting asks the first question.
+        self.position = position or team.question(team.enter(team.front.name))[0]
+        self._arrival = arrival
+        self.handed_over = False
+        self._changed: set[str] = set()
+
+    def copy(self) -> Flow:
+        """Another one that stands at the same place."""
+        return Flow(self.team, self.position, self._arrival)
+
+    @property
+    def asking(self) -> bool:
+        """Whether the step needs anything: then the program drives, not the model."""
+        return bool(self.team.step(self.position).needs)
+
+    def go(self, to: Position) -> bool:
+        """Stand elsewhere; whether that is somewhere else."""
+        before, self.position = self.position, to
+        self.handed_over = self.handed_over or before.agent != to.agent
+        self._changed |= {name for name, _ in to.known.items() - before.known.items()}
+        self._arrival = self.team.arrival(before, to) or self._arrival * (before.step == to.step)
+        return (before.agent, before.step, before.known) != (to.agent, to.step, to.known)
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether what is asked next has the values that have changed since it was asked last."""
+        _, question = self.team.question(self.position)
+        return any(self.position.known.get(name, "") in question for name in self._changed)
+
+    def asking_first(self, tools: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
+        """Tools of which those that do what the step asks about wait for a "yes"."""
+        _, question = self.team.question(self.position)
+        waiting = Confirmation(lambda: question, lambda message: answer_to(message, ()) is True)
+        steps = self.team.agent(self.position).steps.values()
+        needs = (need for step in steps for need in step.needs.values())
+        deeds = {need.tool for need in needs if not need.argument} & tools.keys()
+        return {**tools, **{name: replace(tools[name], confirmation=waiting) for name in deeds}}
+
+    def next_words(self) -> str:
+        """What is said behind everything else: where it has arrived, once, and what is missing."""
+        arrival, self._arrival, self.handed_over = self._arrival, "", False
+        self._changed.clear()
+        self.position, question = self.team.question(self.position)
+        greeting = self.team.agent(self.position).greeting
+        # A greeting asks its question itself.
+        return arrival if arrival == greeting and arrival else f"{arrival} {question}".strip()
+
+
+def _filled(text: str, position: Position) -> str:
+    return PLACE.sub(lambda place: position.known.get(place[1], ""), text)

@@ -1,0 +1,1 @@
+"""Agents that hand over, and flows: what is checked of their files, and a picture."""

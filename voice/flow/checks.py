@@ -1,0 +1,90 @@
+"""What is wrong with the tools of a flow, and the tools by which agents hand over.
+
+The order of the steps is checked where a file is read, by `voice.config.flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from voice.config import AgentConfig
+from voice.config.flow import NeedConfig, StepConfig, hint
+from voice.dialogue.flow import Team, hand_over_tool
+from voice.errors import ConfigError
+from voice.tools import SessionScope, Toolbox
+from voice.tools.registry import Tool, as_tool
+from voice.types import ToolSpec
+
+
+def team_specs(
+    team: Team, toolbox: Toolbox, scope: SessionScope | None = None
+) -> dict[str, ToolSpec]:
+    """Declarations of all tools of a team's agents and steps, and those to hand over, by name.
+
+    Args:
+        team: The agents.
+        toolbox: The tools.
+        scope: A conversation, which gets the tools to hand over.
+
+    Raises:
+        ConfigError: A step or an agent names a tool that there is not, or a value that none brings.
+    """
+    every = {spec.name: spec for spec in toolbox.specs(toolbox.names)}
+    found: dict[str, ToolSpec] = {}
+    for agent in team.agents:
+        if wrong := [*tool_mistakes(agent.steps, every)]:
+            raise ConfigError("\n".join(f"agent {agent.name}: {one}" for one in wrong))
+        names = [name for step in agent.steps.values() for name in step.tools]
+        specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope))
+        found |= {spec.name: spec for spec in specs}
+    tools = _hand_over_tools(team.agents)
+    if scope is not None:
+        scope.tools = {**scope.tools, **{tool.spec.name: tool for tool in tools}}
+    return found | {tool.spec.name: tool.spec for tool in tools}
+
+
+def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]) -> Iterator[str]:
+    """Tools that there are not, and values that none brings, each with its place in the file."""
+    for name, step in steps.items():
+        for tool in step.tools:
+            if tool not in tools:
+                yield f"steps.{name}.tools: got {tool!r}, which is no tool; {hint(tool, tools)}"
+        for value, need in step.needs.items():
+            where = f"steps.{name}.needs.{value}"
+            if need.tool not in step.tools:
+                expected = f"expected one of the step's tools, {list(step.tools)}"
+                yield f"{where}.tool: got {need.tool!r}, so that no tool can learn it; {expected}"
+            elif need.tool in tools:
+                yield from _argument_mistakes(where, need, tools[need.tool])
+
+
+def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:
+    has = list(tool.parameters.get("properties", {}))
+    required = list(tool.parameters.get("required", ()))
+    if need.argument and need.argument not in has:
+        got = (
+            f"got {need.argument!r}, which {need.tool} does not have, so that no tool can learn it"
+        )
+        yield f"{where}.argument: {got}; {hint(need.argument, has)}"
+    if not need.argument and required:
+        got = f"got nothing, and {need.tool} cannot be called without {required}"
+        yield f"{where}.argument: {got}; expected one of {has}"
+
+
+def _hand_over_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
+    """The tools that hand over to each of the agents, where one may.
+
+    Each says what is said then, and changes nothing: where the conversation stands follows from its
+    result (`voice.dialogue.flow`).
+    """
+    named = {name for agent in agents for name in agent.hand_over}
+    return [_tool(agent) for agent in agents if agent.name in named]
+
+
+def _tool(agent: AgentConfig) -> Tool:
+    async def hand_over(reason: str = "") -> str:
+        return agent.takes_over.say
+
+    hand_over.__name__ = hand_over_tool(agent.name)
+    hand_over.__doc__ = agent.takes_over.when
+    return as_tool(hand_over)
