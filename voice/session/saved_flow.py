@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from voice.dialogue.flow import Flow, Team
 from voice.errors import StoreError
@@ -19,6 +20,9 @@ from voice.tools.store import Store
 from voice.types import Position
 
 _log = logging.getLogger(__name__)
+
+
+T = TypeVar("T")
 
 
 class SavedFlow:
@@ -85,17 +89,20 @@ class SavedFlow:
             self._newest.get_nowait()
         self._newest.put_nowait(position)
 
+    async def _in_order(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._toolbox.flow_thread, work)
+
     async def _keep(self, position: Position) -> None:
         saved, now_s = self._team.saved(position), self._scope.now().timestamp()
         with suppress(StoreError):
-            await asyncio.to_thread(self._store.save_flow, saved, now_s)
+            await self._in_order(lambda: self._store.save_flow(saved, now_s))
 
     async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
         kept_s = self._toolbox.flows_kept_s
         after_s = self._scope.now().timestamp() - kept_s
         saved = ""
         with suppress(StoreError):
-            saved = await asyncio.to_thread(self._store.flow, after_s)
+            saved = await self._in_order(lambda: self._store.flow(after_s))
         position = self._team.restored(saved) if saved else None
         self._resumed = position is not None
         feed(FlowResumed(position or flow.position))

@@ -13,6 +13,7 @@ import inspect
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from difflib import get_close_matches
@@ -95,6 +96,7 @@ class Toolbox:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
 
     Attributes:
+        flow_thread: Reads and writes where callers are in their flows, in order.
         named_servers: Connects MCP servers that clients name; None where they may not, and before
             `connect`.
     """
@@ -126,6 +128,8 @@ class Toolbox:
         self._offered: dict[str, tuple[str, ...]] = {}
         self._ends: set[asyncio.Task[None]] = set()
         self._threads = Threads(_THREADS)
+        # Of one thread: who comes back reads behind what was written before.
+        self.flow_thread = ThreadPoolExecutor(1, thread_name_prefix="flow")
         self._runs = Runs(turn.tool_timeout_s)
 
     @property
@@ -330,6 +334,7 @@ class Toolbox:
         await self._web.close()
         await self.house.close()
         await self._threads.close()
+        self.flow_thread.shutdown()
         self._documents.close()
         self.database.close()
 
