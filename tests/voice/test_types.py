@@ -38,6 +38,7 @@ def test_an_event_says_what_it_belongs_to() -> None:
     }
     assert neither == {
         events.AudioStopped,
+        events.FlowChanged,
         events.UserIdle,
         events.ServerListing,
         events.SessionEnded,
