@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 
 from voice.config.agent import AgentConfig
 from voice.config.flow import PLACE, NeedConfig, StepConfig
@@ -27,6 +29,7 @@ WHAT_ELSE = "Okay. What would you like to change?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
 """Words that the question alone answers well, in a pattern."""
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MOST_KNOWN = 64
 """Values; a file with more steps than that is no flow for a voice."""
 
@@ -143,6 +146,12 @@ class Team:
         text = _filled(ask[min(times, len(ask) - 1)], position)
         return replace(position, asked=value, times=times + 1), text
 
+    def unasked(self, position: Position) -> Position:
+        """Something else was said since: a "yes" answers no question for a deed any more."""
+        need = dict(self._open(position)).get(position.asked)
+        aside = need is not None and not need.argument
+        return replace(position, asked="", times=0) if aside else position
+
     def arrival(self, before: Position, now: Position) -> str:
         """What the agent says first where it has arrived; empty where it has been before."""
         if now.agent != before.agent and not now.path:
@@ -244,7 +253,7 @@ class Team:
         if not position.reason:
             return ""
         known = "; ".join(
-            f"{name.replace('_', ' ')}: {one}" for name, one in position.known.items()
+            f"{name.replace('_', ' ')}: {spoken(one)}" for name, one in position.known.items()
         )
         return f"You were handed this conversation: {position.reason}" + (
             f" ({known})" * bool(known)
@@ -362,7 +371,7 @@ class Flow:
     def reads_back(self) -> bool:
         """Whether what is asked next has the values that have changed since it was asked last."""
         _, question = self.team.question(self.position)
-        return any(self.position.known.get(name, "") in question for name in self._changed)
+        return any(spoken(self.position.known.get(name, "")) in question for name in self._changed)
 
     def asking_first(self, tools: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
         """Tools of which those that do what the step asks about wait for a "yes"."""
@@ -372,6 +381,10 @@ class Flow:
         needs = (need for step in steps for need in step.needs.values())
         deeds = {need.tool for need in needs if not need.argument} & tools.keys()
         return {**tools, **{name: replace(tools[name], confirmation=waiting) for name in deeds}}
+
+    def aside(self) -> None:
+        """Something else is said than what is asked."""
+        self.position = self.team.unasked(self.position)
 
     def next_words(self) -> str:
         """What is said behind everything else: where it has arrived, once, and what is missing."""
@@ -384,4 +397,16 @@ class Flow:
 
 
 def _filled(text: str, position: Position) -> str:
-    return PLACE.sub(lambda place: position.known.get(place[1], ""), text)
+    return PLACE.sub(lambda place: spoken(position.known.get(place[1], "")), text)
+
+
+def spoken(value: str) -> str:
+    """A known value as it is said: a date, which is kept with its year, by its weekday.
+
+    >>> spoken("2026-12-01"), spoken("10:00 AM")
+    ('Tuesday, December 1', '10:00 AM')
+    """
+    with suppress(ValueError):
+        day = date.fromisoformat(value if _ISO_DATE.fullmatch(value) else "")
+        return f"{day:%A}, {day:%B} {day.day}"
+    return value

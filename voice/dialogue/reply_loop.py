@@ -187,12 +187,12 @@ class ReplyLoop:
                 reply.agree()
                 return self._call(reply, unconfirmed)
             case False:
-                return self.answer(LEFT_ALONE)
+                return self._answer_aside(LEFT_ALONE)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
         if fixed := self._fixed_words(reply):
-            return self.answer(fixed)
+            return self._answer_aside(fixed)
         if context is None:
             taken = self._take(reply, newest[0] if newest else "")
             if taken is not None or self._drives(reply):
@@ -211,6 +211,12 @@ class ReplyLoop:
         reply = self._reply()
         pieces = reply.push(text) + reply.flush()
         return self._playback.speak(reply, pieces) + self._close(reply)
+
+    def _answer_aside(self, text: str) -> list[Command]:
+        """Answer with something else than the flow's question, which has to be asked anew."""
+        if self.flow is not None:
+            self.flow.aside()
+        return self.answer(text)
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
         """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
@@ -238,7 +244,7 @@ class ReplyLoop:
         """A reply of fixed words, of the agent's own accord."""
         # A "yes" behind an alarm is none to the question before it.
         self._unconfirmed = ()
-        return [*self.begin(turn_id, options, occasion), *self.answer(text)]
+        return [*self.begin(turn_id, options, occasion), *self._answer_aside(text)]
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
         """Stop all that the agent says or is about to say. Tools that run are left to finish.
@@ -351,7 +357,7 @@ class ReplyLoop:
             moved = self._move(taken.moves)
             return moved + self._say_behind(reply, OKAY) + self._conclude(reply)
         if taken.refuses:
-            return self.answer(WHAT_ELSE)
+            return self._answer_aside(WHAT_ELSE)
         reply.also_agree(taken.agrees, flow.position)
         made = (ToolCall(self._ids("call"), name, {**given}) for name, given in taken.calls)
         return self._call(reply, tuple(made))
@@ -478,6 +484,8 @@ class ReplyLoop:
         Args:
             instead: What the agent says where no call is made.
         """
+        if instead and self.flow is not None:
+            self.flow.aside()
         out = self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
             return [*out, self._generate()]

@@ -1,8 +1,9 @@
 """The values of a flow that a message says, without a model: "no, Tuesday at ten".
 
-A value is the longest span of the message that its tool can read. What nearly any words can be, a
-name or a complaint, is only the whole of an answer to the question for it. It does not know what
-the values are for. The words are English.
+A value is the longest span of the message that its tool can read. A bare number is one only as the
+whole answer, behind "at" or beside another value: "one moment" is no time. What nearly any words
+can be, a name or a complaint, is only the whole of an answer to the question for it, or what stands
+behind its name. It does not know what the values are for. The words are English.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import product
 from voice.dialogue.english import (
     GRAMMAR,
     HESITATING,
+    NUMBERS,
     TAKING_BACK,
     agrees,
     bare,
@@ -43,6 +45,18 @@ _WRONG = re.compile(
 )
 _DENYING = _words("wrong incorrect don't isn't change")
 _JOINING = _words("and at by for in on the to")
+_COUNTS = NUMBERS - _words("half quarter noon midnight") | _words("oh double")
+_BESIDE = _words("""
+    and at by for in on the to around about or so then maybe perhaps say said meant make made it
+    it's that that's is be would will i i'd i'll we let's do can could take change move prefer
+    rather like instead better best good fine great perfect ok okay works suits me us how what not
+    no nope yes yeah yep sure sorry please thanks thank you oh ah uh um er erm hmm well wait
+    actually hello hi hey
+""")
+"""What stands beside the value in an answer that says nothing else."""
+_BEFORE_NAME = re.compile(
+    rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
+)
 _GIVES_UP = re.compile(
     r"(?:never mind|forget (?:it|that|about it)|cancel (?:it|that|this|everything|(?:my|the) \w+)"
     r"|start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
@@ -74,13 +88,20 @@ class Wanted:
 def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[str, str]:
     """Values by their names, in the words of the message; that which was ``asked`` for first."""
     ordered = sorted(wanted, key=lambda one: (one.name != asked, one.known is not None))
-    words = plain(message).split()
-    for one in ordered:
-        more = {*words} - GRAMMAR - _DENYING - {*one.name.split("_")}
-        asked_for = one.name == asked or (one.known and more and _names(words, one.name))
-        if one.reading.free and asked_for and one.reads(message):
-            return {one.name: message}
-    return _spans(message, ordered)
+    free = [one for one in ordered if one.reading.free]
+    for one in free:
+        if named := _named(message, one):
+            return {one.name: named}
+    spans, rest = _spans(message, ordered)
+    if answer_to(message, ordered) is None and not _is_whole(message, ordered):
+        for one in free:
+            if one.name == asked and one.reads(message):
+                return {one.name: message}
+        proper = _proper_name(message) if not spans and rest else ""
+        for one in reversed(free):
+            if proper and one.known is not None and one.reads(proper):
+                return {one.name: proper}
+    return spans
 
 
 def taken_back(message: str, known: Iterable[str]) -> str:
@@ -101,7 +122,7 @@ def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
 
     What it repeats of ``known`` values is neither: "yes, Tuesday at ten".
     """
-    for span in _spans(message, [replace(one, known=None) for one in known]).values():
+    for span in _spans(message, _unknown(known))[0].values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING)
     if agrees(words, _ALSO_YES):
@@ -109,19 +130,75 @@ def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
     return False if disagrees(_WRONG.sub("no", words)) else None
 
 
-def _spans(message: str, wanted: Iterable[Wanted]) -> dict[str, str]:
+def _spans(message: str, wanted: Iterable[Wanted]) -> tuple[dict[str, str], set[str]]:
+    """Values by their names, and the words of the message that are in none."""
     wanted = [one for one in wanted if not one.reading.free]
     words = [word.rstrip(".") for word in _WORD.findall(message)][:_MOST]
-    free = [True] * len(words)
+    open_ = [True] * len(words)
     found: dict[str, str] = {}
-    for one, length in product(wanted, range(min(_LONGEST, len(words)), 0, -1)):
+    lengths = range(min(_LONGEST, len(words)), 0, -1)
+    # Bare numbers last: whether they count depends on what is beside them.
+    for bare_ones, one, length in product((False, True), wanted, lengths):
         for start in range(len(words) - length + 1) if one.name not in found else ():
-            span = " ".join(words[start : start + length])
-            if all(free[start : start + length]) and one.reads(span):
-                found[one.name] = _trimmed(span, one.reading)
-                free[start : start + length] = [False] * length
-                break
-    return found
+            here = slice(start, start + length)
+            span = " ".join(words[here])
+            if not all(open_[here]) or not one.reads(span):
+                continue
+            value = _trimmed(span, one.reading)
+            if not bare_ones and _is_bare(value) and not _behind_at(words, here):
+                continue
+            if bare_ones and not _answers(words, open_, here):
+                continue
+            found[one.name] = value
+            open_[here] = [False] * length
+            break
+    return found, {word.lower() for word, left in zip(words, open_, strict=True) if left}
+
+
+def _is_bare(value: str) -> bool:
+    """Whether a value is a number alone."""
+    words = value.lower().replace("-", " ").split()
+    return all(word in _COUNTS or word.isdigit() for word in words)
+
+
+def _behind_at(words: list[str], here: slice) -> bool:
+    return "at" in (word.lower() for word in words[max(0, here.start - 1) : here.stop])
+
+
+def _answers(words: list[str], open_: list[bool], here: slice) -> bool:
+    """Whether a span stands beside another value, or with nothing but words of an answer."""
+    if not all(open_[max(0, here.start - 1) : here.stop + 1]):
+        return True
+    outside = (at for at in range(len(words)) if open_[at] and not here.start <= at < here.stop)
+    return {words[at].lower() for at in outside} <= _BESIDE
+
+
+def _is_whole(message: str, wanted: Iterable[Wanted]) -> bool:
+    """Whether a message says values that are not free, known or not, and nothing else."""
+    found, rest = _spans(message, _unknown(wanted))
+    return bool(found) and rest <= _BESIDE
+
+
+def _unknown(wanted: Iterable[Wanted]) -> list[Wanted]:
+    return [replace(one, known=None) for one in wanted]
+
+
+def _named(message: str, one: Wanted) -> str:
+    """The words of a free value behind its name: "and the name is Mia"; empty for none."""
+    name = one.name.replace("_", " ")
+    match = re.search(rf"\b{re.escape(name)}(?: is|'s| should be) (.+)", message, re.I)
+    words = match[1].strip(" .,!") if match else ""
+    more = {*plain(words).split()} - GRAMMAR - _DENYING
+    return words if more and one.reads(words) else ""
+
+
+def _proper_name(message: str) -> str:
+    """A name that corrects another, "no, Lea Rott" or "Lea Rott", by its capitals; else empty."""
+    lead = _BEFORE_NAME.match(message)
+    rest = message[lead.end() if lead else 0 :].strip(" .,!")
+    words = rest.split()
+    led = lead is not None or len(words) > 1
+    return rest if led and words and all(word[0].isupper() for word in words) else ""
 
 
 def _trimmed(span: str, reading: Reading) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from voice.dialogue.flow import Flow, Team
+from voice.dialogue.flow import Flow, Team, spoken
 from voice.errors import StoreError
 from voice.inputs import FlowResumed
 from voice.tools import SessionScope, Toolbox, phrasing
@@ -57,7 +57,7 @@ class SavedFlow:
         await self._looked.wait()
         if not self._resumed:
             return self._team.front.greeting
-        had = phrasing.joined([*self._flow.position.known.values()])
+        had = phrasing.joined([*map(spoken, self._flow.position.known.values())])
         so_far = f" So far I have: {had}." if had else ""
         return f"Welcome back.{so_far} {self._flow.next_words()}"
 

@@ -148,6 +148,23 @@ def test_a_question_is_put_in_other_words_the_second_time() -> None:
     assert [flow.next_words() for _ in range(2)] == ["color?", "color, please?"]
 
 
+def test_a_yes_behind_something_else_answers_no_question_for_a_deed() -> None:
+    flow = Flow(shop(), after(shop(), *ORDERED[:2]))
+    flow.next_words()
+    answer = flow.team.taken(flow.position, "yes", {})
+    assert answer and answer.calls == (("order", {}),)
+    flow.aside()
+    assert flow.team.taken(flow.position, "yes", {}) is None
+    assert flow.next_words() == "order?"
+
+
+def test_a_date_is_kept_with_its_year_and_said_without() -> None:
+    dated = NeedConfig(tool="order", ask=("On {size}?",))
+    team = shop(order=StepConfig(tools=("order",), needs={"done": dated}, goes_to="more"))
+    position = after(team, ("size", "2026-12-01"), ("color", "red"))
+    assert team.question(position)[1] == "On Tuesday, December 1?"
+
+
 def test_where_it_arrives_is_said_once() -> None:
     flow = Flow(shop(), after(shop(), *ORDERED[:1]))
     flow.go(called(flow.team, flow.position, "color", of="red"))
@@ -185,13 +202,43 @@ def test_values_are_read_from_a_message(message: str, asked: str, expected: dict
     assert said_values(message, [Wanted("name", NAME), Wanted("number", NUMBER)], asked) == expected
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("one moment please", ""), ("I want a new one", ""), ("give me two minutes", ""),
+        ("one or two", ""), ("is it one of those", ""), ("the year three was bad", ""),
+        ("I would come at one", "one"), ("let's make it two", "two"), ("two is fine", "two"),
+    ],
+)  # fmt: skip
+def test_a_bare_number_inside_a_sentence_is_no_value(message: str, expected: str) -> None:
+    assert said_values(message, [Wanted("number", NUMBER)], "number").get("number", "") == expected
+
+
+@pytest.mark.parametrize("message", ["two", "make it two, please", "one", "yep", "no", "yes, one"])
+def test_what_says_another_value_or_yes_is_no_free_value(message: str) -> None:
+    known = [Wanted("number", NUMBER, "one"), Wanted("name", NAME)]
+    assert "name" not in said_values(message, known, "name")
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("and the name is Mia Fuchs", "Mia Fuchs"), ("no, Lea Rott", "Lea Rott"),
+        ("it's Marc Train.", "Marc Train"), ("Rob Ott", "Rob Ott"), ("the name is wrong", ""),
+        ("no, wait", ""), ("No, Two", ""), ("Hello", ""), ("no, Ann Lee", ""), ("not later", ""),
+    ],
+)  # fmt: skip
+def test_a_free_value_is_corrected_by_its_name_or_its_capitals(message: str, name: str) -> None:
+    two = Reading(lambda said: said if said in {"Two", "two"} else None, lambda _: "")
+    known = [Wanted("number", two, "one"), Wanted("name", NAME, "Ann Lee")]
+    assert said_values(message, known, "booked").get("name", "") == name
+
+
 def test_what_is_known_is_said_anew_only_where_it_is_another() -> None:
     known = [Wanted("number", NUMBER, "one"), Wanted("first_name", NAME, "Ann")]
     assert said_values("yes, one", known, "") == {}
     assert said_values("no, two", known, "") == {"number": "two"}
-    assert said_values("the first name is Bob", known, "") == {
-        "first_name": "the first name is Bob"
-    }
+    assert said_values("the first name is Bob", known, "") == {"first_name": "Bob"}
 
 
 @pytest.mark.parametrize(

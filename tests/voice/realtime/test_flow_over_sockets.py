@@ -139,6 +139,7 @@ async def test_who_wants_a_person_is_handed_over_and_comes_back(clinic: Resource
         assert caller.flow["known"] == {"problem": "my back hurts"}
         assert "5 5 5 1 2 3 4" in await caller.says("555 1234")
         assert "call 911 now" in await caller.says("he is not breathing")
+        assert (await caller.says("yes")).endswith("Shall a nurse call 5 5 5 1 2 3 4?")
         assert "called back" in await caller.says("yes")
         kept = clinic.toolbox.database.export(LOCAL)["appointments"]
         assert [(row["agent"], row["about"]) for row in kept] == [

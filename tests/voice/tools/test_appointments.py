@@ -39,6 +39,9 @@ CLOSED = "Error: We are closed on Sundays. We are open Monday to Friday, from 9 
         ("choose_time", "time", "tuesday at ten", False),
         ("choose_time", "day", "Tuesday, December 1", True),
         ("choose_time", "day", "ten", False),
+        ("choose_time", "day", "two days", False),
+        ("choose_time", "day", "in two days", True),
+        ("note_name", "name", "it's for two people", False),
     ],
 )
 def test_what_is_read_of_a_message(
@@ -71,30 +74,44 @@ async def test_only_times_that_there_are_can_be_chosen(
     assert await call("choose_time", day="sunday") == CLOSED
     assert (await call("choose_time", day="monday", time="eight am")).startswith("We see patients")
     assert await call("choose_time", day="monday", time="ten") == "Monday, November 23 at 10:00 AM."
-    scope.known = {"day": "Monday, November 23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
+    scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
     assert await call("book_appointment") == "Booked: Monday, November 23 at 10:00 AM."
     assert await call("choose_time", day="monday", time="ten") == (
         "10:00 AM is not free Monday, November 23. Free then: 9:00 AM, 9:30 AM and 10:30 AM."
     )
     result = await toolbox.run(ToolCall("c", "choose_time", {"time": "ten"}), scope)
-    assert result.values == {"day": "Monday, November 23", "time": ""}
+    assert result.values == {"day": "2026-11-23", "time": ""}
 
 
 async def test_today_is_today_also_as_it_was_noted(
     scope: SessionScope, clock: Clock, call: Call
 ) -> None:
     clock.advance(days=2)
-    scope.known = {"day": "Monday, November 23"}
+    scope.known = {"day": "2026-11-23"}
     assert await call("choose_time", day="today") == "Monday, November 23."
     assert await call("choose_time", time="four pm") == "Monday, November 23 at 4:00 PM."
-    assert (await call("choose_time", time="ten")).startswith("10:00 AM is not free")
+    assert (await call("choose_time", time="ten")).startswith("10:00 AM has passed")
     assert (await call("choose_time", day="monday", time="ten")).startswith("Monday, November 30")
+
+
+async def test_what_has_passed_is_refused(
+    scope: SessionScope, clock: Clock, toolbox: Toolbox, call: Call
+) -> None:
+    assert await call("choose_time", day="last tuesday", time="ten") == (
+        "Error: Tuesday, November 17 has passed."
+    )
+    clock.advance(days=2)
+    assert (await call("choose_time", day="today", time="ten")).startswith("10:00 AM has passed.")
+    kept = await toolbox.run(ToolCall("c", "choose_time", {"day": "march 1 2028"}), scope)
+    assert kept.values == {"day": "2028-03-01", "time": ""}
+    scope.known = {"day": "2026-11-20", "time": "10:00 AM"}
+    assert (await call("book_appointment")).startswith("Error: Friday, November 20 at 10:00 AM has")
 
 
 async def test_a_slot_is_given_once_and_nobody_sees_whose_it_is(
     toolbox: Toolbox, scope: SessionScope, call: Call
 ) -> None:
-    scope.known = {"day": "Monday, November 23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
+    scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
     await call("book_appointment")
     other = replace(scope, session_id="other", caller=Caller(CallerKind.USER, "bob"))
     taken = await toolbox.run(ToolCall("d", "book_appointment", {}), other)

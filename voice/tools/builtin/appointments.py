@@ -7,7 +7,8 @@ The first tools note one value each and change nothing: a flow keeps the values 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from typing import Annotated
 
 from voice.tools import phrasing, spoken_dates
@@ -41,7 +42,7 @@ _NO_NAME = _words(
     afternoon time day appointment nothing never mind cancel stop help person nurse doctor human
     somebody someone hang the a an my your me thanks thank bye goodbye that's it's right correct
     fine good sure ok okay yes yeah no nope please sorry hello hi again else other another first
-    last both
+    last both people one two three four five six seven eight nine ten eleven twelve thirty noon
     """
 )  # fmt: skip
 _PROBLEM_LEAD = re.compile(
@@ -90,13 +91,23 @@ def _problem(said: str, _: datetime) -> str:
 
 
 def _day(said: str, now: datetime) -> datetime:
-    bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
-    bare = re.sub(r" (?:morning|afternoon)$", "", bare, flags=re.I)
-    noted = re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I)
-    if noted:
-        # A day as `choose_time` notes it may be today, which said by its date is next year.
-        bare, now = bare[noted.end() :], now - timedelta(1)
+    with suppress(ValueError):
+        # As `choose_time` notes it.
+        return datetime.combine(date.fromisoformat(said), now.timetz())
+    bare = _bare_day(said)
+    dated = re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I)
+    if dated:
+        # A date may be today, which said without its year is next year.
+        bare, now = bare[dated.end() :], now - timedelta(1)
+    if re.fullmatch(r"(?:\d+|an?) (?:day|week)s?", spoken_dates.normal_form(bare)):
+        # A length is no day: "two days ago".
+        raise Unreadable("day", said)
     return datetime.combine(spoken_dates.day(bare, now), now.timetz())
+
+
+def _bare_day(said: str) -> str:
+    bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
+    return re.sub(r" (?:morning|afternoon)$", "", bare, flags=re.I)
 
 
 def _time(said: str, _: datetime) -> tuple[int, int]:
@@ -163,23 +174,26 @@ def choose_time(
     """Choose the day and the time of an appointment."""
     now = scope.now()
     said_day, said_time = day or scope.known.get("day", ""), time or scope.known.get("time", "")
-    date = _day(said_day, now) if said_day else None
-    if date is not None and date.date() == now.date() and spoken_dates.is_weekday(said_day):
+    on = _day(said_day, now) if said_day else None
+    if on and on.date() == now.date() and spoken_dates.is_weekday(_bare_day(said_day)):
         # Who means today says so.
-        date += timedelta(7)
-    if date is not None and date.weekday() > 4:
-        raise ToolError(f"We are closed on {date:%A}s. {OPEN}")
+        on += timedelta(7)
+    if on and on.date() < now.date():
+        raise ToolError(f"{_told(on)} has passed.")
+    if on and on.weekday() > 4:
+        raise ToolError(f"We are closed on {on:%A}s. {OPEN}")
     at = _time(said_time, now) if said_time else None
     if at is not None and at not in _EVERY_SLOT:
-        return Noted(f"We see patients every half hour. {OPEN}", _values(date, None))
-    if date is None or at is None:
-        return Noted(f"{_told(date) if date else _clock(at)}.", _values(date, at))
-    due = _at(date, at)
+        return Noted(f"We see patients every half hour. {OPEN}", _values(on, None))
+    if on is None or at is None:
+        return Noted(f"{_told(on) if on else _clock(at)}.", _values(on, at))
+    due = _at(on, at)
     if due <= now or store.taken(due.timestamp()):
-        free = [_clock(one) for one in _EVERY_SLOT if _is_free(_at(date, one), now, store)][:3]
+        free = [_clock(one) for one in _EVERY_SLOT if _is_free(_at(on, one), now, store)][:3]
         left = f"Free then: {phrasing.joined(free)}." if free else "That day has no time left."
-        return Noted(f"{_clock(at)} is not free {_told(date)}. {left}", _values(date, None))
-    return Noted(f"{_told(date)} at {_clock(at)}.", _values(date, at))
+        why = "has passed" if due <= now else f"is not free {_told(on)}"
+        return Noted(f"{_clock(at)} {why}. {left}", _values(on, None))
+    return Noted(f"{_told(on)} at {_clock(at)}.", _values(on, at))
 
 
 @tool()
@@ -189,6 +203,8 @@ def book_appointment(*, scope: SessionScope, store: Store) -> str:
     if not {"day", "time"} <= known.keys():
         raise ToolError("I need to know the day and the time.")
     due = _at(_day(known["day"], now), _time(known["time"], now))
+    if due <= now:
+        raise ToolError(f"{_told(due)} at {phrasing.time(due)} has passed. Which day instead?")
     if not store.book(due.timestamp(), known.get("name", ""), known.get("problem", "")):
         raise ToolError("Somebody else has taken that time by now. Please choose another one.")
     return f"Booked: {_told(due)} at {phrasing.time(due)}."
@@ -292,5 +308,5 @@ def _clock(at: tuple[int, int] | None) -> str:
 
 def _values(day: datetime | None, at: tuple[int, int] | None) -> dict[str, str]:
     """What is known by now; a time that cannot be had is not."""
-    values = {"day": _told(day)} if day else {}
+    values = {"day": day.date().isoformat()} if day else {}
     return {**values, "time": _clock(at) if at else ""}
