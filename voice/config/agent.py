@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pydantic import Field, field_validator
 
-from voice.config.flow import StepConfig
+from voice.config.flow import Calls, StepConfig
 from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import Section
 
@@ -54,6 +54,9 @@ class AgentConfig(Section):
     """Lists of words for the slots of `phrases`."""
     voice: str = ""
     """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
+    calls: Calls = Field(default_factory=dict)
+    """Tool without arguments → how people ask for it, in patterns like those of `takes_over`: such
+    a message calls it without asking the model, and no value is read from it."""
     hand_over: tuple[str, ...] = ()
     """Names of the agents that it may hand the conversation over to; their files lie beside its
     own or in configs/agents."""

@@ -11,12 +11,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from voice.config.moments import found_anywhere
 from voice.config.options import Section
 
 PLACE = re.compile(r"\{(\w+)\}")
 """In a sentence, a known value."""
+
+
+def _checked(calls: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    for tool, patterns in calls.items():
+        found_anywhere(tool, patterns)
+    return calls
+
+
+Calls = Annotated[dict[str, tuple[str, ...]], AfterValidator(_checked)]
+"""Tools by name → patterns over plain words, as in configs/moments."""
 
 
 def _listed(given: object) -> object:
@@ -54,6 +65,8 @@ class StepConfig(Section):
     """Added to the agent's."""
     tools: tuple[str, ...] = ()
     """Names of tools of this step, besides the agent's."""
+    calls: Calls = Field(default_factory=dict)
+    """As the agent's, in this step and before those."""
     says: str = ""
     """Said when the flow arrives here; {day} stands for the known value `day`."""
     needs: dict[str, NeedConfig] = Field(default_factory=dict)

@@ -17,7 +17,7 @@ from datetime import date
 
 from voice.config.agent import AgentConfig
 from voice.config.flow import PLACE, NeedConfig, StepConfig
-from voice.config.moments import plain_words
+from voice.config.moments import found_anywhere, plain_words
 from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
 from voice.inputs import SessionOptions
 from voice.types import Confirmation, Position, ToolCall, ToolResult, ToolSpec
@@ -25,6 +25,7 @@ from voice.types import Confirmation, Position, ToolCall, ToolResult, ToolSpec
 HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
 OKAY = "Okay."
+FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_ELSE = "Okay. What would you like to change?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
@@ -160,8 +161,12 @@ class Team:
         return _filled(self.step(now).says, now) if moved else ""
 
     def wanted(self, position: Position, message: str) -> str:
-        """Name of the tool that hands over to the agent that a message asks for; else empty."""
+        """Name of the tool that the patterns of agents and steps find in a message; else empty."""
         words = plain_words(message)
+        step, agent = self.step(position).calls, self.agent(position).calls
+        for tool, patterns in (*step.items(), *agent.items()):
+            if found_anywhere("calls", patterns).search(words):
+                return tool
         for other in self.agent(position).hand_over:
             if self._agents[other].takes_over.found.search(words):
                 return hand_over_tool(other)

@@ -13,7 +13,7 @@ from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, S
 from voice.dialogue.corrections import Correction
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
-from voice.dialogue.flow import GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
+from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
 from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.left_out import left_out, not_understood
@@ -187,7 +187,9 @@ class ReplyLoop:
                 reply.agree()
                 return self._call(reply, unconfirmed)
             case False:
-                return self._answer_aside(LEFT_ALONE)
+                if self._drives(reply):
+                    return self._say_behind(reply, LEFT_ALONE) + self._conclude(reply)
+                return self.answer(LEFT_ALONE)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
@@ -346,7 +348,12 @@ class ReplyLoop:
         if flow is None or reply.options.tool_choice != "auto":
             return None
         if tool := flow.team.wanted(flow.position, message):
-            return self._call(reply, (ToolCall(self._ids("call"), tool, {}),))
+            call = ToolCall(self._ids("call"), tool, {})
+            held = confirmed_ones((call,), self._asking_first(), message)
+            self._unconfirmed = held.unconfirmed
+            if held.question:
+                return self._answer_aside(held.question)
+            return self._call(reply, held.made)
         if not flow.asking:
             return None
         readable = {} if self._limits.rephrases else self._tools
@@ -355,7 +362,8 @@ class ReplyLoop:
             return None
         if taken.moves:
             moved = self._move(taken.moves)
-            return moved + self._say_behind(reply, OKAY) + self._conclude(reply)
+            okay = OKAY if taken.moves.known else FROM_THE_BEGINNING
+            return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
             return self._answer_aside(WHAT_ELSE)
         reply.also_agree(taken.agrees, flow.position)

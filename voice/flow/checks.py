@@ -32,7 +32,7 @@ def team_specs(
     every = {spec.name: spec for spec in toolbox.specs(toolbox.names)}
     found: dict[str, ToolSpec] = {}
     for agent in team.agents:
-        if wrong := [*tool_mistakes(agent.steps, every)]:
+        if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent)]:
             raise ConfigError("\n".join(f"agent {agent.name}: {one}" for one in wrong))
         names = [name for step in agent.steps.values() for name in step.tools]
         specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope))
@@ -56,6 +56,15 @@ def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]
                 yield f"{where}.tool: got {need.tool!r}, so that no tool can learn it; {expected}"
             elif need.tool in tools:
                 yield from _argument_mistakes(where, need, tools[need.tool])
+
+
+def _call_mistakes(agent: AgentConfig) -> Iterator[str]:
+    """Tools that patterns call and no step has."""
+    steps = {f"steps.{name}.calls": step.calls for name, step in agent.steps.items()}
+    has = [*agent.tools, *(tool for step in agent.steps.values() for tool in step.tools)]
+    for where, calls in {"calls": agent.calls, **steps}.items():
+        for tool in calls.keys() - {*has}:
+            yield f"{where}: got {tool!r}, which is no tool of this agent; {hint(tool, has)}"
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:

@@ -282,6 +282,27 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
     assert (team.wanted(team.enter("clinic"), message) == "hand_over_to_nurse") is asked_for
 
 
+@pytest.mark.parametrize(
+    ("message", "tool"),
+    [
+        ("What are your opening hours?", "get_opening_hours"),
+        ("when are you open", "get_opening_hours"), ("tell me when you close", "get_opening_hours"),
+        ("how late are you open?", "get_opening_hours"),
+        ("when do you close on Friday?", "get_opening_hours"),
+        ("is the clinic open on Monday", "get_opening_hours"),
+        ("what are your hours today?", "get_opening_hours"),
+        ("I'd like to cancel my appointment", "cancel_appointment"),
+        ("please don't cancel my appointment", ""), ("is my wound open", ""),
+        ("I have to close my eyes", ""), ("cancel that", ""),
+    ],
+)  # fmt: skip
+def test_what_an_agent_answers_by_a_tool_without_the_model(message: str, tool: str) -> None:
+    team = Team(load_team("clinic"))
+    assert team.wanted(team.enter("clinic"), message) == tool
+    done = Position("clinic", "done")
+    assert team.wanted(done, "thanks, actually no, cancel that") == "cancel_appointment"
+
+
 def test_emergencies_have_words_at_every_agent_that_ships() -> None:
     for agent in load_team("clinic"):
         assert agent.fixed_words.name_of("my father is not breathing") == "emergency"

@@ -34,6 +34,11 @@ HEAD = 'name = "desk"\ninstructions = "Be brief."\n'
             "steps.first.needs.name.argument: got nothing, and note_name cannot be called without"
             " ['name']; expected one of ['name']",
         ),
+        (
+            'tools = ["note_name"]\ncalls.note_nam = ["name"]\n',
+            "steps.first.calls: got 'note_nam', which is no tool of this agent; did you mean"
+            " 'note_name'?",
+        ),
     ],
 )
 def test_what_no_tool_can_learn_is_told_with_its_place(

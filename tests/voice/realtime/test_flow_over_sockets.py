@@ -126,6 +126,25 @@ async def test_an_emergency_is_answered_in_a_step_which_then_goes_on(clinic: Res
         assert (await caller.says("on friday")).endswith("At what time?")
 
 
+async def test_hours_are_told_and_cancelling_asks_first_wherever_the_flow_is(
+    clinic: Resources,
+) -> None:
+    async with running(clinic) as address, calling(address) as (caller, _):
+        assert (await caller.says("What are your opening hours?")).startswith("We are open")
+        await caller.says("a rash on my arm")
+        await caller.says(f"on {in_some_days()} at ten")
+        known = caller.flow["known"]
+        told = await caller.says("when do you close on Friday?")
+        assert told.startswith("We are open") and caller.flow["known"] == known
+        assert (await caller.says("cancel my appointment")).startswith("You have no appointment.")
+        asked = await caller.says("Anna Schmidt")
+        assert (await caller.says("what are your opening hours?")).endswith(asked)
+        await caller.says("yes")
+        assert (await caller.says("thanks, actually no, cancel that")).startswith("Shall I cancel")
+        assert (await caller.says("yes")).startswith(f"Cancelled: {in_some_days()}, ")
+        assert booked(clinic) == []
+
+
 async def test_who_wants_a_person_is_handed_over_and_comes_back(clinic: Resources) -> None:
     async with running(clinic) as address, calling(address) as (caller, _):
         await caller.says("my back hurts")

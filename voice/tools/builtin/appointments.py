@@ -227,7 +227,9 @@ def _whether_to_cancel(*, scope: SessionScope, store: Store) -> str:
 
 @tool(
     undoes=True,
-    asked=Asked(_whether_to_cancel, lambda said: "cancel" in said.lower() and "?" not in said),
+    asked=Asked(
+        _whether_to_cancel, lambda said: "cancel" in said.lower() and "?" not in said, always=True
+    ),
 )
 def cancel_appointment(*, scope: SessionScope, store: Store) -> str:
     """Cancel the appointment of the patient."""
