@@ -418,8 +418,10 @@ class Toolbox:
         given = checked(tool, arguments, scope.now())
         given |= {name: provided[kind] for name, kind in tool.provided.items()}
         if inspect.iscoroutinefunction(tool.function):
-            return _content(await tool.function(**given))
-        return await self._threads.run(tool.spec.name, lambda: _content(tool.function(**given)))
+            return _content(tool, await tool.function(**given))
+        return await self._threads.run(
+            tool.spec.name, lambda: _content(tool, tool.function(**given))
+        )
 
     def _undoes(self, call: ToolCall) -> bool:
         return call.name in self._tools and self._tools[call.name].spec.undoes
@@ -527,9 +529,13 @@ def _folder(documents_dir: str) -> Path | None:
     return folder
 
 
-def _content(value: object) -> Noted:
+def _content(tool: Tool, value: object) -> Noted:
     """Words as they are, anything else as JSON; nothing is an empty text."""
     if isinstance(value, Noted):
+        has = tool.spec.parameters.get("properties", {})
+        if wrong := sorted(value.values.keys() - has):
+            text = "tool %s: Noted has %s, which no flow learns; expected arguments of it, %s"
+            logger.error(text, tool.spec.name, wrong, [*has])
         return value
     if value is None or isinstance(value, str):
         return Noted(value or "", {})

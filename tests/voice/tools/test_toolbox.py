@@ -14,7 +14,7 @@ from tests.support.patience import PATIENCE_S
 from tests.voice.tools.services import Clock
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
-from voice.tools import Progress, SessionScope, Toolbox, tool
+from voice.tools import Noted, Progress, SessionScope, Toolbox, tool
 from voice.tools.registry import ToolError
 from voice.types import ToolCall
 
@@ -96,6 +96,12 @@ def halve(word: str) -> str:
     return "half \ud83d a smile"
 
 
+@tool(read_only=True)
+def note_word(word: str) -> Noted:
+    """Note a word under a name that is no argument."""
+    return Noted("Noted.", {"owner": word})
+
+
 @tool()
 def ring_bell() -> None:
     """Ring the bell."""
@@ -168,6 +174,14 @@ async def test_what_is_no_text_is_json_and_in_sentences_where_that_is_too_long(
 async def test_a_tool_that_hangs_is_given_up_on(box: Toolbox, name: str) -> None:
     async with asyncio.timeout(PATIENCE_S):
         assert await run(box, name) == f"Error: The {name} tool took too long."
+
+
+async def test_a_noted_value_that_is_no_argument_is_logged(
+    box: Toolbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await run(box, "note_word", word="swordfish") == "Noted."
+    assert "note_word: Noted has ['owner']" in caplog.text and "['word']" in caplog.text
+    assert "swordfish" not in caplog.text
 
 
 async def test_a_tool_that_fails_is_logged_without_the_users_words(
