@@ -45,6 +45,7 @@ _WRONG = re.compile(
 )
 _DENYING = _words("wrong incorrect don't isn't change")
 _JOINING = _words("and at by for in on the to")
+_POLITE = _words("thanks thank you well then so")
 _COUNTS = NUMBERS - _words("half quarter noon midnight") | _words("oh double")
 _BESIDE = _words("""
     and at by for in on the to around about or so then maybe perhaps say said meant make made it
@@ -98,9 +99,9 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
             if one.name == asked and one.reads(message):
                 return {one.name: message}
         proper = _proper_name(message) if not spans and rest else ""
-        for one in reversed(free):
-            if proper and one.known is not None and one.reads(proper):
-                return {one.name: proper}
+        names = [one for one in free if one.known and _is_proper(one.known)]
+        if proper and names and names[-1].reads(proper):
+            return {names[-1].name: proper}
     return spans
 
 
@@ -124,7 +125,7 @@ def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
     """
     for span in _spans(message, _unknown(known))[0].values():
         message = message.replace(span, " ", 1)
-    words = " ".join(word for word in plain(message).split() if word not in _JOINING)
+    words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
     if agrees(words, _ALSO_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
@@ -196,9 +197,13 @@ def _proper_name(message: str) -> str:
     """A name that corrects another, "no, Lea Rott" or "Lea Rott", by its capitals; else empty."""
     lead = _BEFORE_NAME.match(message)
     rest = message[lead.end() if lead else 0 :].strip(" .,!")
-    words = rest.split()
-    led = lead is not None or len(words) > 1
-    return rest if led and words and all(word[0].isupper() for word in words) else ""
+    led = lead is not None or len(rest.split()) > 1
+    return rest if led and _is_proper(rest) else ""
+
+
+def _is_proper(words: str) -> bool:
+    """Whether every word has a capital, as in a name."""
+    return bool(words) and all(word[0].isupper() for word in words.split())
 
 
 def _trimmed(span: str, reading: Reading) -> str:

@@ -230,8 +230,14 @@ def test_what_says_another_value_or_yes_is_no_free_value(message: str) -> None:
 )  # fmt: skip
 def test_a_free_value_is_corrected_by_its_name_or_its_capitals(message: str, name: str) -> None:
     two = Reading(lambda said: said if said in {"Two", "two"} else None, lambda _: "")
-    known = [Wanted("number", two, "one"), Wanted("name", NAME, "Ann Lee")]
+    known = [
+        Wanted("problem", NAME, "a rash"),
+        Wanted("number", two, "one"),
+        Wanted("name", NAME, "Ann Lee"),
+    ]
     assert said_values(message, known, "booked").get("name", "") == name
+    assert "problem" not in said_values(message, known, "booked")
+    assert said_values(message, known[:1], "booked") == {}
 
 
 def test_what_is_known_is_said_anew_only_where_it_is_another() -> None:
@@ -245,6 +251,7 @@ def test_what_is_known_is_said_anew_only_where_it_is_another() -> None:
     ("message", "yes"),
     [
         ("yes", True), ("Yes, please do.", True), ("sounds good", True), ("yes, one", True),
+        ("perfect, thanks", True), ("well, yes then", True), ("thank you", None),
         ("no", False), ("No, that's wrong.", False), ("don't", False),
         ("is that right", None), ("I have a cough", None), ("two", None), ("", None),
     ],
@@ -292,6 +299,8 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
         ("is the clinic open on Monday", "get_opening_hours"),
         ("what are your hours today?", "get_opening_hours"),
         ("I'd like to cancel my appointment", "cancel_appointment"),
+        ("what appointments do I have?", "list_appointments"),
+        ("do I have an appointment?", "list_appointments"), ("I have an appointment", ""),
         ("please don't cancel my appointment", ""), ("is my wound open", ""),
         ("I have to close my eyes", ""), ("cancel that", ""),
     ],

@@ -42,7 +42,7 @@ _NO_NAME = _words(
     afternoon time day appointment nothing never mind cancel stop help person nurse doctor human
     somebody someone hang the a an my your me thanks thank bye goodbye that's it's right correct
     fine good sure ok okay yes yeah no nope please sorry hello hi again else other another first
-    last both people one two three four five six seven eight nine ten eleven twelve thirty noon
+    last both people
     """
 )  # fmt: skip
 _PROBLEM_LEAD = re.compile(
