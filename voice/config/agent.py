@@ -56,7 +56,8 @@ class AgentConfig(Section):
     """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
     calls: Calls = Field(default_factory=dict)
     """Tool without arguments → how people ask for it, in patterns like those of `takes_over`: such
-    a message calls it without asking the model, and no value is read from it."""
+    a message calls it without asking the model, and no value is read from it. Only where there
+    are steps or other agents."""
     hand_over: tuple[str, ...] = ()
     """Names of the agents that it may hand the conversation over to; their files lie beside its
     own or in configs/agents."""
