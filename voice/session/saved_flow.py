@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
 
 from voice.dialogue.flow import Flow, Team, spoken
 from voice.errors import StoreError
@@ -20,9 +19,6 @@ from voice.tools.store import Store
 from voice.types import Position
 
 _log = logging.getLogger(__name__)
-
-
-T = TypeVar("T")
 
 
 class SavedFlow:
@@ -42,7 +38,6 @@ class SavedFlow:
         self._flow: Flow | None = None
         self._looked = asyncio.Event()
         self._resumed = False
-        self._newest: asyncio.Queue[Position] = asyncio.Queue(1)
 
     def begin(self) -> Flow | None:
         """Where the conversation stands at first; None where there is one agent without a flow."""
@@ -62,47 +57,35 @@ class SavedFlow:
         return f"Welcome back.{so_far} {self._flow.next_words()}"
 
     async def follow(self, feed: Callable[[FlowResumed], None]) -> None:
-        """Go on where the caller was; then keep every change, until cancelled."""
+        """Go on where the caller was."""
         if self._flow is None:
             return
         try:
             await self._resume(self._flow, feed)
         finally:
             self._looked.set()
-        saving: asyncio.Task[None] | None = None
-        try:
-            while True:
-                position = await self._newest.get()
-                saving = asyncio.create_task(self._keep(position))
-                await asyncio.shield(saving)
-        finally:
-            # Who hangs up at once is to find what they said last as well.
-            if saving is not None:
-                await saving
-            if not self._newest.empty():
-                await self._keep(self._newest.get_nowait())
 
     def changed(self, position: Position) -> None:
-        """Keep where the conversation stands by now; an older one that still waits gives way."""
+        """Keep where the conversation stands by now.
+
+        It is in the thread's queue at once: who hangs up and comes back reads behind it.
+        """
         self._scope.agent, self._scope.known = position.agent, position.known
-        while not self._newest.empty():
-            self._newest.get_nowait()
-        self._newest.put_nowait(position)
-
-    async def _in_order(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._toolbox.flow_thread, work)
-
-    async def _keep(self, position: Position) -> None:
         saved, now_s = self._team.saved(position), self._scope.now().timestamp()
-        with suppress(StoreError):
-            await self._in_order(lambda: self._store.save_flow(saved, now_s))
+
+        def save() -> None:
+            with suppress(StoreError):
+                self._store.save_flow(saved, now_s)
+
+        self._toolbox.flow_thread.submit(save)
 
     async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
         kept_s = self._toolbox.flows_kept_s
         after_s = self._scope.now().timestamp() - kept_s
         saved = ""
         with suppress(StoreError):
-            saved = await self._in_order(lambda: self._store.flow(after_s))
+            loop = asyncio.get_running_loop()
+            saved = await loop.run_in_executor(self._toolbox.flow_thread, self._store.flow, after_s)
         position = self._team.restored(saved) if saved else None
         self._resumed = position is not None
         feed(FlowResumed(position or flow.position))

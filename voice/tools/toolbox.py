@@ -342,7 +342,10 @@ class Toolbox:
         await self._runs.drain(session.session_id)
         # Else a sweep deletes them.
         with suppress(StoreError):
-            await asyncio.to_thread(self.database.delete_stranger, session.owner.caller)
+            loop = asyncio.get_running_loop()
+            # Behind what is still to be written of where they are in a flow.
+            delete, caller = self.database.delete_stranger, session.owner.caller
+            await loop.run_in_executor(self.flow_thread, delete, caller)
 
     async def _sweep(self) -> None:
         while True:
