@@ -132,6 +132,16 @@ class Recorder:
         _log.error("conversation %s is not kept on: %s", name, origins(error))
         self.live.pop(name, None)
 
+    def forget(self, caller: Caller) -> None:
+        """Delete all of a caller's; of those under way nothing more is kept."""
+        self._writer.submit(self._delete, caller)
+
+    def _delete(self, caller: Caller) -> None:
+        try:
+            self.kept.delete(caller)
+        except StoreError as error:
+            _log.error("records.folder: %s", error)
+
     async def _write(self) -> None:
         while True:
             await asyncio.sleep(WRITE_EVERY_S)
@@ -258,18 +268,13 @@ class Recording:
         self._recorder.live.pop(self.name, None)
         self.write(last=True)
 
-    def forget(self, caller: Caller) -> None:
-        """Delete all of a caller's, this one too, of which nothing more is kept."""
-        self._recorder.live.pop(self.name, None)
-        self._submit(self._recorder.kept.delete, caller)
-
-    def _submit(self, work: Callable[..., object], *arguments: Any) -> None:
+    def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
         if not self._broken:
             self._waiting.append(self._recorder.submit(partial(self._work, work, *arguments)))
 
     # In the thread that writes, one after the other.
 
-    def _work(self, work: Callable[..., object], *arguments: Any) -> None:
+    def _work(self, work: Callable[..., None], *arguments: Any) -> None:
         if self._broken:
             return
         try:
@@ -325,9 +330,8 @@ class RecordedSession(Session):
         def see(event: SessionEvent) -> None:
             take(event)
             self._keep(Recording.observe, event)
-            if self.scope.forgotten:
-                self._keep(Recording.forget, self.scope.owner.caller)
-                self._recording = None
+            if self.scope.take_forgotten():
+                self._recorder.forget(self.scope.owner.caller)
 
         self._keep(Recording.begin)
         try:

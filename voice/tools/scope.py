@@ -106,8 +106,6 @@ class SessionScope:
         in_order: Held by a call that changes something, so that those of one answer run one after
             the other: a correction takes back before it puts anew.
         end_requested: Whether the user has asked to end the conversation; read by the session.
-        forgotten: Whether the user has had all deleted that was kept of them; read by what records
-            the conversation.
         transfer_to: Whom the call is to be handed over to; None without such a request.
         known: What the flow of the conversation knows, by name.
         line: The telephone line; None where there is none, or where the client controls it.
@@ -123,7 +121,7 @@ class SessionScope:
     removed: object | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
-    forgotten: bool = False
+    _forgotten: bool = field(default=False, init=False)
     transfer_to: str | None = None
     known: Mapping[str, str] = field(default_factory=dict)
     line: Line | None = None
@@ -138,6 +136,15 @@ class SessionScope:
     def request_end(self) -> None:
         """Ask for the conversation to end once the reply has been spoken; may be called again."""
         self.end_requested = True
+
+    def forget(self) -> None:
+        """Note that the user has had all deleted that was kept of them."""
+        self._forgotten = True
+
+    def take_forgotten(self) -> bool:
+        """Whether that was noted since this was asked last."""
+        forgotten, self._forgotten = self._forgotten, False
+        return forgotten
 
     def request_transfer(self, to: str) -> None:
         """Ask for the call to be handed to ``to`` once the reply has been spoken."""

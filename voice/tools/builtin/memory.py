@@ -30,6 +30,6 @@ def _forgets_all(message: str) -> bool:
 def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Forget everything about the user."""
     store.forget()
-    scope.forgotten = True
+    scope.forget()
     ringer.wake()
     return "All that I kept for you is deleted."
