@@ -60,14 +60,15 @@ def confirmed_ones(
 def _instead_of_the_end(
     calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str
 ) -> Sequence[ToolCall]:
-    if not any(call.name in tools and tools[call.name].ends for call in calls):
+    ends = [call for call in calls if call.name in tools and tools[call.name].ends]
+    if not ends:
         return calls
+    rest = [call for call in calls if call not in ends]
     for spec in tools.values():
         asked = spec.confirmation
         if asked and not asked.always and asked.plainly(message) and asked.question():
-            rest = [call for call in calls if call.name in tools and not tools[call.name].ends]
-            placed = replace(calls[0], name=spec.name, arguments={})
-            return rest if any(call.name == spec.name for call in rest) else [*rest, placed]
+            made = any(call.name == spec.name for call in rest)
+            return rest if made else [*rest, replace(ends[0], name=spec.name, arguments={})]
     return calls
 
 

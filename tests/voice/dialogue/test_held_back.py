@@ -67,10 +67,13 @@ def test_nothing_is_asked_where_there_is_nothing_to_confirm() -> None:
     assert confirmed_ones(made("pay"), {"pay": nothing}, "well") == HeldBack(made("pay"))
 
 
-@pytest.mark.parametrize("names", [("end",), ("pay", "end"), ("end", "bring")])
+@pytest.mark.parametrize(
+    "names", [("end",), ("pay", "end"), ("end", "bring"), ("bring", "end"), ("elsewhere", "end")]
+)
 def test_the_end_gives_way_to_what_the_message_asks_for_as_plainly(names: tuple[str, ...]) -> None:
     held = confirmed_ones(made(*names), TOOLS, "pay")
     assert sorted(call.name for call in held.made) == sorted({*names, "pay"} - {"end"})
+    assert len({call.call_id for call in held.made}) == len(held.made)
 
 
 @pytest.mark.parametrize(("message", "question"), [("goodbye", "Pay?"), ("pay", "")])
