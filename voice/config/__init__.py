@@ -507,6 +507,12 @@ def _read_agent(file: Path) -> AgentConfig:
     return agent
 
 
+def data_path(name: str) -> Path:
+    """Where something is kept for the user; ``XDG_DATA_HOME`` moves it."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "quicksilver" / name
+
+
 def secret(env_name: str, environ: Mapping[str, str] | None = None) -> str | None:
     """The value of an environment variable that holds a secret, or None when unset or empty."""
     return (os.environ if environ is None else environ).get(env_name) or None

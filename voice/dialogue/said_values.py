@@ -22,13 +22,9 @@ from voice.dialogue.english import (
     bare,
     disagrees,
     plain,
+    word_set,
 )
 from voice.types import Reading
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 _LONGEST, _MOST = 12, 16
 """Words of a value, and of a message that is looked through."""
@@ -43,11 +39,11 @@ _ALSO_YES = (
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
 )
-_DENYING = _words("wrong incorrect don't isn't change")
-_JOINING = _words("and at by for in on the to")
-_POLITE = _words("thanks thank you well then so")
-_COUNTS = NUMBERS - _words("half quarter noon midnight") | _words("oh double")
-_BESIDE = _words("""
+_DENYING = word_set("wrong incorrect don't isn't change")
+_JOINING = word_set("and at by for in on the to")
+_POLITE = word_set("thanks thank you well then so")
+_COUNTS = NUMBERS - word_set("half quarter noon midnight") | word_set("oh double")
+_BESIDE = word_set("""
     and at by for in on the to around about or so then maybe perhaps say said meant make made it
     it's that that's is be would will i i'd i'll we let's do can could take change move prefer
     rather like instead better best good fine great perfect ok okay works suits me us how what not

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from voice.callers import Caller
-from voice.config import RecordsConfig
+from voice.config import RecordsConfig, data_path
 from voice.errors import StoreError
 
 WORDS, SOUND = "conversation.json", "sound.opus"
@@ -83,8 +83,7 @@ class Conversations:
     """
 
     def __init__(self, config: RecordsConfig) -> None:
-        home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-        self.path = Path(config.folder or Path(home) / "quicksilver" / "conversations")
+        self.path = Path(config.folder or data_path("conversations"))
 
     def make(self, name: str = "") -> Path:
         """Make a conversation's folder, or that of all; nobody else may enter it.

@@ -7,7 +7,6 @@ process ends is asked for again. It knows nothing of what is said, the greeting 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,8 +16,6 @@ from voice.inputs import FlowResumed
 from voice.tools import SessionScope, Toolbox, phrasing
 from voice.tools.store import Store
 from voice.types import Position
-
-_log = logging.getLogger(__name__)
 
 
 class SavedFlow:
@@ -56,15 +53,6 @@ class SavedFlow:
         so_far = f" So far I have: {had}." if had else ""
         return f"Welcome back.{so_far} {self._flow.next_words()}"
 
-    async def follow(self, feed: Callable[[FlowResumed], None]) -> None:
-        """Go on where the caller was."""
-        if self._flow is None:
-            return
-        try:
-            await self._resume(self._flow, feed)
-        finally:
-            self._looked.set()
-
     def changed(self, position: Position) -> None:
         """Keep where the conversation stands by now.
 
@@ -79,13 +67,20 @@ class SavedFlow:
 
         self._toolbox.flow_thread.submit(save)
 
-    async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
-        kept_s = self._toolbox.flows_kept_s
-        after_s = self._scope.now().timestamp() - kept_s
-        saved = ""
-        with suppress(StoreError):
+    async def resume(self, feed: Callable[[FlowResumed], None]) -> None:
+        """Go on where the caller was, if that is kept; else from the beginning."""
+        flow, saved = self._flow, ""
+        if flow is None:
+            return
+        try:
             loop = asyncio.get_running_loop()
-            saved = await loop.run_in_executor(self._toolbox.flow_thread, self._store.flow, after_s)
-        position = self._team.restored(saved) if saved else None
-        self._resumed = position is not None
-        feed(FlowResumed(position or flow.position))
+            after_s = self._scope.now().timestamp() - self._toolbox.flows_kept_s
+            with suppress(StoreError):
+                saved = await loop.run_in_executor(
+                    self._toolbox.flow_thread, self._store.flow, after_s
+                )
+            position = self._team.restored(saved) if saved else None
+            self._resumed = position is not None
+            feed(FlowResumed(position or flow.position))
+        finally:
+            self._looked.set()

@@ -169,7 +169,7 @@ class Session:
                 group.create_task(self._input.run())
                 group.create_task(self._output.run())
                 self._ring_if_wanted()
-                group.create_task(self._flows.follow(self._runner.feed))
+                group.create_task(self._flows.resume(self._runner.feed))
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
                 self._ask_servers()

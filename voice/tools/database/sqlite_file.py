@@ -20,10 +20,12 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import StaticPool
 
+from voice.config import data_path
 from voice.tools.database.faults import DAMAGED, Gone, trouble_of
 from voice.tools.database.migration import bring_up_to_date
 
 BUSY_TIMEOUT_S = 2.0
+_DEFAULT = "voice.sqlite3"
 _MAGIC = b"SQLite format 3\0"
 _SUFFIXES = ("", "-wal", "-shm")
 """Of the file, and of the two that lie beside it while it is open."""
@@ -49,7 +51,7 @@ class SqliteFile:
     """
 
     def __init__(self, file: str) -> None:
-        self._file = "" if file == ":memory:" else file or str(_default_file())
+        self._file = "" if file == ":memory:" else file or str(data_path(_DEFAULT))
         self.shown = self._file or ":memory:"
         self._lock = threading.Lock()
         self.engine = create_engine(
@@ -143,7 +145,7 @@ def _connect(file: str) -> sqlite3.Connection:
 def _is_ours(file: str) -> bool:
     """Whether it is a database, or lies where nobody else puts a file."""
     with open(file, "rb") as opened:
-        return opened.read(len(_MAGIC)) == _MAGIC or file == str(_default_file())
+        return opened.read(len(_MAGIC)) == _MAGIC or file == str(data_path(_DEFAULT))
 
 
 def _move_aside(file: str, with_it: Sequence[str]) -> str:
@@ -167,9 +169,3 @@ def _make_private(file: str) -> None:
     for suffix in _SUFFIXES:
         with suppress(FileNotFoundError):
             os.chmod(file + suffix, 0o600)
-
-
-def _default_file() -> Path:
-    """The XDG data directory's file; ``XDG_DATA_HOME`` moves it."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "quicksilver" / "voice.sqlite3"
