@@ -270,7 +270,7 @@ class Conversation:
             self._tools,
             lambda prefix: f"draft_{prefix}_{next(numbers)}",
             self._limits,
-            flow=self._agent.flow.copy() if self._agent.flow else None,
+            flow=self._agent.lead.copy(),
         )
         return agent, [*agent.begin(draft.turn_id, self._options), *agent.ask()]
 
@@ -353,7 +353,7 @@ class Conversation:
                     self._announcements.add(Announce(spoken_result(result.content), again=True))
                 return learned
             case FlowResumed(position):
-                return self._agent.resume_flow(position)
+                return self._agent.lead.resume(position)
             case Announce():
                 self._announcements.add(event)
             case EndRequested(reason):

@@ -16,6 +16,7 @@ from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
 from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones, readable_ones
 from voice.dialogue.history import History
+from voice.dialogue.lead import Lead
 from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.opposites import LEFT_ALONE, Opposed, opposed, setters
@@ -28,7 +29,6 @@ from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
     Failure,
-    FlowChanged,
     ReplyEnded,
     ReplyStarted,
     ReplyStatus,
@@ -50,7 +50,7 @@ from voice.inputs import (
     ToolSlow,
 )
 from voice.llm.base import Prompt
-from voice.types import Message, Position, Role, ToolCall, ToolResult, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
@@ -89,6 +89,7 @@ class ReplyLoop:
     Attributes:
         current: The reply that is being made or sent.
         calls: The tools that run.
+        lead: What the flow decides.
         ending: Why the session is to end once all has been heard; empty while it goes on.
     """
 
@@ -109,7 +110,7 @@ class ReplyLoop:
         self._ids = ids
         self._limits = limits
         self._out_of_band = out_of_band
-        self.flow = flow
+        self.lead = Lead(flow, tools, limits.rephrases)
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
         # Calls that the user is asked about, as long as nothing else was said.
@@ -141,7 +142,7 @@ class ReplyLoop:
                 return self._audio_played(event)
             case ToolAnswered(result=result):
                 # Whatever became of the reply.
-                learned = self._learn(self.calls.answered(result), result)
+                learned = self.lead.learn(self.calls.answered(result), result, self._dialogue)
         reply = self.current
         if reply is None or reply.reply_id != event.reply_id or reply.phase is Phase.COMPLETE:
             return learned
@@ -169,7 +170,7 @@ class ReplyLoop:
         """Begin a reply; `ask` or `answer` is to follow, once it is known what the user said."""
         reply_id, item_id = self._ids("resp"), self._ids("item")
         origin = self.calls.origin() or reply_id
-        here = self._here(options)
+        here = self.lead.here(options)
         self.current = Reply(reply_id, item_id, turn_id, here, origin, occasion, base=options)
         last = self._dialogue.last_id
         return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._out_of_band))]
@@ -182,12 +183,12 @@ class ReplyLoop:
             self.ending = parting or self.ending
         reply = self._reply()
         unconfirmed, self._unconfirmed = self._unconfirmed, ()
-        match agreed(unconfirmed, self._asking_first(), newest[0] if newest else ""):
+        match agreed(unconfirmed, self.lead.asking_first(), newest[0] if newest else ""):
             case True:
                 reply.agree()
                 return self._call(reply, unconfirmed)
             case False:
-                if self._drives(reply):
+                if self.lead.drives(reply):
                     return self._say_behind(reply, LEFT_ALONE) + self._conclude(reply)
                 return self.answer(LEFT_ALONE)
         if context is not None:
@@ -197,7 +198,7 @@ class ReplyLoop:
             return self._answer_aside(fixed)
         if context is None:
             taken = self._take(reply, newest[0] if newest else "")
-            if taken is not None or self._drives(reply):
+            if taken is not None or self.lead.drives(reply):
                 return [self._generate()] if taken is None else taken
         if context is None and not self._limits.rephrases:
             reply.take_apart(Requests.of(self._dialogue, whole=not self._takes_apart(reply)))
@@ -216,20 +217,16 @@ class ReplyLoop:
 
     def _answer_aside(self, text: str) -> list[Command]:
         """Answer with something else than the flow's question, which has to be asked anew."""
-        if self.flow is not None:
-            self.flow.aside()
+        self.lead.aside()
         return self.answer(text)
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
         """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
-        told = [options.instructions]
-        if self.flow is not None and not self._out_of_band:
-            told.append(self.flow.team.note(self.flow.position))
-            seen = seen.without(self.flow.position.hidden)
+        told = options.instructions, self.lead.note()
         system = tuple(Message(Role.SYSTEM, text) for text in told if text)
         tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
         return Prompt(
-            messages=system + seen.view(self._limits.max_history),
+            messages=system + self.lead.seen(seen).view(self._limits.max_history),
             tools=(*tools, *options.client_tools),
             tool_choice=choice if self._limits.max_tool_calls else "none",
             effort=options.effort,
@@ -314,42 +311,17 @@ class ReplyLoop:
         """End the session if that was asked for and nothing is left to say."""
         return [HangUp(self.ending)] if self.ending and self.silent else []
 
-    def _here(self, options: SessionOptions) -> SessionOptions:
-        """Options as they are at the agent that has the conversation, and in its step."""
-        flow = self._leading(options)
-        if flow is None:
-            return options
-        exact = flow.asking and not self._limits.rephrases
-        offered = flow.team.offered(flow.position, self._tools, exact)
-        return flow.team.over(options, flow.position, offered)
-
-    def _leading(self, options: SessionOptions | None) -> Flow | None:
-        """The flow, where it is in force under these options."""
-        if self.flow is None or options is None or self._out_of_band:
-            return None
-        return self.flow if self.flow.team.leads(options) else None
-
-    def _asking_first(self) -> Mapping[str, ToolSpec]:
-        """The tools, of which those that a flow asks about wait for a yes."""
-        return self.flow.asking_first(self._tools) if self.flow else self._tools
-
-    def _drives(self, reply: Reply) -> bool:
-        """Whether the flow decides what a message does, and the model no more than which tool."""
-        flow = self._leading(reply.base)
-        asks = flow is not None and flow.asking and not self._limits.rephrases
-        return asks and reply.options.tool_choice == "auto"
-
     def _take(self, reply: Reply, message: str) -> list[Command] | None:
         """Do what a message says in a step of the flow; None is for the model.
 
         A model that rephrases finds the values itself; "yes" and "no" are the program's there too.
         """
-        flow = self._leading(reply.base)
+        flow = self.lead.under(reply.base)
         if flow is None or reply.options.tool_choice != "auto":
             return None
         if tool := flow.team.wanted(flow.position, message):
             call = ToolCall(self._ids("call"), tool, {})
-            held = confirmed_ones((call,), self._asking_first(), message)
+            held = confirmed_ones((call,), self.lead.asking_first(), message)
             self._unconfirmed = held.unconfirmed
             if held.question:
                 return self._answer_aside(held.question)
@@ -361,7 +333,7 @@ class ReplyLoop:
         if taken is None:
             return None
         if taken.moves:
-            moved = self._move(taken.moves)
+            moved = self.lead.move(taken.moves)
             okay = OKAY if taken.moves.known else FROM_THE_BEGINNING
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
@@ -372,29 +344,7 @@ class ReplyLoop:
 
     def learn_late(self, result: ToolResult) -> list[Command]:
         """Take in what a call has brought that was answered for because it took too long."""
-        return self._learn(self.calls.late(result.call_id), result)
-
-    def resume_flow(self, position: Position) -> list[Command]:
-        """Begin, where the caller was before; the client is told in any case."""
-        if self.flow is None:
-            return []
-        self.flow.go(position)
-        return [Emit(FlowChanged(position, tuple(self.flow.team.missing(position))))]
-
-    def _learn(self, call: ToolCall | None, result: ToolResult) -> list[Command]:
-        if self.flow is None or call is None:
-            return []
-        before, said = self.flow.position, next(iter(self._dialogue.user_texts(1)), "")
-        after = self.flow.team.learned(before, call, result, said)
-        if after.agent != before.agent:
-            after = replace(after, hidden=frozenset(entry.item_id for entry in self._dialogue))
-        return self._move(after)
-
-    def _move(self, to: Position) -> list[Command]:
-        flow = self.flow
-        if flow is None or not flow.go(to):
-            return []
-        return [Emit(FlowChanged(to, tuple(flow.team.missing(to))))]
+        return self.lead.learn(self.calls.late(result.call_id), result, self._dialogue)
 
     def _reply(self) -> Reply:
         assert self.current is not None
@@ -472,10 +422,10 @@ class ReplyLoop:
             return self._tell_all(reply)
         if reply.again:
             reply.miss([reply.again.text])
-        elif held.question and not (self._drives(reply) and self._ends(held.unconfirmed)):
+        elif held.question and not (self.lead.drives(reply) and self._ends(held.unconfirmed)):
             self._unconfirmed = held.unconfirmed
             return self._conclude(reply, held.question)
-        elif self._drives(reply):
+        elif self.lead.drives(reply):
             said = self._dialogue.user_texts(1)
             sorry = NOT_UNDERSTOOD if said and bare(said[0], GREETING) else ""
             return self._say_behind(reply, sorry) + self._conclude(reply)
@@ -492,8 +442,8 @@ class ReplyLoop:
         Args:
             instead: What the agent says where no call is made.
         """
-        if instead and self.flow is not None:
-            self.flow.aside()
+        if instead:
+            self.lead.aside()
         out = self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
             return [*out, self._generate()]
@@ -505,10 +455,10 @@ class ReplyLoop:
 
         After a hand-over it is the other agent who says it.
         """
-        flow = self._leading(reply.base)
+        flow = self.lead.under(reply.base)
         if flow is None or reply.base is None:
             return self._say_behind(reply, reply.question)
-        reply.go_on_as(self._here(reply.base))
+        reply.go_on_as(self.lead.here(reply.base))
         if self.ending:
             return []
         asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
@@ -521,7 +471,7 @@ class ReplyLoop:
         next question has itself is not said twice.
         """
         reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
-        flow, (tool, at) = self.flow, reply.also_agreed
+        flow, (tool, at) = self.lead.under(reply.base), reply.also_agreed
         if flow and tool and flow.position.known == at.known:
             reply.also_agree("", at)
             return self._call(reply, (ToolCall(self._ids("call"), tool, {}),))
@@ -533,7 +483,7 @@ class ReplyLoop:
 
     def _replaces(self, reply: Reply) -> bool:
         """Whether the model's words of this round are not spoken."""
-        return self._tells(reply) or reply.again is not None or self._drives(reply)
+        return self._tells(reply) or reply.again is not None or self.lead.drives(reply)
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools speak for themselves in this round of a reply."""
@@ -566,7 +516,7 @@ class ReplyLoop:
         newest = self._dialogue.user_texts(1)
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        if self._leading(reply.base):
+        if self.lead.under(reply.base):
             # A tool of another step is none here, whatever a model calls.
             calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
         if again := reply.again:
@@ -576,7 +526,7 @@ class ReplyLoop:
             if readable.question:
                 return readable
             calls = readable.made
-        return confirmed_ones(calls, self._asking_first(), newest[0] if newest else "")
+        return confirmed_ones(calls, self.lead.asking_first(), newest[0] if newest else "")
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""
@@ -598,11 +548,10 @@ class ReplyLoop:
             return out
         if reply.phase is Phase.HANDING_OVER:
             return out + self._close(reply)
-        flow, exact = self._leading(reply.base), not self._limits.rephrases
-        if flow and (flow.handed_over or (exact and flow.position.step)):
+        if self.lead.goes_on(reply):
             return out + self._tell_at_once(reply)
-        if flow and reply.base:
-            reply.go_on_as(self._here(reply.base))
+        if reply.base:
+            reply.go_on_as(self.lead.here(reply.base))
         if not reply.agreed:
             return [*out, self._generate()]
         if self._limits.rephrases:
