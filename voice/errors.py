@@ -54,6 +54,10 @@ class StoreError(VoiceError):
         self.passes = passes
 
 
+class ConflictError(StoreError):
+    """Another entry, perhaps of another server, has what only one can have."""
+
+
 class ModelError(VoiceError):
     """A recogniser, language model or voice could not be loaded or failed while running."""
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from voice.callers import Owner
+from voice.errors import ConflictError
 from voice.tools.database import Database
 from voice.tools.database.tables import (
     alerts,
@@ -221,11 +222,20 @@ class Store:
 
     def book(self, due: float, name: str, about: str) -> bool:
         """Keep an appointment at ``due``, seconds since the epoch; False if that is taken."""
-        if self.taken(due):
-            return False
         booked = insert(appointments).values(**self._owned, due=due, name=name, about=about)
-        self._database.write(booked)
+        try:
+            self._database.write(booked)
+        except ConflictError:
+            return False
         return True
+
+    def move_appointment(self, old: float, due: float) -> bool:
+        """Move an appointment from ``old`` to ``due``; False if there is none, or that is taken."""
+        mine = self._mine(appointments) & (appointments.c.due == old)
+        try:
+            return self._changes(update(appointments).where(mine).values(due=due))
+        except ConflictError:
+            return False
 
     def taken(self, due: float) -> bool:
         """Whether anybody has an appointment with the agent then; whose, is not told."""

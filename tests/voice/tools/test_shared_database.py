@@ -6,7 +6,9 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
+from threading import Barrier
 
 import psycopg
 import pytest
@@ -114,6 +116,24 @@ async def test_what_a_server_took_before_it_died_another_says(
         assert not servers.stores[0].take_alert(alert, now_s, now_s + 30)
         await tell(second)
         await until(lambda: not servers.stores[0].alerts())
+
+
+def test_of_two_servers_that_book_a_time_at_once_one_gets_it(servers: Servers) -> None:
+    one, other = servers.stores
+    met = Barrier(2)
+
+    def book(store: Store, due: float) -> bool:
+        met.wait()
+        return store.book(due, "Ann", "x")
+
+    with ThreadPoolExecutor(2) as threads:
+        for due in range(100, 120):
+            booked = list(threads.map(book, (one, other), (due, due)))
+            assert sorted(booked) == [False, True]
+    assert other.book(200.0, "Ann", "x")
+    assert not one.move_appointment(100.0, 200.0)
+    assert one.move_appointment(100.0, 201.0)
+    assert len(one.appointments(0.0)) == 21
 
 
 async def test_a_server_of_the_database_that_stops_and_comes_back(

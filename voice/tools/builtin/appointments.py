@@ -255,13 +255,12 @@ def change_appointment(
         raise ToolError("You have no appointment.")
     if not day and not time:
         raise ToolError("Please say to which day, or to what time.")
-    (old,), (_, name, about) = _moments(had[:1], now), had[0]
+    (old,) = _moments(had[:1], now)
     at = _time(time, now) if time else (old.hour, old.minute)
     due = _at(_day(day, now) if day else old, at)
     open_then = due > now and due.weekday() < 5 and at in _EVERY_SLOT
-    if not open_then or not store.book(due.timestamp(), name, about):
+    if not open_then or not store.move_appointment(old.timestamp(), due.timestamp()):
         raise ToolError(f"{phrasing.time(due)} is not free {_told(due)}. {OPEN}")
-    store.cancel_appointment(old.timestamp())
     return f"Moved to {_told(due)} at {phrasing.time(due)}."
 
 

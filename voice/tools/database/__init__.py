@@ -36,8 +36,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from voice.callers import Caller, CallerKind
 from voice.config import ToolsConfig
-from voice.errors import ConfigError, StoreError
-from voice.tools.database.faults import Trouble, trouble_of, words_of
+from voice.errors import ConfigError, ConflictError, StoreError
+from voice.tools.database.faults import Trouble, is_conflict, trouble_of, words_of
 from voice.tools.database.postgresql import PostgresqlDatabase
 from voice.tools.database.sqlite_file import SqliteFile
 from voice.tools.database.tables import (
@@ -103,7 +103,11 @@ class Database:
             return connection.execute(statement).fetchall()
 
     def write(self, *statements: Executable) -> list[CursorResult[*tuple[Any, ...]]]:
-        """Execute statements that change something, in a transaction of their own."""
+        """Execute statements that change something, in a transaction of their own.
+
+        Raises:
+            ConflictError: Somebody else has what only one can have.
+        """
         with self._transaction() as connection:
             results = [connection.execute(statement) for statement in statements]
         if self._told and any(result.rowcount for result in results):
@@ -176,6 +180,8 @@ class Database:
 
     def _failed(self, error: Exception) -> StoreError:
         trouble = trouble_of(error)
+        if is_conflict(error):
+            return ConflictError(trouble.spoken)
         if trouble not in self._told:
             self._told.add(trouble)
             said = words_of(error)

@@ -88,6 +88,13 @@ def trouble_of(error: Exception) -> Trouble:
     return _TROUBLES.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, _OTHER)
 
 
+def is_conflict(error: Exception) -> bool:
+    """Whether another row has what only one can have."""
+    cause = _cause(error)
+    code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", None)
+    return code in ("23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+
+
 def words_of(error: Exception) -> str:
     """The database's own words, on one line, without what a statement or a row holds."""
     cause = _cause(error)
