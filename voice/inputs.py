@@ -187,13 +187,14 @@ class ModelSaid:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """The model's answer is complete."""
+    """The model's answer is complete; ``confidence`` in its calls is in [0, 1], None if unknown."""
 
     reply_id: str
     calls: tuple[ToolCall, ...]
     cut: bool
     input_tokens: int
     output_tokens: int
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

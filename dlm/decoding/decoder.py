@@ -89,6 +89,7 @@ class Progress:
         cached: Prompt tokens that did not need a forward.
         kept: Tokens of the earlier answer that the answer keeps.
         complete: Whether the end mark was reached.
+        confidence: In the answer's calls (`dlm.decoding.call_confidence`); None where unknown.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -99,6 +100,7 @@ class Progress:
     cached: int = 0
     kept: int = 0
     complete: bool = False
+    confidence: float | None = None
 
 
 class Decoder:

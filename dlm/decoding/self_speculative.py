@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from dlm.decoding.argument_pruning import ArgumentPruning
+from dlm.decoding.call_confidence import confidence, log_probabilities
 from dlm.decoding.decoder import Decoder, Plan, checked
 from dlm.decoding.draft_reuse import DraftReuse, mask_doubted
 from dlm.decoding.forwards import Forward, SideForwards, Steps, together
@@ -23,6 +24,7 @@ from dlm.decoding.prompt_lookup import PromptLookup
 from dlm.decoding.unmask import propose
 from dlm.decoding.verify import Verdict, verify
 from dlm.grammar.matcher import Matcher
+from dlm.language.chat_format import MarkedCalls
 
 Gains = Callable[[], Steps[Mapping[str, float]]]
 """Finds the log-likelihood of the user's message under each tool, relative to the best tool's."""
@@ -37,11 +39,13 @@ class Aids:
             model is in doubt between tools.
         pruning: Removes unlikely arguments from a finished answer.
         first_tokens: Tokens that the answer will probably begin with; used under a grammar only.
+        calls: How calls are written, where the confidence in them is wanted.
     """
 
     gains: Gains | None = None
     pruning: ArgumentPruning | None = None
     first_tokens: tuple[int, ...] = ()
+    calls: MarkedCalls | None = None
 
 
 def decode_causal(
@@ -78,6 +82,8 @@ class _Verified:
         # Where gains changed the choice of a tool: the number of tokens before it, and the state
         # of the grammar there, for the model's own choice.
         self.without_gains: tuple[int, Matcher] | None = None
+        # Log-probability of each token of the answer, where the confidence is wanted.
+        self.logs: list[float] = []
         # Logits that argument pruning needs, where they came along with the verification.
         self.pruning_logits: Sequence[Tensor] | None = None
 
@@ -100,6 +106,9 @@ class _Verified:
             accepted = yield from verify(draft)
             if draft and drafts_anew:
                 self.lookup.learn(accepted, progress.forwards - before)
+        if progress.complete and self.aids.calls is not None:
+            end = self.decoder.vocabulary.end
+            progress.confidence = confidence(progress.tokens, self.logs, self.aids.calls, end)
         if progress.complete and self.aids.pruning is not None:
             yield from self.aids.pruning.steps(self.decoder, self.pruning_logits)
 
@@ -186,40 +195,44 @@ class _Verified:
     def _commit(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
         """Verify a draft against a forward's rows and commit what agrees; returns how much."""
         decoder, matcher, progress = self.decoder, self.matcher, self.decoder.progress
-        end = decoder.vocabulary.end
+        end, before = decoder.vocabulary.end, len(progress.tokens)
         verdict = verify(draft, rows, matcher, end)
         if verdict.in_doubt and matcher is not None and self.aids.gains is not None:
             if self.gains is None:
                 self.gains = yield from self.aids.gains()
                 progress.forwards += 1
             sure = len(verdict.accepted)
-            verdict = self._with_gains(verdict.accepted, draft[sure:], rows[sure:], self.gains)
+            verdict = self._with_gains(verdict, draft[sure:], rows[sure:], self.gains)
         decoder.cache.commit(len(self.known) + len(verdict.accepted))
         self.known = verdict.added
         progress.kept += self.reuse.learn(verdict)
         progress.draft = []
         progress.tokens += verdict.accepted
         progress.tokens += self.known[: self._room]
+        if self.aids.calls is not None:
+            self.logs += log_probabilities(rows, progress.tokens[before:], verdict.decided)
         progress.complete = progress.tokens[-1] == end
         return len(verdict.accepted)
 
     def _with_gains(
         self,
-        accepted: list[int],
+        sure: Verdict,
         draft: list[int],
         rows: Tensor | Sequence[int],
         gains: Mapping[str, float],
     ) -> Verdict:
         """Verify the rest of a draft, from where tool names differ, with the tools' gains."""
         assert self.matcher is not None
+        count = len(sure.accepted)
         own, end = self.matcher.copy(), self.decoder.vocabulary.end
         own.set_gains(dict.fromkeys(gains, 0.0))
         self.matcher.set_gains(gains)
         before = own.copy()
         alone, rest = (verify(draft, rows, one, end) for one in (own, self.matcher))
         if (alone.accepted + alone.added)[0] != (rest.accepted + rest.added)[0]:
-            self.without_gains = (len(self.decoder.progress.tokens) + len(accepted), before)
-        return Verdict(accepted + rest.accepted, rest.added)
+            self.without_gains = (len(self.decoder.progress.tokens) + count, before)
+        decided = (*sure.decided, *(count + at for at in rest.decided))
+        return Verdict(sure.accepted + rest.accepted, rest.added, decided=decided)
 
     def _rewinds_tool_choice(self) -> bool:
         """Go back to the choice of the first tool if gains changed it and a second call begins.
@@ -237,6 +250,7 @@ class _Verified:
         except queue.Full:
             return False
         decoder.progress.tokens, decoder.progress.complete = tokens, False
+        del self.logs[count:]
         decoder.progress.kept = min(decoder.progress.kept, count)
         self.known, self.matcher = tokens[-1:], own
         self.next_logits, self.pruning_logits = None, None

@@ -9,7 +9,7 @@ Source: self-speculative decoding as in Nemotron-Labs-Diffusion's LinearSpec.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -28,11 +28,14 @@ class Verdict:
             the end mark is among the accepted ones, and when ``in_doubt``; never otherwise.
         in_doubt: Whether a tool is to be chosen behind the accepted tokens and the model is in
             doubt (`dlm.grammar.tool_choice`): the rows from there on are still to be verified.
+        decided: Which of the accepted and added tokens were chosen from their rows; the others were
+            forced by the grammar.
     """
 
     accepted: list[int]
     added: list[int]
     in_doubt: bool = False
+    decided: tuple[int, ...] = field(default=(), compare=False)
 
 
 def choose(row: Tensor | int, matcher: Matcher | None) -> list[int]:
@@ -73,20 +76,22 @@ def verify(
     logits = rows if isinstance(rows, Tensor) else None
     picks: Sequence[int] = likeliest(rows).tolist() if isinstance(rows, Tensor) else rows
     accepted: list[int] = []
+    decided: tuple[int, ...] = ()
     while True:
         row: Tensor | int = picks[len(accepted)]
         if matcher is not None and logits is not None:
             if matcher.in_doubt(logits[len(accepted)]):
-                return Verdict(accepted, [], in_doubt=True)
+                return Verdict(accepted, [], True, decided)
             # Most often the model is right, and checking one token is cheaper than checking all.
             if matcher.adjusts or not matcher.takes(picks[len(accepted)]):
                 row = logits[len(accepted)]
+        decided += (len(accepted),)
         for count, token in enumerate(chosen := choose(row, matcher)):
             if len(accepted) == len(draft) or draft[len(accepted)] != token:
-                return Verdict(accepted, chosen[count:])
+                return Verdict(accepted, chosen[count:], decided=decided)
             accepted.append(token)
         if accepted[-1] == end:
-            return Verdict(accepted, [])
+            return Verdict(accepted, [], decided=decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,11 +141,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer. ``reason`` is stop or length; one that was cut for its length has no calls."""
+    """The answer.
+
+    Attributes:
+        reason: stop or length; an answer that was cut for its length has no calls.
+        confidence: In its calls, in [0, 1] (`dlm.decoding.call_confidence`); None where unknown.
+    """
 
     answer: Answer
     reason: str
     usage: Usage
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +275,8 @@ class RequestJob:
             # As in `update`: outer space that the format asks for is part of the answer.
             answer = Answer(cut if self.request.format else cut.rstrip(), ())
         self._send(answer.content)
-        self.emit(Finished(replace(answer, reasoning=self._reasoning_text or ""), reason, usage))
+        answer = replace(answer, reasoning=self._reasoning_text or "")
+        self.emit(Finished(answer, reason, usage, progress.confidence))
 
     def fail(self, error: Exception) -> None:
         """Emit what went wrong."""

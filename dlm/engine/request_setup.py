@@ -223,12 +223,13 @@ class RequestSetup:
             return Aids()
         begun = job.reasoning is not None or job.prefix_ids
         first_tokens = () if begun else self._first_tokens.guess(turns)
-        if not self._config.reads:
-            return Aids(first_tokens=first_tokens)
-        gains = partial(self._likelihoods.gains, turns[-1].content, tools)
         greedy = plan.sampling is None
+        counted = calls if greedy else None
+        if not self._config.reads:
+            return Aids(first_tokens=first_tokens, calls=counted)
+        gains = partial(self._likelihoods.gains, turns[-1].content, tools)
         pruning = ArgumentPruning(self._dialect, calls, job.rules.tools) if greedy else None
-        return Aids(gains, pruning, first_tokens)
+        return Aids(gains, pruning, first_tokens, counted)
 
     def _decoding(
         self,

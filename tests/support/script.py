@@ -104,11 +104,13 @@ class Script:
             Transcript(turn_id, text, final=True, confidence=0.9 if text else 0.0, end_sample=end),
         )
 
-    def model(self, text: str = "", *calls: ToolCall, cut: bool = False) -> list[Command]:
+    def model(
+        self, text: str = "", *calls: ToolCall, cut: bool = False, confidence: float | None = None
+    ) -> list[Command]:
         """A whole answer of the model's to the newest request."""
         reply_id = self.last(Generate).reply_id
         said = [ModelSaid(reply_id, text)] if text else []
-        return self.feed(*said, ModelAnswered(reply_id, calls, cut, 10, 5))
+        return self.feed(*said, ModelAnswered(reply_id, calls, cut, 10, 5, confidence))
 
     def tool(self, call: ToolCall, content: str) -> list[Command]:
         """A tool's answer."""

@@ -87,8 +87,8 @@ def _answer(spec: ToolSpec, message: str) -> bool | None:
     # "No" to "anything else?" asks for an order plainly; here it is a no.
     if disagrees(message):
         return False
-    assert spec.confirmation is not None
-    return agrees(message) or spec.confirmation.plainly(message) or None
+    asked = spec.confirmation
+    return agrees(message) or (asked is not None and asked.plainly(message)) or None
 
 
 def _question(call: ToolCall, spec: ToolSpec | None) -> str:

@@ -52,6 +52,19 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
 
 
+def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> float:
+    """The share of a request's words that calls carry, or have in their tools' declarations.
+
+    Words of grammar do not count; 1 where there are no others.
+    """
+    values = (str(value) for call in calls for value in call.arguments.values())
+    names = (call.name.replace("_", " ") for call in calls)
+    specs = [tools[call.name] for call in calls if call.name in tools]
+    known = _known([*values, *names, *(spec.description for spec in specs)])
+    said = [word for word in _WORD.findall(request.casefold()) if not _is_grammar(word)]
+    return sum(_stem(word) in known for word in said) / len(said) if said else 1.0
+
+
 def not_understood(parts: Sequence[str]) -> str:
     """A sentence on parts that were left out; empty for none."""
     return f"I did not get this: {phrasing.joined(parts)}." if parts else ""

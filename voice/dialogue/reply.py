@@ -12,7 +12,7 @@ from voice.events import ReplyStatus
 from voice.inputs import SessionOptions
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
-from voice.types import Position, Segment
+from voice.types import Position, Segment, ToolCall
 
 
 class Phase(StrEnum):
@@ -82,6 +82,7 @@ class Reply:
         before: Ids of the dialogue's entries that the context takes the place of.
         missed: What no call has carried, in the user's words.
         question: The model's, with which the agent ends; empty for none.
+        doubted: Calls that the user is asked about at its end, for want of confidence.
         agreed: Whether its calls are those that the user was asked about; no others follow.
         requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
@@ -114,6 +115,7 @@ class Reply:
     before: frozenset[str] = frozenset()
     missed: tuple[str, ...] = ()
     question: str = ""
+    doubted: tuple[ToolCall, ...] = ()
     agreed: bool = False
     requests: Requests | None = None
     input_tokens: int = 0
@@ -191,6 +193,10 @@ class Reply:
     def ask_back(self, question: str) -> None:
         """Keep a question to the end; none leaves the one before."""
         self.question = question or self.question
+
+    def doubt(self, calls: Sequence[ToolCall]) -> None:
+        """Keep calls to be asked about at the end."""
+        self.doubted += tuple(calls)
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
         """Set how the reply will have ended."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
 from voice.dialogue.corrections import Correction
+from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
@@ -411,6 +412,8 @@ class ReplyLoop:
             return [*out, self._generate()]
         refused = self._opposed(reply, calls)
         if kept := tuple(call for call in calls if call not in refused.calls):
+            if self._doubts(reply, kept, event.confidence):
+                return out + self._in_doubt(reply, kept)
             return out + self._call(reply, kept)
         if calls:
             return out + self._conclude(reply, refused.answer)
@@ -431,7 +434,32 @@ class ReplyLoop:
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
+        elif not self._limits.rephrases and leaves_open(reply.text, self._request(reply)):
+            reply.ask_back(ANYTHING_TO_DO)
         return self._conclude(reply)
+
+    def _doubts(self, reply: Reply, calls: tuple[ToolCall, ...], confidence: float | None) -> bool:
+        """Whether calls are hardly what the user asks for; those that a client runs are its own."""
+        ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
+        if not ours or self._limits.rephrases or reply.own_words or self.lead.under(reply.base):
+            return False
+        return in_doubt(confidence, self._request(reply), calls, self._tools)
+
+    def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+        """Ask whether calls are wanted; those that change nothing are made, with a caution."""
+        if reply.again:
+            reply.miss([reply.again.text])
+            return self._conclude(reply)
+        if all(self._tools[call.name].read_only for call in calls):
+            return self._say_behind(reply, NOT_SURE) + self._call(reply, calls)
+        reply.doubt(calls)
+        return self._conclude(reply)
+
+    def _request(self, reply: Reply) -> str:
+        """What the model was asked, of the user's last message."""
+        if reply.requests:
+            return reply.requests.current.text
+        return next(iter(reply.seen(self._dialogue).user_texts(1)), "")
 
     def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
         return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
@@ -448,13 +476,17 @@ class ReplyLoop:
         if reply.next_request(self._dialogue):
             return [*out, self._generate()]
         out += self._say_behind(reply, not_understood(reply.missed))
-        return out + ([] if instead else self._ask_back(reply)) + self._close(reply)
+        ends = bool(instead) and not reply.doubted
+        return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
 
     def _ask_back(self, reply: Reply) -> list[Command]:
-        """Say what stands at the end of a reply: what the flow asks, or else the model.
+        """Say what ends a reply: a question about calls in doubt, the flow's, or the model's.
 
         After a hand-over it is the other agent who says it.
         """
+        if reply.doubted:
+            self._unconfirmed += reply.doubted
+            return self._say_behind(reply, asked_about(reply.doubted, self._tools))
         flow = self.lead.under(reply.base)
         if flow is None or reply.base is None:
             return self._say_behind(reply, reply.question)

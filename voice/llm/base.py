@@ -67,6 +67,7 @@ class AnswerDone:
         cut: Whether it ended for being too long.
         forwards: Forwards of the model that it took; 0 if unknown.
         kept: Tokens taken over from the prompt's draft.
+        confidence: How sure the model is of the calls, in [0, 1]; None if unknown.
     """
 
     calls: tuple[ToolCall, ...]
@@ -75,6 +76,7 @@ class AnswerDone:
     output_tokens: int
     forwards: int = 0
     kept: int = 0
+    confidence: float | None = None
 
 
 ModelEvent = TextPiece | DraftView | AnswerDone

@@ -26,7 +26,7 @@ from voice.llm.context_window import ContextWindow, declaration_chars, fitted
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
-    from dlm.engine.engine import Engine, Request, Usage
+    from dlm.engine.engine import Engine, Finished, Request
     from dlm.language.messages import Answer, Call, Tool, Turn
 
 
@@ -74,8 +74,8 @@ class EmbeddedModel:
                             yield TextPiece(text)
                         case Snapshot(text, forwards):
                             yield DraftView(text, forwards)
-                        case Finished(answer, reason, usage):
-                            yield _done(answer, reason == "length", usage)
+                        case Finished():
+                            yield _done(event)
         except AnswerError as error:
             raise MalformedAnswer(str(error)) from error
         except queue.Full as error:
@@ -227,10 +227,18 @@ def _request(prompt: Prompt) -> Request:
     )
 
 
-def _done(answer: Answer, cut: bool, usage: Usage) -> AnswerDone:
-    calls = tuple(ToolCall(new_call_id(), call.name, dict(call.arguments)) for call in answer.calls)
-    tokens = usage.prompt_tokens, usage.answer_tokens
-    return AnswerDone(calls, cut, *tokens, forwards=usage.forwards, kept=usage.kept)
+def _done(finished: Finished) -> AnswerDone:
+    made, usage = finished.answer.calls, finished.usage
+    calls = tuple(ToolCall(new_call_id(), call.name, dict(call.arguments)) for call in made)
+    return AnswerDone(
+        calls,
+        finished.reason == "length",
+        usage.prompt_tokens,
+        usage.answer_tokens,
+        usage.forwards,
+        usage.kept,
+        finished.confidence,
+    )
 
 
 def _calls(message: Message) -> tuple[Call, ...]:

@@ -100,5 +100,7 @@ class CommandRunner:
         match event:
             case TextPiece(text):
                 self.feed(ModelSaid(reply_id, text))
-            case AnswerDone(calls, cut, input_tokens, output_tokens):
-                self.feed(ModelAnswered(reply_id, calls, cut, input_tokens, output_tokens))
+            case AnswerDone():
+                tokens = event.input_tokens, event.output_tokens
+                taken = event.calls, event.cut, *tokens, event.confidence
+                self.feed(ModelAnswered(reply_id, *taken))

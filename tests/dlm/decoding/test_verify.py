@@ -66,6 +66,8 @@ def test_forced_tokens_that_the_draft_has_are_accepted() -> None:
     greedy = [Mark.CALL, *[50] * (len(CALL) - 1), *ten, END, 50]
     verdict = verify(draft, wanting(*greedy), FACTORY.matcher(MUST), END)
     assert verdict == Verdict(draft, [])
+    assert not set(verdict.decided) & set(range(1, len(CALL)))
+    assert verdict.decided[-1] == len(draft) - 1
 
 
 @pytest.mark.parametrize("size", range(5))

@@ -1,0 +1,136 @@
+"""What becomes of answers that are hardly answers to what was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.dialogue.commands import Generate, RunTool
+from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
+from voice.dialogue.reply_loop import Limits
+from voice.types import ToolCall, ToolSpec
+
+ADD = ToolCall("a", "add_to_list", {"item": "milk"})
+TIMER = ToolCall("t", "set_timer", {})
+TIME = ToolCall("c", "get_time", {})
+QUESTION = "Do you want me to a tool: milk?"
+
+
+@pytest.mark.parametrize(
+    ("confidence", "request_text", "doubted"),
+    [
+        (1.0, "add milk", False),
+        (0.6, "add milk", True),
+        (0.8, "add milk to the list", False),
+        # Sure, and yet next to nothing of what was said.
+        (0.8, "i nearly bought milk yesterday, purse forgotten", True),
+        (None, "nothing of the kind", False),
+    ],
+)
+def test_doubt_is_little_confidence_and_little_of_what_was_said(
+    confidence: float | None, request_text: str, doubted: bool
+) -> None:
+    assert in_doubt(confidence, request_text, [ADD], TOOLS) is doubted
+
+
+@pytest.mark.parametrize(
+    ("description", "question"),
+    [
+        ("Put an item on a list. The list is optional.", "put an item on a list: milk"),
+        ("Remember something for the user.", "remember something for you: milk"),
+        ("Adds an item", "use add to list: milk"),
+        ("", "use add to list: milk"),
+        ("Put " + "very " * 20 + "much on a list", "use add to list: milk"),
+    ],
+)
+def test_a_question_says_what_was_understood(description: str, question: str) -> None:
+    spec = ToolSpec("add_to_list", description, {})
+    assert asked_about([ADD, ADD], {"add_to_list": spec}) == f"Do you want me to {question}?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "message", "is_open"),
+    [
+        ("I see.", "bin the gravy one", True),
+        ("Okay, good to know.", "a flat white, final answer", True),
+        ("Okay.", "no, stop", False),
+        ("Okay.", "thanks", False),
+        ("Okay, I'll leave it.", "bin the gravy one", False),
+        ("", "bin the gravy one", False),
+    ],
+)
+def test_an_acknowledgement_leaves_a_request_open(reply: str, message: str, is_open: bool) -> None:
+    assert leaves_open(reply, message) is is_open
+
+
+def test_a_bare_acknowledgement_is_followed_by_a_question() -> None:
+    script = Script()
+    script.user("bin the gravy one")
+    script.model("I see.")
+    assert script.spoken() == f"I see. {ANYTHING_TO_DO}"
+
+
+def test_a_call_in_doubt_is_made_when_the_user_says_yes() -> None:
+    script = Script()
+    script.user("milk what milk")
+    script.model("", ADD, confidence=0.3)
+    assert script.spoken() == QUESTION
+    assert not script.of(RunTool)
+    script.sent()
+    script.played()
+    script.user("yes please", turn_id=2, seconds=9)
+    assert [run.call for run in script.of(RunTool)] == [ADD]
+
+
+@pytest.mark.parametrize(("answer", "asks_the_model"), [("no", 1), ("eggs", 2)])
+def test_and_else_it_is_not(answer: str, asks_the_model: int) -> None:
+    script = Script()
+    script.user("milk what milk")
+    script.model("", ADD, confidence=0.3)
+    script.sent()
+    script.played()
+    script.user(answer, turn_id=2, seconds=9)
+    assert not script.of(RunTool)
+    assert len(script.of(Generate)) == asks_the_model
+
+
+def test_what_only_reads_is_told_with_a_caution(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], read_only=True))
+    script = Script()
+    script.user("at least the sun is out")
+    script.model("", TIME, confidence=0.3)
+    script.tool(TIME, "It is noon.")
+    script.model("It")
+    assert script.spoken() == f"{NOT_SURE} It is noon."
+
+
+def test_of_several_requests_those_in_doubt_are_asked_about_at_the_end() -> None:
+    script = Script()
+    script.user("set a timer and put milk down and set a timer")
+    script.model("", TIMER, confidence=0.3)
+    script.model("", ADD, confidence=1.0)
+    script.tool(ADD, "Added milk.")
+    script.model("Done.")
+    script.model("", replace(TIMER, call_id="u"), confidence=0.3)
+    assert script.spoken() == "Added milk. Do you want me to a tool?"
+    script.sent()
+    script.played()
+    script.user("yes", turn_id=2, seconds=9)
+    assert [run.call.call_id for run in script.of(RunTool)] == ["a", "t", "u"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        Script(limits=Limits(max_tool_calls=3, rephrases=True)),
+        Script(tool_choice="required"),
+        Script(client_tools=(CLIENT_TOOL,)),
+    ],
+)
+def test_who_asks_by_himself_or_must_call_is_not_doubted(script: Script) -> None:
+    call = ToolCall("o", "open_door", {}) if script.conversation.options.client_tools else ADD
+    script.user("milk what milk")
+    script.model("", call, confidence=0.1)
+    assert not script.spoken()

@@ -1,0 +1,73 @@
+"""Whether an answer is likely to be one to what was said, and what the agent says where it is not.
+
+A small model calls something for words that ask for nothing of the kind. Two signs tell such calls:
+the model was not sure of them, and they carry little of what was said. So a call in doubt that
+changes something becomes a question, and one that only reads is told with a word of caution. A bare
+"I see" answers a remark, but leaves open what became of a request, so it is followed by a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from voice.dialogue.english import GRAMMAR, bare, disagrees, plain, word_set
+from voice.dialogue.left_out import carried
+from voice.types import ToolCall, ToolSpec
+
+NOT_SURE = "I am not sure that this is what you mean."
+ANYTHING_TO_DO = "Is there anything you want me to do?"
+
+LEAST_SURE = 0.75
+"""Of five shares, four of them the model's confidence; chosen in docs/LOG.md (2026-11-24)."""
+
+_ACKNOWLEDGING = word_set("""
+    ah alright fine good got great i it know lovely nice oh ok okay right see sounds sure that
+    that's to well
+""")
+_LONGEST_PHRASE = 10
+"""Words of a tool's description that are spoken."""
+
+
+def in_doubt(
+    confidence: float | None,
+    request: str,
+    calls: Sequence[ToolCall],
+    tools: Mapping[str, ToolSpec],
+) -> bool:
+    """Whether the calls of an answer are hardly what was asked for.
+
+    Never where the model does not say how sure it is.
+    """
+    if confidence is None:
+        return False
+    return (4 * confidence + carried(request, calls, tools)) / 5 < LEAST_SURE
+
+
+def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
+    """The question whether calls are wanted, in the words of their declarations and of the user."""
+    wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
+    return f"Do you want me to {', and to '.join(wanted)}?"
+
+
+def leaves_open(reply: str, message: str) -> bool:
+    """Whether a reply says no more than that it heard a message which says something.
+
+    >>> leaves_open("I see.", "bin the gravy one"), leaves_open("Okay.", "no, stop")
+    (True, False)
+    """
+    answered = set(plain(reply).split()) - _ACKNOWLEDGING
+    said = set(bare(message).split()) - GRAMMAR
+    return bool(reply) and not answered and bool(said) and not disagrees(message)
+
+
+def _phrase(call: ToolCall, spec: ToolSpec) -> str:
+    """What a call does: "delete an alarm: seven"."""
+    words = re.split(r"[.;:(\n]", spec.description, maxsplit=1)[0].split()
+    if not 0 < len(words) <= _LONGEST_PHRASE or words[0].endswith("s"):
+        # Too long to be said, or no imperative: "Gets the weather".
+        words = ["use", *re.findall(r"[A-Za-z][a-z]*|\d+", call.name)]
+    text = " ".join([words[0].lower(), *words[1:]])
+    text = text.replace("the user's", "your").replace("the user", "you")
+    values = ", ".join(map(str, call.arguments.values()))
+    return f"{text}: {values}" if values else text
