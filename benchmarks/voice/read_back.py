@@ -210,7 +210,9 @@ async def of_reminder(resources: Resources, case: Case) -> tuple[str, Said]:
         store.remove_alert(alert.id)
     async with talking(resources) as talk:
         said = await talk.ask(case["say"])
-        told = await talk.ask("what are my reminders") if said.results else Said()
+        if not said.results:
+            return "misheard", said
+        told = await talk.ask("what are my reminders")
     for one in (said, told):
         if foreign(one.text, [*one.results, case["say"]]):
             return "wrong", one

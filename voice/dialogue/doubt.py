@@ -18,11 +18,11 @@ from voice.types import ToolCall, ToolSpec
 NOT_SURE = "I am not sure that this is what you mean."
 ANYTHING_TO_DO = "Is there anything you want me to do?"
 
-LEAST_SURE = 0.75
+LEAST_SURE = 0.78
 """Of five shares, four of them the model's confidence; chosen in docs/LOG.md (2026-11-24)."""
 
 _ACKNOWLEDGING = word_set("""
-    ah alright fine good got great i it know lovely nice oh ok okay right see sounds sure that
+    ah alright good got great i it know lovely nice oh ok okay right see sounds sure that
     that's to well
 """)
 _LONGEST_PHRASE = 10
