@@ -265,6 +265,43 @@ class TurnMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """Something that was done for a reply.
+
+    Attributes:
+        name: speech_to_text, end_of_turn, chat (a request to the model), execute_tool or
+            text_to_speech.
+        start_s: When it began, seconds since the epoch.
+        end_s: When it was over, or its reply was.
+        first_s: When the first of a model's answer, or of a reply's sound, was there; None for
+            other stages and where nothing came.
+        call_id: Of a tool's call; empty for other stages.
+    """
+
+    name: str
+    start_s: float
+    end_s: float
+    first_s: float | None = None
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTimed:
+    """When everything was done for a reply that is over, in the order in which it began.
+
+    Attributes:
+        start_s: When the turn began that the reply answers, seconds since the epoch: with the
+            user's speech, or where nothing was said, with the request for the reply.
+        end_s: When the reply was over.
+    """
+
+    reply_id: str
+    start_s: float
+    end_s: float
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DraftsUsed:
     """What became of a turn's drafts.
 
@@ -345,6 +382,7 @@ SessionEvent = (
     | ReplyEnded
     | Failure
     | TurnMeasured
+    | ReplyTimed
     | DraftsUsed
     | ServerListing
     | FlowChanged

@@ -11,9 +11,9 @@ import logging
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -34,7 +34,16 @@ from voice.events import (
     TurnMeasured,
 )
 
+if TYPE_CHECKING:
+    from voice.session.resources import Resources
+    from voice.session.session import Session
+    from voice.session.variants import Assigned
+
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+Observe = Callable[[SessionEvent], None]
+Follow = Callable[["Session", "Resources"], AbstractContextManager[Observe]]
+"""Follows the events of a session, by what the context gives, for as long as that lasts."""
 
 MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
 STAGES = ("asr", "llm", "tts")
@@ -60,6 +69,7 @@ class Metrics:
         config: Where JSON lines go, and what they hold.
         tools: Tools that may be a label; any other counts as "other".
         clock: Seconds since the epoch, for the lines.
+        follow: What else follows conversations, as traces do.
 
     Raises:
         ConfigError: The file for the lines cannot be opened.
@@ -70,10 +80,12 @@ class Metrics:
         config: MetricsConfig,
         tools: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
+        follow: Follow | None = None,
     ) -> None:
         self._config = config
         self._tools = frozenset(tools)
         self._clock = clock
+        self._follow = follow
         self._lines = _open_lines(config.json_lines)
         self.registry = CollectorRegistry()
         self._marks = self._histogram(
@@ -99,6 +111,14 @@ class Metrics:
             "draft_outcomes", "Turns by what became of their drafts", "outcome"
         )
         self._forwards = self._counter("draft_forwards", "Model forwards made for drafts", "used")
+        # A series that begins with its first event has no increase there: alerts would miss it.
+        for counter, labels in (
+            (self._replies, [status.value for status in ReplyStatus]),
+            (self._failures, STAGES),
+            (self._refused, ["capacity"]),
+        ):
+            for label in labels:
+                counter.labels(label)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"quicksilver_{name}", text, labels, registry=self.registry)
@@ -106,6 +126,20 @@ class Metrics:
     def _histogram(self, name: str, text: str, label: str) -> Histogram:
         name = f"quicksilver_{name}"
         return Histogram(name, text, [label], buckets=_BUCKETS_S, registry=self.registry)
+
+    @contextmanager
+    def conversation(self, session: Session, assigned: Assigned[Resources]) -> Iterator[Observe]:
+        """Count a conversation for as long as the context lasts; gives what takes its events."""
+        following = self._follow(session, assigned.resources) if self._follow else nullcontext()
+        named = session.session_id, assigned.variant, assigned.bucket
+        with self.session(*named) as measured, following as follow:
+
+            def observe(event: SessionEvent) -> None:
+                measured.observe(event)
+                if follow is not None:
+                    follow(event)
+
+            yield observe
 
     @contextmanager
     def session(

@@ -195,7 +195,7 @@ def serve(config: Config) -> None:
 
             resources = Resources.load(config)
         app = build_app(resources, config, audiosocket)
-        for line in resources.describe():
+        for line in [*resources.describe(), *config.telemetry.describe()]:
             print(line)
         print(f"Serving {resources.agent.name} at {url_of(listener)}", flush=True)
         uvicorn.Server(uvicorn_config(app, config.server)).run(sockets=[listener])

@@ -40,6 +40,7 @@ from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.load_monitor import LoadMonitor
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
+from voice.session.turn_latency import TurnLatency
 from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox, tool
 from voice.types import (
@@ -112,7 +113,7 @@ class World:
             self.drafts,
             ToolRuns(toolbox, self.scope, self.drafts, 0.7),
             self,  # type: ignore[arg-type]
-            SessionCallbacks(lambda _: None, lambda *_: None, lambda _: None, lambda *_: None),
+            SessionCallbacks(lambda _: None, TurnLatency(), lambda _: None, lambda *_: None),
         )
         self.runner = CommandRunner(self.decide, backend, self.spawn)
         self.feed = self.runner.feed

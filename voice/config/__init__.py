@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -19,7 +20,7 @@ from voice.config.compare import CompareConfig
 from voice.config.flow import mistakes
 from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
-from voice.config.options import Section, find_file, key_of, read_options, with_overrides
+from voice.config.options import Section, Url, find_file, key_of, read_options, with_overrides
 from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError
@@ -356,6 +357,30 @@ class MetricsConfig(Section):
     """Whether transcripts are written to the file of turn latencies as well."""
 
 
+class TelemetryConfig(Section):
+    """Traces and metrics for OpenTelemetry; docs/operations.md says what is sent."""
+
+    endpoint: Url = ""
+    """Collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Empty takes what the
+    environment variable OTEL_EXPORTER_OTLP_ENDPOINT says; without either nothing is sent."""
+    content: bool = False
+    """Whether spans hold words, arguments of tools and their results as well."""
+
+    @property
+    def collector(self) -> str:
+        """Where traces and metrics go; empty for nowhere."""
+        if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+            return ""
+        return self.endpoint or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+
+    def describe(self) -> list[str]:
+        """A line for the start of the program, if anything is sent."""
+        # A user and a password may stand before the host.
+        host = urlsplit(self.collector).netloc.rpartition("@")[2]
+        words = "with" if self.content else "without"
+        return [f"telemetry: traces and metrics to {host}, {words} words"] if self.collector else []
+
+
 class RecordsConfig(Section):
     """Conversations that are kept, and the console that shows them; docs/operations.md."""
 
@@ -393,6 +418,8 @@ class Config(Section):
     """`python -m voice.local`."""
     metrics: MetricsConfig = MetricsConfig()
     """What is measured and kept."""
+    telemetry: TelemetryConfig = TelemetryConfig()
+    """Traces and metrics for OpenTelemetry, if they are asked for."""
     records: RecordsConfig = RecordsConfig()
     """Conversations that are kept, if that is asked for."""
     telephony: TelephonyConfig = TelephonyConfig()

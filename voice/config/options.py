@@ -73,11 +73,26 @@ def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     return origins
 
 
+def _check_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        # A port out of range raises when it is read.
+        readable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        readable = False
+    if url and not readable:
+        raise ValueError(f"got {url!r}; expected an origin such as https://voice.example.com")
+    return url
+
+
 Networks = Annotated[tuple[str, ...], AfterValidator(_check_networks)]
 """Addresses and networks, as `ipaddress` reads them."""
 
 Origins = Annotated[tuple[str, ...], AfterValidator(_check_origins)]
 """Origins of web pages, such as https://example.com."""
+
+Url = Annotated[str, AfterValidator(_check_url)]
+"""Where a server is, such as https://voice.example.com; may be empty."""
 
 S = TypeVar("S", bound=Section)
 

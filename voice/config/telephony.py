@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from pydantic import Field
 
-from pydantic import Field, field_validator
-
-from voice.config.options import Networks, Section
+from voice.config.options import Networks, Section, Url
 
 
 class TelephonyConfig(Section):
@@ -14,7 +12,7 @@ class TelephonyConfig(Section):
 
     doors: tuple[str, ...] = ()
     """Protocols served, by their names in docs/telephony.md."""
-    public_url: str = ""
+    public_url: Url = ""
     """Origin at which telephone services reach this server, such as https://voice.example.com;
     Twilio signs it."""
     token_env: str = "QUICKSILVER_TELEPHONE_TOKEN"
@@ -47,16 +45,3 @@ class TelephonyConfig(Section):
     """Address to listen on for AudioSocket."""
     audiosocket_peers: Networks = ()
     """Addresses or networks that may connect to it besides loopback."""
-
-    @field_validator("public_url")
-    @classmethod
-    def _check_url(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            # A port out of range raises when it is read.
-            readable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:
-            readable = False
-        if url and not readable:
-            raise ValueError(f"got {url!r}; expected an origin such as https://voice.example.com")
-        return url

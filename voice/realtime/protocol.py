@@ -100,6 +100,7 @@ class RealtimeProtocol:
         reply_limit: Limits the replies that may be requested; None is no limit.
         idle_s: The agent's idle timeout, for a client that sends ``quicksilver``; others, made for
             OpenAI's API, expect one only if they set it.
+        trace_id: Of the trace that the conversation is in; empty where there is none.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class RealtimeProtocol:
         new_id: NewId = new_id,
         reply_limit: TokenBucket | None = None,
         idle_s: float = 0.0,
+        trace_id: str = "",
     ) -> None:
         self._session = session
         self._names = names
@@ -118,7 +120,7 @@ class RealtimeProtocol:
         self._base = session.options
         self._greeted = self._extended = False
         self._object = initial_object(self._base)
-        self._events = ServerEvents(new_id("conv"), self._form(self._object))
+        self._events = ServerEvents(new_id("conv"), self._form(self._object), trace_id)
 
     @property
     def session_id(self) -> str:
@@ -137,7 +139,7 @@ class RealtimeProtocol:
 
     def opening(self) -> list[ServerEvent]:
         """What the server sends first."""
-        return self._stamped([self._session_event("session.created")])
+        return self._stamped([self._session_event("session.created"), *self._events.standing()])
 
     def configure(self, changes: dict[str, Any]) -> None:
         """Change the session as ``session.update`` does, without an answer.
@@ -218,7 +220,7 @@ class RealtimeProtocol:
                 self.configure(changes)
                 changed = self._session.options.turn_detection != detected
                 dropped = self._events.turn_dropped() if changed else []
-                stands = [] if before else self._events.standing()
+                stands = [event for event in self._events.standing() if event not in before]
                 return [self._session_event("session.updated"), *dropped, *stands]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})

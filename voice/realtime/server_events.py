@@ -289,7 +289,7 @@ class ServerEvents:
         approvals: Calls that the client has been asked to approve, by the requests' ids.
     """
 
-    def __init__(self, conversation_id: str, form: ResponseFormat) -> None:
+    def __init__(self, conversation_id: str, form: ResponseFormat, trace_id: str = "") -> None:
         self.items = ItemLog()
         self.spoke = False
         self.approvals: dict[str, ToolCall] = {}
@@ -298,6 +298,7 @@ class ServerEvents:
         self._remote: dict[str, tuple[str, str]] = {}
         self._conversation_id = conversation_id
         self._form = form
+        self._trace_id = trace_id
         self._transcription = False
         self._extensions: frozenset[str] = frozenset()
         self._responses: OrderedDict[str, Response] = OrderedDict()
@@ -320,8 +321,10 @@ class ServerEvents:
             self._extensions = frozenset(extensions)
 
     def standing(self) -> list[ServerEvent]:
-        """Where the conversation stands in its flow, for a client that asks for it only now."""
-        return extension_events(self._flow, self._extensions, None) if self._flow else []
+        """What a client that asks for it only now is told: its trace, and where the flow stands."""
+        flow = extension_events(self._flow, self._extensions, None) if self._flow else []
+        traced = "trace" in self._extensions and self._trace_id
+        return [*([{"type": "quicksilver.trace", "trace_id": traced}] if traced else []), *flow]
 
     def expect(self, reply_id: str, form: ResponseFormat) -> None:
         """Register a response that the client has asked for, before it begins."""

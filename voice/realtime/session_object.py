@@ -19,7 +19,16 @@ from voice.realtime.wire import AudioFormat, PcmFormat, WireModel, rate_hz, vali
 from voice.types import ToolSpec
 
 Extension = Literal[
-    "transcript", "latency", "denoising", "tools", "heard", "state", "hold", "draft", "flow"
+    "transcript",
+    "latency",
+    "denoising",
+    "tools",
+    "heard",
+    "state",
+    "hold",
+    "draft",
+    "flow",
+    "trace",
 ]
 """Names of the groups of extension events that a client can ask for."""
 

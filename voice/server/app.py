@@ -38,8 +38,8 @@ from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
-from voice.errors import ProtocolError, StoreError
-from voice.metrics import CONTENT_TYPE, Metrics
+from voice.errors import ConfigError, ProtocolError, StoreError
+from voice.metrics import CONTENT_TYPE, Follow, Metrics
 from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
@@ -50,6 +50,7 @@ from voice.server.engine_api import ApiGate, api_routes
 from voice.server.speech_api import SpeechApi
 from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session
+from voice.telemetry import TRACE_ID
 from voice.telephony.routes import TelephoneRoutes
 from voice.telephony.routing import OpenSession
 from voice.tools import ToolError
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
     from voice.records.recorder import Recorder
     from voice.session.resources import Resources
+    from voice.telemetry.export import Telemetry
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
 MODEL_NAME = "quicksilver"
@@ -106,8 +108,9 @@ def build_app(
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
             be opened, conversations cannot be kept, or a telephone line is not protected.
     """
-    recorder = _recorder(config)
-    routes = Routes(resources, config, recorder.open if recorder else open_session)
+    recorder, telemetry = _recorder(config), _telemetry(config)
+    follow = telemetry.follow if telemetry else None
+    routes = Routes(resources, config, recorder.open if recorder else open_session, follow)
     speech = SpeechApi(resources, routes.body)
     return Starlette(
         routes=[
@@ -136,20 +139,29 @@ def build_app(
             *routes.telephone.routes(),
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
-        middleware=[Middleware(_HostCheck, policy=routes.policy)],
+        middleware=[
+            *(telemetry.middleware if telemetry else ()),
+            Middleware(_HostCheck, policy=routes.policy),
+        ],
         exception_handlers={HTTPException: _not_routed},
-        lifespan=_lifespan(resources, routes, recorder, audiosocket),
+        lifespan=_lifespan(resources, routes, recorder, telemetry, audiosocket),
     )
 
 
 def _lifespan(
-    resources: Resources, routes: Routes, recorder: Recorder | None, audiosocket: Socket | None
+    resources: Resources,
+    routes: Routes,
+    recorder: Recorder | None,
+    telemetry: Telemetry | None,
+    audiosocket: Socket | None,
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(resources.close)
             stack.callback(routes.metrics.close)
+            if telemetry is not None:
+                stack.push_async_callback(telemetry.close)
             await stack.enter_async_context(resources.toolbox.sweeping())
             if recorder is not None:
                 await stack.enter_async_context(recorder.running())
@@ -166,6 +178,20 @@ def _recorder(config: Config) -> Recorder | None:
     from voice.records.recorder import Recorder
 
     return Recorder(config.records)
+
+
+def _telemetry(config: Config) -> Telemetry | None:
+    """What traces conversations, imported where there is a collector."""
+    if not config.telemetry.collector:
+        return None
+    try:
+        from voice.telemetry.export import Telemetry
+    except ImportError as error:
+        raise ConfigError(
+            "telemetry.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT: expected pip install"
+            f" '.[telemetry]', or OTEL_SDK_DISABLED=true ({error})"
+        ) from error
+    return Telemetry(config.telemetry)
 
 
 def _conversations(recorder: Recorder | None, routes: Routes) -> list[Route]:
@@ -193,7 +219,13 @@ class Routes:
         ConfigError: As `build_app`.
     """
 
-    def __init__(self, resources: Resources, config: Config, open_session: OpenSession) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        config: Config,
+        open_session: OpenSession,
+        follow: Follow | None = None,
+    ) -> None:
         self._open_session = open_session
         self._resources = resources
         self._config = config
@@ -204,7 +236,7 @@ class Routes:
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
-        self.metrics = Metrics(config.metrics, resources.team.tools)
+        self.metrics = Metrics(config.metrics, resources.team.tools, follow=follow)
         self.telephone = TelephoneRoutes(
             resources, config, self.policy, self._slots, self.metrics, open_session
         )
@@ -267,7 +299,11 @@ class Routes:
         reply_limit = self._reply_limits.of(grant.account)
         names = _names(assigned.resources)
         protocol = RealtimeProtocol(
-            session, names, reply_limit=reply_limit, idle_s=own.idle_timeout_s
+            session,
+            names,
+            reply_limit=reply_limit,
+            idle_s=own.idle_timeout_s,
+            trace_id=socket.scope.get(TRACE_ID, ""),
         )
         try:
             if socket.query_params.get("intent") == "transcription":
@@ -280,15 +316,14 @@ class Routes:
             session.close("refused")
             await socket.close(CloseCode.POLICY, close_reason(str(error)))
             return
-        named = protocol.session_id, assigned.variant, assigned.bucket
-        with self.metrics.session(*named) as measured:
+        with self.metrics.conversation(session, assigned) as observe:
             _log.info("session %s begins", protocol.session_id)
             await self._run(
                 RealtimeConnection(
                     socket,
                     session,
                     protocol,
-                    measured.observe,
+                    observe,
                     self._config.server.send_timeout_s,
                     ClientLimits(self._config.server),
                     self._config.server.idle_session_s,

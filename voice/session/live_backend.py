@@ -26,6 +26,7 @@ from voice.llm.base import AnswerDone, DraftView, ModelEvent, ReplyModel
 from voice.session.command_runner import Feed
 from voice.session.preemptive_generation import PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
+from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
 
 
@@ -34,8 +35,7 @@ class SessionCallbacks:
     """The way back to the session."""
 
     emit: Callable[[SessionEvent], None]
-    reached: Callable[[str, str], None]
-    """Takes a reply's id and the name of a stage that it has reached."""
+    latency: TurnLatency
     hang_up: Callable[[str], None]
     announced: Callable[[str, bool], None]
     """Takes an announcement's key and whether it was heard."""
@@ -65,15 +65,17 @@ class LiveBackend:
         """What the model answers; the stages of the answer are noted, and its drafts shown."""
         reply_id = request.reply_id
         answer = self._model.answer if request.out_of_band else self._drafts.reply
+        latency = self._session.latency
         async with aclosing(answer(request.prompt)) as events:
-            async for event in events:
-                self._session.reached(reply_id, "first_token")
-                match event:
-                    case DraftView(text, step) if request.spoken:
-                        self._session.emit(Denoising(reply_id, text, step))
-                    case AnswerDone(calls=()):
-                        self._session.reached(reply_id, "reply_committed")
-                yield event
+            with latency.asking(reply_id):
+                async for event in events:
+                    latency.reached(reply_id, "first_token")
+                    match event:
+                        case DraftView(text, step) if request.spoken:
+                            self._session.emit(Denoising(reply_id, text, step))
+                        case AnswerDone(calls=()):
+                            latency.reached(reply_id, "reply_committed")
+                    yield event
 
     async def run_tool(self, run: RunTool, feed: Feed) -> None:
         """Run a tool, and feed what becomes of it."""

@@ -24,10 +24,8 @@ from voice.errors import ProtocolError
 from voice.events import (
     RECENT_REPLIES,
     FlowChanged,
-    ReplyAudio,
     ReplyEnded,
     ReplyStarted,
-    ReplyToolResult,
     ServerListing,
     SessionEnded,
     SessionEvent,
@@ -394,7 +392,7 @@ class Session:
         had = self._resources
         slow_s = had.config.turn.filler_after_ms / 1000
         tools = ToolRuns(had.toolbox, self._scope, self._drafts, slow_s)
-        callbacks = SessionCallbacks(self._emit, self._reach, self.close, self._settle)
+        callbacks = SessionCallbacks(self._emit, self._latency, self.close, self._settle)
         return LiveBackend(had.model, self._drafts, tools, self._output, callbacks)
 
     def _draft_parts(self) -> DraftParts:
@@ -417,15 +415,12 @@ class Session:
                     del self._replies[next(iter(self._replies))]
             case FlowChanged(position):
                 self._flows.changed(position)
-            case ReplyAudio(reply_id):
-                self._reach(reply_id, "first_audio")
-            case ReplyToolResult(reply_id, result) if reply_id in self._replies:
-                turn_id = self._replies[reply_id].turn_id
-                self._latency.lasted(turn_id, f"tool.{result.name}", result.duration_ms)
+        self._latency.observe(event)
         self._give(event)
-        if isinstance(event, ReplyEnded) and event.reply_id in self._replies:
-            self._drafts.drop()
-            if measured := self._latency.measured():
+        if isinstance(event, ReplyEnded):
+            if event.reply_id in self._replies:
+                self._drafts.drop()
+            for measured in self._latency.over(event):
                 self._give(measured)
 
     def _give(self, event: SessionEvent) -> None:
@@ -438,10 +433,6 @@ class Session:
                 # Raised here, it would be taken for a failure of whatever part has emitted.
                 self._refused = error
                 self.close("failed")
-
-    def _reach(self, reply_id: str, name: str) -> None:
-        if reply_id in self._replies:
-            self._latency.reached(self._replies[reply_id].turn_id, name)
 
     def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         if self._group is None:

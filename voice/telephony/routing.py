@@ -119,11 +119,10 @@ class CallRouter:
             numbers = self._telephony.transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
             session = self._open_session(resources, options, line, caller)
-            named = session.session_id, assigned.variant, assigned.bucket
-            measured = stack.enter_context(self._metrics.session(*named))
+            measure = stack.enter_context(self._metrics.conversation(session, assigned))
 
             def observe(event: SessionEvent) -> None:
-                measured.observe(event)
+                measure(event)
                 line.observe(event)
 
             def hung_up() -> None:

@@ -41,6 +41,7 @@ from voice.session.command_runner import CommandRunner
 from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
+from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.types import Message, Role, Segment
@@ -58,7 +59,6 @@ class Rig:
         conversation = Conversation(SessionOptions(), {}, lambda prefix: f"{prefix}{next(numbers)}")
         self.inputs: list[Input] = []
         self.events: list[SessionEvent] = []
-        self.reached: list[tuple[str, str]] = []
         self.reasons: list[str] = []
 
         def spawn(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -93,7 +93,7 @@ class Rig:
             self.output,
             SessionCallbacks(
                 self.events.append,
-                lambda *stage: self.reached.append(stage),
+                TurnLatency(),
                 self.reasons.append,
                 lambda *_: None,
             ),
