@@ -90,8 +90,8 @@ class Instruments:
                 f"gen_ai.{name}", unit, text, explicit_bucket_boundaries_advisory=bounds
             )
 
-        self.agent = histogram("invoke_agent.duration", "s", "How long turns took.")
-        self.tokens = histogram("client.token.usage", "{token}", "Tokens of turns.", _TOKENS)
+        self._turns = histogram("invoke_agent.duration", "s", "How long turns took.")
+        self._tokens = histogram("client.token.usage", "{token}", "Tokens of turns.", _TOKENS)
         self._first_chunk = histogram(
             "client.operation.time_to_first_chunk", "s", "From a request to its first answer."
         )
@@ -99,6 +99,19 @@ class Instruments:
             "chat": histogram("client.operation.duration", "s", "How long requests took."),
             "execute_tool": histogram("execute_tool.duration", "s", "How long tools took."),
         }
+
+    def reply(
+        self,
+        timed: ReplyTimed,
+        ended: ReplyEnded,
+        labels: Mapping[str, str],
+        model: Mapping[str, str],
+    ) -> None:
+        """Enter a reply that is over."""
+        self._turns.record(timed.end_s - timed.start_s, labels)
+        asked = {**model, "gen_ai.operation.name": "chat"}
+        self._tokens.record(ended.input_tokens, {**asked, "gen_ai.token.type": "input"})
+        self._tokens.record(ended.output_tokens, {**asked, "gen_ai.token.type": "output"})
 
     def stage(self, stage: Stage, labels: Mapping[str, str]) -> None:
         """Enter a stage of a reply."""
@@ -164,7 +177,7 @@ class ConversationSpans:
         try:
             self._take(event)
         except Exception as error:
-            _log.error("a conversation is not traced on: %s", origins(error))
+            _log.error("an event of a conversation is not traced: %s", origins(error))
 
     def _take(self, event: SessionEvent) -> None:
         match event:
@@ -176,8 +189,10 @@ class ConversationSpans:
                 self._replies[reply_id].results[result.call_id] = result
             case ReplyEnded(reply_id) if reply_id in self._replies:
                 self._replies[reply_id].ended = event
-            case ReplyTimed(reply_id) if reply_id in self._replies:
-                self._tell(self._replies.pop(reply_id), event)
+            case ReplyTimed(reply_id):
+                reply = self._replies.pop(reply_id, None)
+                if reply is not None and reply.ended is not None:
+                    self._tell(reply, reply.ended, event)
             case DraftsUsed():
                 self._drafts = event
             case FlowChanged(position):
@@ -195,56 +210,48 @@ class ConversationSpans:
                 return self._served.item(item_id)
         return None
 
-    def _tell(self, reply: _Reply, timed: ReplyTimed) -> None:
-        about = self._about_reply(reply)
-        context = set_span_in_context(self._span)
-        name = f"invoke_agent {self._agent}"
-        span = self._tracer.start_span(name, context, start_time=_ns(timed.start_s))
-        labels = {"gen_ai.agent.name": self._agent} | _failed(span, self._error_of(reply))
-        span.set_attributes(about)
-        within = set_span_in_context(span)
+    def _tell(self, reply: _Reply, ended: ReplyEnded, timed: ReplyTimed) -> None:
+        span = self._tracer.start_span(
+            f"invoke_agent {self._agent}",
+            set_span_in_context(self._span),
+            attributes=self._about_reply(reply, ended),
+            start_time=_ns(timed.start_s),
+        )
+        error = "reply" if ended.status is ReplyStatus.FAILED else ""
+        if self._failure is not None and self._failure.turn_id == reply.turn_id:
+            error = self._failure.stage
+        labels = {"gen_ai.agent.name": self._agent, **_failed(span, error)}
         for stage in timed.stages:
-            self._tell_stage(reply, stage, within)
+            self._tell_stage(reply, stage, set_span_in_context(span))
         span.end(_ns(timed.end_s))
-        self._instruments.agent.record(timed.end_s - timed.start_s, labels)
+        self._instruments.reply(timed, ended, labels, self._served.model)
 
-    def _about_reply(self, reply: _Reply) -> dict[str, Any]:
+    def _about_reply(self, reply: _Reply, ended: ReplyEnded) -> dict[str, Any]:
+        cut = ended.status is ReplyStatus.CANCELLED
         about: dict[str, Any] = {
             **self._id,
             **self._served.model,
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": self._agent,
+            "gen_ai.agent.invocation.end_reason": "interrupted" if cut else "completed",
+            "gen_ai.usage.input_tokens": ended.input_tokens,
+            "gen_ai.usage.output_tokens": ended.output_tokens,
             "quicksilver.turn_id": reply.turn_id,
         }
         drafts, self._drafts = self._drafts, None
         if drafts is not None and drafts.turn_id == reply.turn_id:
             about["quicksilver.drafts.made"] = drafts.made
             about["quicksilver.drafts.outcome"] = drafts.outcome
-        if reply.ended is None:
-            return about
-        cut = reply.ended.status is ReplyStatus.CANCELLED
-        about["gen_ai.agent.invocation.end_reason"] = "interrupted" if cut else "completed"
-        for kind in ("input", "output"):
-            count = getattr(reply.ended, f"{kind}_tokens")
-            about[f"gen_ai.usage.{kind}_tokens"] = count
-            labels = {**self._served.model, "gen_ai.operation.name": "chat"}
-            self._instruments.tokens.record(count, {**labels, "gen_ai.token.type": kind})
         if self._served.item is not None:
+            about["gen_ai.output.messages"] = _messages("assistant", ended.text)
             if reply.asked is not None and reply.asked.role is Role.USER:
                 about["gen_ai.input.messages"] = _messages("user", reply.asked.content)
-            about["gen_ai.output.messages"] = _messages("assistant", reply.ended.text)
         return about
-
-    def _error_of(self, reply: _Reply) -> str:
-        """What went wrong with a reply: the part that failed, or nothing."""
-        if self._failure is not None and self._failure.turn_id == reply.turn_id:
-            return self._failure.stage
-        return "reply" if reply.ended and reply.ended.status is ReplyStatus.FAILED else ""
 
     def _tell_stage(self, reply: _Reply, stage: Stage, within: Context) -> None:
         name, kind = stage.name, SpanKind.INTERNAL
         about: dict[str, Any] = {**self._id, "gen_ai.operation.name": name}
-        labels: dict[str, Any] = {"gen_ai.operation.name": name}
+        labels = {"gen_ai.operation.name": name}
         error = ""
         match name:
             case "end_of_turn":
@@ -255,7 +262,7 @@ class ConversationSpans:
                 labels |= self._served.model
             case "execute_tool":
                 call, result = reply.calls[stage.call_id], reply.results.get(stage.call_id)
-                name = f"execute_tool {call.name}"
+                name = f"execute_tool {_text(call.name)}"
                 known = call.name in self._served.tools
                 labels["gen_ai.tool.name"] = call.name if known else OTHER
                 about |= self._about_tool(call, result)
@@ -269,16 +276,16 @@ class ConversationSpans:
 
     def _about_tool(self, call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
         about: dict[str, Any] = {
-            "gen_ai.tool.name": call.name,
+            "gen_ai.tool.name": _text(call.name),
             "gen_ai.tool.type": "function",
-            "gen_ai.tool.call.id": call.call_id,
+            "gen_ai.tool.call.id": _text(call.call_id),
         }
         if result is not None:
             # Longer than its span where it had run in a draft.
             about["quicksilver.tool.duration_ms"] = result.duration_ms
         if self._served.item is not None:
-            about["gen_ai.tool.call.arguments"] = json.dumps(call.arguments)[:LONGEST_TEXT]
-            about["gen_ai.tool.call.result"] = result.content[:LONGEST_TEXT] if result else ""
+            about["gen_ai.tool.call.arguments"] = _text(json.dumps(call.arguments))
+            about["gen_ai.tool.call.result"] = _text(result.content) if result else ""
         return about
 
 
@@ -296,5 +303,10 @@ def _failed(span: Span, error: str) -> dict[str, str]:
 
 
 def _messages(role: str, text: str) -> str:
-    parts = [{"type": "text", "content": text[:LONGEST_TEXT]}]
+    parts = [{"type": "text", "content": _text(text)}]
     return json.dumps([{"role": role, "parts": parts}], ensure_ascii=False)
+
+
+def _text(text: str) -> str:
+    """A text as a span can hold it: a lone surrogate in a model's output would stop them all."""
+    return text[:LONGEST_TEXT].encode(errors="replace").decode()

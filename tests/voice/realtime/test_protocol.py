@@ -30,6 +30,23 @@ def test_the_session_opens_in_full(wire: Wire) -> None:
     assert created["session"]["audio"]["input"]["turn_detection"]["interrupt_response"] is True
 
 
+def test_a_client_is_told_its_trace_once_and_where_it_asks_for_it() -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    protocol = RealtimeProtocol(FakeSession(), NAMES, counting_ids(), trace_id=trace_id)  # type: ignore[arg-type]
+    assert [event["type"] for event in protocol.opening()] == ["session.created"]
+    asking = json.dumps(
+        {"type": "session.update", "session": {"quicksilver": {"events": ["trace"]}}}
+    )
+    _, told = protocol.receive(asking)
+    assert (told["type"], told["trace_id"]) == ("quicksilver.trace", trace_id)
+    assert [event["type"] for event in protocol.receive(asking)] == ["session.updated"]
+
+
+def test_a_client_that_is_in_no_trace_is_told_none(wire: Wire) -> None:
+    wire.send("session.update", session={"quicksilver": {"events": ["trace"]}})
+    assert [event["type"] for event in wire.protocol.opening()] == ["session.created"]
+
+
 def test_an_update_is_merged_and_answered_in_full(wire: Wire) -> None:
     audio = {"input": {"turn_detection": {"type": "server_vad"}}}
     (updated,) = wire.send("session.update", session={"type": "realtime", "audio": audio})

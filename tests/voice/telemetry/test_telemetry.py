@@ -176,7 +176,7 @@ def told_of(
 
 
 CALL = ToolCall("c", "add", {"item": "milk"})
-RESULT = ToolResult("c", "add", "Added milk.", error=True, duration_ms=5.0)
+RESULT = ToolResult("c", "add", "Added milk\ud800.", error=True, duration_ms=5.0)
 TIMED = ReplyTimed("r", 10.0, 12.0, (Stage("execute_tool", 10.5, 11.0, call_id="c"),))
 TURN: list[SessionEvent] = [
     ReplyStarted("r", "i2", 3, "i1"),
@@ -199,7 +199,7 @@ def test_words_arguments_and_results_are_in_spans_where_they_are_asked_for() -> 
     (answered,) = json.loads(turn["gen_ai.output.messages"])
     assert answered["parts"][0]["content"] == "I have added milk."
     assert json.loads(tool["gen_ai.tool.call.arguments"]) == {"item": "milk"}
-    assert tool["gen_ai.tool.call.result"] == "Added milk."
+    assert tool["gen_ai.tool.call.result"] == "Added milk?."
 
 
 def test_what_goes_wrong_is_marked() -> None:
