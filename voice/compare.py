@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class Measured:
 
 
 Callers = Sequence[Measured]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,12 @@ def read(lines: Iterable[str]) -> dict[str, Callers]:
     return {variant: [*callers.values()] for variant, callers in found.items()}
 
 
-def bootstrap(callers: Callers, figure: Figure, draw: np.random.Generator) -> NDArray[np.float64]:
-    """(DRAWS,) values of a figure, each of as many callers drawn with replacement."""
-    chosen = draw.integers(0, len(callers), (DRAWS, len(callers)))
-    return np.array([figure.of([callers[i] for i in row]) for row in chosen])
+def bootstrap(
+    units: Sequence[T], of: Callable[[Sequence[T]], float], draw: np.random.Generator
+) -> NDArray[np.float64]:
+    """(DRAWS,) values of a figure, each of as many units, such as callers, drawn anew."""
+    chosen = draw.integers(0, len(units), (DRAWS, len(units)))
+    return np.array([of([units[i] for i in row]) for row in chosen])
 
 
 def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, float]:
@@ -129,7 +133,7 @@ def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, fl
 
 
 def verdict(
-    first: NDArray[np.float64], other: NDArray[np.float64], callers: int
+    first: NDArray[np.float64], other: NDArray[np.float64], callers: int, rows: int
 ) -> tuple[tuple[float, float], str]:
     """The interval of a difference, and what it says.
 
@@ -140,8 +144,9 @@ def verdict(
         first: (DRAWS,) of the first variant.
         other: (DRAWS,) of another.
         callers: Of the smaller of them.
+        rows: Of the table.
     """
-    low, high = interval(other - first, 1 - (1 - SURE) / len(FIGURES))
+    low, high = interval(other - first, 1 - (1 - SURE) / rows)
     if callers < FEWEST:
         return (low, high), "too few callers"
     if np.isnan(low):
@@ -158,12 +163,12 @@ def table(measured: Mapping[str, Callers]) -> Iterator[str]:
     yield f"|---|{'---|' * (len(measured) + 1)}"
     for figure in FIGURES:
         draw = np.random.default_rng(SEED)
-        drawn = {name: bootstrap(callers, figure, draw) for name, callers in measured.items()}
+        drawn = {name: bootstrap(callers, figure.of, draw) for name, callers in measured.items()}
         cells = [_cell(figure.of(measured[name]), drawn[name]) for name in measured]
         told = []
         for name in others:
             fewest = min(len(measured[first]), len(measured[name]))
-            bounds, says = verdict(drawn[first], drawn[name], fewest)
+            bounds, says = verdict(drawn[first], drawn[name], fewest, len(FIGURES))
             told.append(f"{name}: {says} ({_number(bounds[0])} to {_number(bounds[1])})")
         yield f"| {figure.name} | {' | '.join(cells)} | {'; '.join(told)} |"
 

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import numpy as np
 import soundfile
 
-from benchmarks.voice.words import words
 from voice.demo.recordings import CONVERSATIONS, load
 from voice.demo.virtual_audio import room_tone, speech_span
+from voice.prove.words import words
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "audio"

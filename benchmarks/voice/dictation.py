@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Program, percentiles, share
-from benchmarks.voice.words import errors as distance
 from voice.dictation.editor import edited
 from voice.hearing.spoken_form import spoken_form
+from voice.prove.words import errors as distance
 
 MOST_TIMED = 200
 _NAME = 3

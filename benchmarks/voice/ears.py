@@ -20,7 +20,6 @@ import soundfile
 from benchmarks.report import Program, percentiles, share, shipped_checkpoint
 from benchmarks.voice.corpus import PAUSES_MS, SHARED, Utterance, by_kind, needed, with_pauses
 from benchmarks.voice.pauses import Opinion, model_opinion
-from benchmarks.voice.words import errors, words
 from voice.audio import Framer
 from voice.config import Config, EndpointingConfig, SphinxConfig, load_agent, load_config
 from voice.demo.virtual_audio import room_tone
@@ -28,6 +27,7 @@ from voice.hearing.asr.sphinx import SphinxRecognizer
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import make_vad
+from voice.prove.words import errors, words
 from voice.types import (
     SAMPLE_RATE_HZ,
     AudioFrame,

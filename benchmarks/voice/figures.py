@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks.report import percentiles, share
 from benchmarks.voice.corpus import NO_TOOL, PAUSES_MS, Utterance
-from benchmarks.voice.words import errors, words
 from voice.demo.__main__ import STAGES
 from voice.demo.turn_report import Turn
+from voice.prove.words import errors, words
 
 NETWORK_TOOLS = {"get_weather", "get_stock_price", "convert_currency"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.voice.corpus import word_ends
-from benchmarks.voice.words import words
+from voice.prove.words import words
 from voice.speech.normalization import spoken
 from voice.types import Samples, samples_of_ms
 

@@ -5,14 +5,13 @@ Needs the ``flite`` command with its voices (Debian: flite) and the dev dependen
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
 from voice.demo.recordings import CONVERSATIONS
+from voice.prove.sound import flite
 from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 VOICES = {"assistant": "slt", "coffee": "rms"}
@@ -29,21 +28,10 @@ def main() -> None:
     for agent, lines in CONVERSATIONS.items():
         for line in lines:
             text = " ".join(SPELLED.get(word, word) for word in line.text.split())
-            samples = trimmed(speak(text, VOICES[agent]))
+            samples = trimmed(flite(text, VOICES[agent]))
             file = directory / f"{line.name}.flac"
             soundfile.write(file, samples, SAMPLE_RATE_HZ, subtype="PCM_16")
             print(f"{file.name}: {len(samples) / SAMPLE_RATE_HZ:.2f} s, {file.stat().st_size} B")
-
-
-def speak(text: str, voice: str) -> Samples:
-    """Say a text with a flite voice. Returns (T,) int16 at 16 kHz."""
-    with tempfile.TemporaryDirectory() as directory:
-        wav = Path(directory) / "line.wav"
-        subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(wav)], check=True)
-        samples, rate_hz = soundfile.read(wav, dtype="int16")
-    if rate_hz != SAMPLE_RATE_HZ:
-        raise ValueError(f"voice {voice}: got {rate_hz} Hz; expected {SAMPLE_RATE_HZ}")
-    return np.asarray(samples, dtype=np.int16)
 
 
 def trimmed(samples: Samples) -> Samples:

@@ -16,11 +16,11 @@ from typing import Any
 
 from benchmarks.report import Program, percentiles, share
 from benchmarks.voice.corpus import SHARED, Utterance, is_put_aside, needed, orders_of, people
-from benchmarks.voice.words import errors, words
 from voice.config import WhisperConfig, load_agent
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.asr.whisper import WhisperRecognizer
 from voice.hearing.spoken_form import spoken_form
+from voice.prove.words import errors, words
 from voice.types import Samples
 
 HALVES = ("tuning", "aside")

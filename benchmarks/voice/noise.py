@@ -5,15 +5,13 @@ The noise does not begin and end with the words: it is what the microphone picks
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
-
 from benchmarks.voice.corpus import SHARED, Utterance, read_audio
 from voice.demo.virtual_audio import speech_span
+from voice.prove.sound import level, scaled
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 KINDS = ("kitchen", "people-talking", "room-background")
@@ -36,8 +34,8 @@ def with_noise(
         noise = noises[number % len(noises)]
         begin, end = speech_span(utterance.samples, SAMPLE_RATE_HZ)
         for snr_db in snrs_db:
-            wanted = _level(utterance.samples[begin:end]) * 10 ** (-snr_db / 20)
-            around = scaled(noise, wanted / _level(noise))
+            wanted = level(utterance.samples[begin:end]) * 10 ** (-snr_db / 20)
+            around = scaled(noise, wanted / level(noise))
             noisy.append(replace(utterance, around=around, snr_db=snr_db))
     return noisy
 
@@ -50,12 +48,3 @@ def recorded(kind: str) -> Samples:
         FileNotFoundError: The recordings are absent.
     """
     return read_audio(SHARED / "noise" / f"{kind}.flac")
-
-
-def scaled(samples: Samples, factor: float) -> Samples:
-    """(T,) int16 louder or softer; what is too loud is clipped."""
-    return np.clip(np.round(samples * factor), -32768, 32767).astype(np.int16)
-
-
-def _level(samples: Samples) -> float:
-    return math.sqrt(float(np.mean(samples.astype(np.float64) ** 2)))

@@ -42,8 +42,6 @@ DECIDED_AFTER_S = 2.5
 """How long after a sound the agent has stopped if it stops at all."""
 IGNORED_AFTER_S = 0.5
 """An agent that ends its speech after so much talk over it, and took no notice, did not stop."""
-KEPT_WITHIN_S = 5.0
-"""How long the server may take to say what it keeps of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ async def _talk_over(client: RealtimeClient, sound: Sound, after_s: float) -> Ta
     whole, audio = _reply(client, response_id)
     played = sum(len(p.samples) for p in client.loudspeaker.timeline if p.item_id == item_id)
     heard = heard_words(whole, audio, played * SAMPLE_RATE_HZ // RATE_HZ)
-    return replace(over, whole=whole, kept=await _kept(client, item_id, since), heard=heard)
+    return replace(over, whole=whole, kept=await client.kept(item_id, since), heard=heard)
 
 
 async def _audible(client: RealtimeClient) -> tuple[str, str, float]:
@@ -165,19 +163,6 @@ def _over_s(client: RealtimeClient, item_id: str, until_s: float) -> float:
             samples = samples_from_pcm16(base64.b64decode(received.event["delta"]))
             over_s = max(over_s, received.at_s) + len(samples) / RATE_HZ
     return over_s
-
-
-async def _kept(client: RealtimeClient, item_id: str, since: int) -> str | None:
-    """What the dialogue keeps of a reply that was truncated; None when the server does not say."""
-    try:
-        await client.wait_for("conversation.item.truncated", since, KEPT_WITHIN_S)
-        asked = len(client.events)
-        await client.send({"type": "conversation.item.retrieve", "item_id": item_id})
-        kept = await client.wait_for("conversation.item.retrieved", asked, KEPT_WITHIN_S)
-    except (TimeoutError, ConnectionError):
-        return None
-    content: list[dict[str, Any]] = kept.event["item"]["content"]
-    return "".join(part.get("transcript") or part.get("text") or "" for part in content)
 
 
 def _reply(client: RealtimeClient, response_id: str) -> tuple[str, Samples]:

@@ -14,33 +14,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import soxr
 
 from benchmarks.report import Program
 from benchmarks.voice.corpus import Utterance, by_kind
 from benchmarks.voice.ears import Listener, figures_of
 from benchmarks.voice.pauses import model_opinion
-from voice.audio import StreamResampler, mulaw_from_samples, samples_from_mulaw
+from voice.audio import StreamResampler
 from voice.config import Config, load_config
-from voice.types import SAMPLE_RATE_HZ, Samples
+from voice.prove.sound import LINE_HZ, carried
+from voice.types import SAMPLE_RATE_HZ
 
-LINE_HZ = 8000
-BAND_HZ = (300, 3400)
 KEPT = ("utterances", "word_error_rate", "slots_heard", "accepted", "cut_early")
-
-
-def carried(samples: Samples, rate_hz: int) -> Samples:
-    """Speech as a telephone carries it.
-
-    Returns:
-        (T * 8000 / rate_hz,) int16 at 8 kHz: band-limited, and coarse as mu-law makes it.
-    """
-    narrow = soxr.resample(samples.astype(np.float64), rate_hz, LINE_HZ)
-    spectrum = np.fft.rfft(narrow)
-    frequency = np.fft.rfftfreq(len(narrow), 1 / LINE_HZ)
-    spectrum[(frequency < BAND_HZ[0]) | (frequency > BAND_HZ[1])] = 0
-    within = np.clip(np.round(np.fft.irfft(spectrum, len(narrow))), -32768, 32767)
-    return samples_from_mulaw(mulaw_from_samples(within.astype(np.int16)))
 
 
 def over_a_line(utterance: Utterance) -> Utterance:

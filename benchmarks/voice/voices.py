@@ -18,10 +18,10 @@ import numpy as np
 import soxr
 
 from benchmarks.report import machine, percentiles, share, write
-from benchmarks.voice.telephone import LINE_HZ, carried
-from benchmarks.voice.words import errors
 from voice.config import TtsConfig, WhisperConfig
 from voice.hearing.asr.whisper import WhisperRecognizer
+from voice.prove.sound import LINE_HZ, carried
+from voice.prove.words import errors
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
 from voice.speech.tts import Synthesizer, installed_voices

@@ -12,8 +12,8 @@ from benchmarks.voice.corpus import (
     with_pauses,
 )
 from benchmarks.voice.noise import with_noise
-from benchmarks.voice.words import errors, words
 from voice.demo.virtual_audio import room_tone, speech_span
+from voice.prove.words import errors, words
 from voice.types import SAMPLE_RATE_HZ, samples_of_ms
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.ears import Heard, Listener, figures_of
-from benchmarks.voice.telephone import carried, compared, over_a_line
+from benchmarks.voice.telephone import compared, over_a_line
 from voice.config import load_config
+from voice.prove.sound import carried
 
 
 @pytest.fixture(scope="module")

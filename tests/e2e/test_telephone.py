@@ -14,7 +14,6 @@ import pytest
 import soundfile
 from websockets.asyncio.client import connect
 
-from benchmarks.voice.telephone import carried
 from tests.support.embedded import embedded_config
 from tests.support.patience import PATIENCE_S
 from tests.support.phone import AsteriskFraming, Framing, Phone, TwilioFraming
@@ -32,6 +31,7 @@ from voice.events import (
     SessionEvent,
 )
 from voice.metrics import SessionMetrics
+from voice.prove.sound import carried
 from voice.server.app import build_app
 from voice.session.resources import Resources
 from voice.types import Samples

@@ -254,6 +254,8 @@ def _names_at(model: type[Section], path: list[str]) -> list[str]:
     for name in path:
         if get_origin(inner) is dict:
             inner = get_args(inner)[1]
+        elif get_origin(inner) is tuple:
+            inner = get_args(inner)[0]
         elif _is_section(inner):
             inner = inner.model_fields[name].annotation
         else:

@@ -38,6 +38,8 @@ LATE_START_S = 0.3
 SILENT_ANSWER_S = 1.5
 """How long after an empty transcript a reply may still begin."""
 LATE_LATENCY_S = 0.5
+KEPT_WITHIN_S = 5.0
+"""How long the server may take to say what it keeps of a reply."""
 EVENTS = ("transcript", "latency", "tools", "heard", "state")
 """Extension events asked for."""
 
@@ -54,12 +56,11 @@ def at_client_rate(samples: Samples, rate_hz: int) -> Samples:
 
 def _configuration(greet: bool, holds: bool) -> dict[str, Any]:
     events = [*EVENTS, *(["hold"] if holds else [])]
-    session = {
+    return {
         "type": "realtime",
         "audio": {"input": {"transcription": {"model": "local"}}},
         "quicksilver": {"events": events, "greet": greet},
     }
-    return {"type": "session.update", "session": session}
 
 
 class RealtimeClient:
@@ -70,13 +71,16 @@ class RealtimeClient:
         closed: Close code and reason, or the error, once the connection is closed; else None.
     """
 
-    def __init__(self, socket: ClientConnection, background: Samples) -> None:
+    def __init__(
+        self, socket: ClientConnection, background: Samples, extended: bool = True
+    ) -> None:
         self.clock = asyncio.get_running_loop().time
         self.microphone = Microphone(RATE_HZ, self.clock, background)
         self.loudspeaker = Loudspeaker(RATE_HZ, self.clock)
         self.events: list[Received] = []
         self.closed: str | None = None
         self._socket = socket
+        self._extended = extended
         self._changed = asyncio.Condition()
         self._stale: set[str] = set()
 
@@ -90,6 +94,7 @@ class RealtimeClient:
         greet: bool = True,
         holds: bool = False,
         background: Samples | None = None,
+        session: dict[str, Any] | None = None,
     ) -> AsyncGenerator[RealtimeClient, None]:
         """Connect, enable transcripts and extension events, and start microphone and playback.
 
@@ -100,6 +105,7 @@ class RealtimeClient:
             holds: Whether playback is paused at the first sign of speech, as on the page, and not
                 dropped.
             background: (T,) int16 at 24 kHz, the noise at the microphone; faint unless given.
+            session: Options of a server that knows no extension; its agent does not greet.
 
         Raises:
             OSError: Nobody listens there, or the connection broke before the session began.
@@ -115,9 +121,10 @@ class RealtimeClient:
             # A busy server reads a ping after all audio sent before it, and is not gone.
             ping_timeout=None,
         ) as socket:
-            client = cls(socket, noise)
+            client = cls(socket, noise, extended=session is None)
+            options = _configuration(greet, holds) if session is None else session
             async with client._running():
-                await client.send(_configuration(greet, holds))
+                await client.send({"type": "session.update", "session": options})
                 await client.wait_for("session.updated")
                 yield client
 
@@ -129,8 +136,9 @@ class RealtimeClient:
                 tasks = [
                     group.create_task(self._read()),
                     group.create_task(self.microphone.run(self._send_audio)),
-                    group.create_task(self._report_played()),
                 ]
+                if self._extended:
+                    tasks.append(group.create_task(self._report_played()))
                 yield
                 for task in tasks:
                     task.cancel()
@@ -179,6 +187,18 @@ class RealtimeClient:
         return await self.until(
             lambda: next(iter(of_type(self.events[since:], kind)), None), timeout_s
         )
+
+    async def kept(self, item_id: str, since: int = 0) -> str | None:
+        """What the dialogue keeps of a reply that was cut; None where the server does not say."""
+        try:
+            await self.wait_for("conversation.item.truncated", since, KEPT_WITHIN_S)
+            asked = len(self.events)
+            await self.send({"type": "conversation.item.retrieve", "item_id": item_id})
+            kept = await self.wait_for("conversation.item.retrieved", asked, KEPT_WITHIN_S)
+        except (TimeoutError, ConnectionError):
+            return None
+        content: list[dict[str, Any]] = kept.event["item"]["content"]
+        return "".join(part.get("transcript") or part.get("text") or "" for part in content)
 
     async def settled(self, quiet_s: float = 0.5) -> None:
         """Wait until no reply is under way or sounding, and none has begun for a while."""

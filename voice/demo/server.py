@@ -6,7 +6,7 @@ import asyncio
 import socket
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -53,11 +53,14 @@ def as_arguments(settings: Iterable[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def serving(arguments: Sequence[str]) -> AsyncGenerator[ServerProcess, None]:
+async def serving(
+    arguments: Sequence[str], environ: Mapping[str, str] | None = None
+) -> AsyncGenerator[ServerProcess, None]:
     """Run ``python -m voice.serve`` until the block is left.
 
     Args:
         arguments: Of the command; host and port are added.
+        environ: Its environment; ours unless given.
 
     Raises:
         VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
@@ -66,7 +69,9 @@ async def serving(arguments: Sequence[str]) -> AsyncGenerator[ServerProcess, Non
     host, port = "127.0.0.1", _free_port()
     command = ["-m", "voice.serve", *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
     begun_s = asyncio.get_running_loop().time()
-    process = await asyncio.create_subprocess_exec(sys.executable, *command, *arguments)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *command, *arguments, env=environ
+    )
     try:
         await _answering(process, f"http://{host}:{port}/healthz")
         started_s = asyncio.get_running_loop().time() - begun_s

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
@@ -64,13 +65,23 @@ def load(name: str) -> Samples:
     Raises:
         ValueError: There is no such recording.
     """
-    import av
-
     file = resources.files(__package__) / f"{name}.flac"
     if not file.is_file():
         known = sorted(line.name for lines in CONVERSATIONS.values() for line in lines)
         raise ValueError(f"got the recording {name!r}; expected one of {known}")
-    with resources.as_file(file) as path, av.open(str(path)) as container:
+    with resources.as_file(file) as path:
+        return decoded(path)
+
+
+def decoded(path: Path) -> Samples:
+    """A sound file of any format and rate, (T,) int16 mono at 16 kHz.
+
+    Raises:
+        OSError: It cannot be read, or holds no sound.
+    """
+    import av
+
+    with av.open(str(path)) as container:
         resampler = av.AudioResampler(format="s16", layout="mono", rate=SAMPLE_RATE_HZ)
         parts = [
             part.to_ndarray()[0]

@@ -1,0 +1,170 @@
+"""How a caller comes to a server: one of ours, or any that speaks the Realtime API.
+
+A server of ours runs an agent's tools itself, and is asked for its extension events and what it
+keeps of the caller. To any other the agent's instructions and tools are declared, and the calls
+that it makes are run here, by the same tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from voice.callers import LOCAL
+from voice.config import Config, load_agent
+from voice.demo.client import RealtimeClient
+from voice.errors import VoiceError
+from voice.tools import SessionScope, Toolbox
+from voice.types import Samples, ToolCall
+
+TRANSCRIBER = "whisper-1"
+"""What servers of the Realtime API take for the name of a recogniser; ours take any."""
+Store = Mapping[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An open call.
+
+    Attributes:
+        store: What is kept of the caller by now: table → its rows.
+    """
+
+    client: RealtimeClient
+    store: Callable[[], Awaitable[Store]]
+
+
+class Door(Protocol):
+    """A server that can be called."""
+
+    def open(self, agent: str, background: Samples) -> Any:
+        """A context with a `Line` to an agent; the noise is (T,) int16 at 24 kHz.
+
+        Raises:
+            OSError: Nobody listens there.
+            VoiceError: The server refuses.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OurDoor:
+    """A server of ours; each call is of a user of its own, of whom nothing is kept afterwards."""
+
+    url: str
+    api_key: str | None = None
+
+    @asynccontextmanager
+    async def open(self, agent: str, background: Samples) -> AsyncGenerator[Line, None]:
+        """See `Door.open`; the agent is the server's."""
+        user = f"prove-{uuid.uuid4().hex}"
+        parts = urlsplit(self.url)
+        scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        base = urlunsplit((scheme, parts.netloc, "", "", ""))
+        async with httpx.AsyncClient(base_url=base, headers=headers, trust_env=False) as http:
+            data = f"/v1/callers/user:{user}/data"
+
+            async def store() -> Store:
+                entries: Store = (await _asked(http, "GET", data))["entries"]
+                return entries
+
+            minted = await _asked(http, "POST", "/v1/realtime/client_secrets", {"user": user})
+            async with RealtimeClient.open(
+                self.url, api_key=minted["value"], holds=True, background=background
+            ) as client:
+                yield Line(client, store)
+            await _asked(http, "DELETE", data)
+
+
+async def _asked(http: httpx.AsyncClient, method: str, path: str, body: Any = None) -> Any:
+    try:
+        answer = await http.request(method, path, json=body)
+        answer.raise_for_status()
+        return answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise VoiceError(f"{method} {path}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class AnyDoor:
+    """A server of the Realtime API; its agent does not greet."""
+
+    url: str
+    config: Config
+    api_key: str | None = None
+
+    @asynccontextmanager
+    async def open(self, agent: str, background: Samples) -> AsyncGenerator[Line, None]:
+        """See `Door.open`."""
+        told = load_agent(agent)
+        in_memory = self.config.tools.model_copy(update={"database": ":memory:"})
+        toolbox = Toolbox(in_memory, self.config.turn)
+        scope = SessionScope(f"prove-{uuid.uuid4().hex}", told.name, LOCAL)
+        session = {
+            "type": "realtime",
+            "instructions": told.instructions,
+            "audio": {"input": {"transcription": {"model": TRANSCRIBER}}},
+            "tools": [
+                {
+                    "type": "function",
+                    "name": spec.name,
+                    "description": spec.description,
+                    "parameters": spec.parameters,
+                }
+                for spec in toolbox.specs(told.tools, scope)
+            ],
+        }
+
+        async def store() -> Store:
+            return await asyncio.to_thread(toolbox.database.export, LOCAL)
+
+        try:
+            async with RealtimeClient.open(
+                self.url, api_key=self.api_key, background=background, session=session
+            ) as client:
+                running = asyncio.create_task(_run_tools(client, toolbox, scope))
+                try:
+                    yield Line(client, store)
+                finally:
+                    running.cancel()
+                    await asyncio.gather(running, return_exceptions=True)
+        finally:
+            await toolbox.close()
+
+
+async def _run_tools(client: RealtimeClient, toolbox: Toolbox, scope: SessionScope) -> None:
+    """Answer the calls of every response, as a client of the API does."""
+    since = 0
+    while True:
+        done = await client.until(lambda at=since: _next_done(client, at), None)  # type: ignore[misc]
+        since = done + 1
+        response = client.events[done].event["response"]
+        calls = [item for item in response.get("output", ()) if item["type"] == "function_call"]
+        for item in calls:
+            call = ToolCall(item["call_id"], item["name"], json.loads(item["arguments"] or "{}"))
+            result = await toolbox.run(call, scope)
+            if result.unfinished:
+                result = await toolbox.outcome(call, scope)
+            output = {"call_id": item["call_id"], "output": result.content}
+            answer = {"type": "function_call_output", **output}
+            await client.send({"type": "conversation.item.create", "item": answer})
+        if calls:
+            await client.send({"type": "response.create"})
+
+
+def _next_done(client: RealtimeClient, since: int) -> int | None:
+    found = (at for at in range(since, len(client.events)) if _is_done(client, at))
+    return next(found, None)
+
+
+def _is_done(client: RealtimeClient, at: int) -> bool:
+    return client.events[at].type == "response.done"

@@ -1,0 +1,291 @@
+"""What came of a call: what was measured, what must be true and is not. Pure functions.
+
+Times are measured where a caller hears: from the last sample of his speech to the first audible one
+of the agent's. A judgement is plain data, as the scorecard's JSON has it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from voice.demo.turn_report import Received, of_type
+from voice.demo.virtual_audio import AUDIBLE_ABOVE
+from voice.prove.call import Recording, Said, texts
+from voice.prove.scenario import Expected, ExpectedCall, Take
+from voice.prove.script import plain
+from voice.prove.words import errors, words
+
+RATE_HZ = 24_000
+DEAD_AIR_S = 2.0
+"""Silence after the caller's words that is longer makes a caller ask whether anybody is there."""
+CUT_MS = 100
+"""An item of which this much was not played was stopped."""
+SLACK_WORDS = 3
+"""How far the place of a word in a reply's sound may be off its place in the text."""
+TRANSCRIBED = "conversation.item.input_audio_transcription.completed"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A piece of what the agent said, and what was heard of it.
+
+    Attributes:
+        first_s: Its first audible sample; inf where nothing was audible.
+        last_s: Just past its last one.
+        sent_ms: Length of its sound as it came.
+        played_ms: Length of what was played.
+    """
+
+    id: str
+    text: str
+    first_s: float
+    last_s: float
+    sent_ms: float
+    played_ms: float
+
+    @property
+    def cut(self) -> bool:
+        """Whether it was stopped."""
+        return self.sent_ms - self.played_ms > CUT_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call of a tool that the agent made."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    at_s: float
+    failed: bool
+
+
+def items(recording: Recording) -> list[Item]:
+    """What the agent said, in the order in which it came."""
+    told, sent = texts(recording.events), Counter[str]()
+    for received in of_type(recording.events, "response.output_audio.delta"):
+        # 4 characters of base64 are 3 bytes, 2 bytes a sample.
+        delta = received.event["delta"]
+        sent[received.event["item_id"]] += (len(delta) * 3 // 4 - delta.count("=")) // 2
+    found = []
+    for item_id, samples in sent.items():
+        pieces = [piece for piece in recording.agent if piece.item_id == item_id]
+        first_s, last_s = math.inf, -math.inf
+        for piece in pieces:
+            loud = np.flatnonzero(np.abs(piece.samples.astype(np.int32)) > AUDIBLE_ABOVE)
+            if loud.size:
+                first_s = min(first_s, piece.start_s + int(loud[0]) / RATE_HZ)
+                last_s = max(last_s, piece.start_s + (int(loud[-1]) + 1) / RATE_HZ)
+        played = sum(len(piece.samples) for piece in pieces)
+        sent_ms, played_ms = 1000 * samples / RATE_HZ, 1000 * played / RATE_HZ
+        found.append(Item(item_id, told.get(item_id, ""), first_s, last_s, sent_ms, played_ms))
+    return found
+
+
+def calls(events: Sequence[Received]) -> list[Made]:
+    """The calls that were made, in order: by a server of ours, and handed to the client."""
+    failed = {
+        r.event["call_id"]
+        for r in of_type(events, "quicksilver.tool_result")
+        if r.event.get("error")
+    }
+    made = []
+    for received in events:
+        event = received.event
+        if received.type == "quicksilver.tool_call":
+            broken = event["call_id"] in failed
+            made.append(Made(event["name"], event["arguments"], received.at_s, broken))
+        elif received.type == "response.output_item.done":
+            item = event["item"]
+            if item["type"] == "function_call" and item.get("status") != "incomplete":
+                arguments = json.loads(item["arguments"] or "{}")
+                made.append(Made(item["name"], arguments, received.at_s, False))
+    return made
+
+
+def judge(take: Take, recording: Recording) -> dict[str, Any]:
+    """The judgement of a call."""
+    heard, made = items(recording), calls(recording.events)
+    checks = [*_checks(take.scenario.expected, heard, made, recording)]
+    wrong = {
+        kind: [text for of, text in checks if of == kind] for kind in ("done", "once", "exact")
+    }
+    return {
+        "id": take.id,
+        "agent": take.agent,
+        "scenario": take.name,
+        "axis": take.axis,
+        "value": take.value,
+        "seed": take.seed,
+        "caller": take.scenario.caller,
+        "goal": take.scenario.goal,
+        "behaviour": take.scenario.behaviour.model_dump(exclude_defaults=True),
+        "passed": not wrong["done"] and not wrong["once"],
+        "exactly_once": not wrong["once"],
+        "calls_exact": not (wrong["done"] or wrong["once"] or wrong["exact"]),
+        "wrong": [text for texts in wrong.values() for text in texts],
+        "seconds": round(recording.seconds, 2),
+        "turns": [_turn(said, recording, heard) for said in recording.said if _takes_turn(said)],
+        "over": [_over(said, recording, heard) for said in recording.said if said.kind != "line"],
+        "agent_said": [
+            {"text": item.text, "start_s": round(item.first_s, 3), "end_s": round(item.last_s, 3),
+             "cut": item.cut}
+            for item in heard if math.isfinite(item.first_s)
+        ],
+        "calls": [
+            {"name": one.name, "arguments": dict(one.arguments), "at_s": round(one.at_s, 3),
+             "failed": one.failed}
+            for one in made
+        ],
+    }  # fmt: skip
+
+
+def _takes_turn(said: Said) -> bool:
+    return said.kind in ("line", "interruption")
+
+
+def _turn(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, Any]:
+    """What followed something that was said to be answered."""
+    until_s = min((s.start_s for s in recording.said if s.start_s > said.start_s), default=math.inf)
+    cut = any(said.start_s < item.first_s < said.end_s for item in heard)
+    behind = [i.first_s for i in heard if said.end_s <= i.first_s < until_s]
+    answered_s = min(behind, default=None)
+    # An answer that began too soon, and goes on, is no silence.
+    sounding = any(i.first_s < said.end_s < i.last_s for i in heard)
+    waited_s = (min(until_s, recording.seconds) if answered_s is None else answered_s) - said.end_s
+    transcripts = [
+        str(r.event["transcript"])
+        for r in of_type(recording.events, TRANSCRIBED)
+        if said.start_s <= r.at_s < until_s
+    ]
+    meant, transcript = words(said.text), " ".join(transcripts).strip()
+    return {
+        "said": said.text,
+        "kind": said.kind,
+        "start_s": round(said.start_s, 3),
+        "end_s": round(said.end_s, 3),
+        "transcript": transcript,
+        "words": len(meant),
+        "word_errors": errors(meant, words(transcript)),
+        "cut_off": cut,
+        "voice_to_voice_ms": None if answered_s is None else round(1000 * waited_s),
+        "dead_air_s": round(waited_s, 2) if waited_s > DEAD_AIR_S and not sounding else 0.0,
+    }
+
+
+def _over(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, Any]:
+    """What became of the reply over which something was said."""
+    talked = [i for i in heard if i.first_s <= said.start_s <= i.last_s]
+    item = talked[-1] if talked else None
+    told: dict[str, Any] = {
+        "said": said.text,
+        "kind": said.kind,
+        "start_s": round(said.start_s, 3),
+        "end_s": round(said.end_s, 3),
+        "stopped": bool(item and item.cut),
+        "silence_ms": None,
+        "remembered": None,
+        "unheard_words": 0,
+    }
+    if item is None or not item.cut:
+        return told
+    told["silence_ms"] = max(0, round(1000 * (item.last_s - said.start_s)))
+    if (kept := recording.kept.get(item.id)) is not None:
+        share = item.played_ms / item.sent_ms
+        most = math.ceil(share * len(item.text.split())) + SLACK_WORDS
+        told |= {"remembered": kept, "unheard_words": max(0, len(kept.split()) - most)}
+    return told
+
+
+def _checks(
+    expected: Expected, heard: Sequence[Item], made: Sequence[Made], recording: Recording
+) -> Iterator[tuple[str, str]]:
+    """What is not as it must be: its kind, "done", "once" or "exact", and what it is."""
+    if recording.error:
+        yield "done", recording.error
+    if recording.gave_up:
+        yield "done", "the caller gave up: too many turns"
+    done = [one for one in made if not one.failed]
+    for want in expected.calls:
+        count = sum(_is(want, one) for one in done)
+        if count < want.times:
+            others = (
+                ", ".join(_shown(one) for one in made if one.name == want.tool) or "no call of it"
+            )
+            yield "done", f"called {count} of {want.times} times: {_wanted(want)}; got {others}"
+    for tool in {want.tool for want in expected.calls}:
+        most = sum(want.times for want in expected.calls if want.tool == tool)
+        count = sum(one.name == tool for one in done)
+        if count > most and tool not in expected.may_call:
+            yield "once", f"{tool} ran {count} times; expected {most}"
+    for one in made:
+        if one.name in expected.must_not_call:
+            yield "done", f"called {_shown(one)}, which it must not"
+        elif one.name not in expected.may_call and not any(_is(w, one) for w in expected.calls):
+            yield "exact", f"called {_shown(one)}, which nobody asked for"
+    told = plain(" ".join(item.text for item in heard))
+    for pattern in expected.must_say:
+        if not re.search(pattern, told):
+            yield "done", f"never said {pattern!r}"
+    for pattern in expected.must_not_say:
+        if found := re.search(pattern, told):
+            yield "done", f"said {found[0]!r}, which it must not"
+    if recording.store is not None:
+        yield from _store(expected, recording.store)
+
+
+def _store(
+    expected: Expected, store: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Iterator[tuple[str, str]]:
+    for table, rows in expected.store.items():
+        left = list(store.get(table, ()))
+        for row in rows:
+            fits = [one for one in left if all(_fits(p, k, one.get(k)) for k, p in row.items())]
+            if fits:
+                left.remove(fits[0])
+            else:
+                yield "done", f"{table} has no row of {row}"
+        for one in left:
+            shown = {
+                key: _text(key, value) for key, value in one.items() if value not in (None, "")
+            }
+            yield "once" if rows else "done", f"{table} has a row too many: {shown}"
+
+
+def _is(want: ExpectedCall, one: Made) -> bool:
+    given = one.arguments
+    fits = (_fits(pattern, name, given.get(name)) for name, pattern in want.arguments.items())
+    return one.name == want.tool and all(fits)
+
+
+def _fits(pattern: str, name: str, value: object) -> bool:
+    return re.fullmatch(pattern, _text(name, value), re.IGNORECASE) is not None
+
+
+def _text(name: str, value: object) -> str:
+    """A value as patterns see it."""
+    if name == "due" and isinstance(value, float):
+        return f"{datetime.fromtimestamp(value):%A %H:%M}".lower()
+    if isinstance(value, list):
+        return " ".join(_text("", one) for one in value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return plain("" if value is None else str(value))
+
+
+def _shown(one: Made) -> str:
+    told = ", ".join(f"{name}={value!r}" for name, value in one.arguments.items())
+    return f"{one.name}({told}){' failed' if one.failed else ''}"
+
+
+def _wanted(want: ExpectedCall) -> str:
+    told = ", ".join(f"{name}: {pattern}" for name, pattern in want.arguments.items())
+    return f"{want.tool}({told})"
