@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,6 @@ class Measured:
 
 
 Callers = Sequence[Measured]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +113,10 @@ def read(lines: Iterable[str]) -> dict[str, Callers]:
     return {variant: [*callers.values()] for variant, callers in found.items()}
 
 
-def bootstrap(
-    units: Sequence[T], of: Callable[[Sequence[T]], float], draw: np.random.Generator
-) -> NDArray[np.float64]:
-    """(DRAWS,) values of a figure, each of as many units, such as callers, drawn anew."""
-    chosen = draw.integers(0, len(units), (DRAWS, len(units)))
-    return np.array([of([units[i] for i in row]) for row in chosen])
+def bootstrap(callers: Callers, figure: Figure, draw: np.random.Generator) -> NDArray[np.float64]:
+    """(DRAWS,) values of a figure, each of as many callers drawn with replacement."""
+    chosen = draw.integers(0, len(callers), (DRAWS, len(callers)))
+    return np.array([figure.of([callers[i] for i in row]) for row in chosen])
 
 
 def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, float]:
@@ -163,7 +159,7 @@ def table(measured: Mapping[str, Callers]) -> Iterator[str]:
     yield f"|---|{'---|' * (len(measured) + 1)}"
     for figure in FIGURES:
         draw = np.random.default_rng(SEED)
-        drawn = {name: bootstrap(callers, figure.of, draw) for name, callers in measured.items()}
+        drawn = {name: bootstrap(callers, figure, draw) for name, callers in measured.items()}
         cells = [_cell(figure.of(measured[name]), drawn[name]) for name in measured]
         told = []
         for name in others:

@@ -253,10 +253,9 @@ def _store(
                 left.remove(fits[0])
             else:
                 yield "done", f"{table} has no row of {row}"
+        keys = {key for row in rows for key in row}
         for one in left:
-            shown = {
-                key: _text(key, value) for key, value in one.items() if value not in (None, "")
-            }
+            shown = {k: _text(k, v) for k, v in one.items() if k in keys or (not keys and v)}
             yield "once" if rows else "done", f"{table} has a row too many: {shown}"
 
 

@@ -1,0 +1,187 @@
+"""The command: calls to a fake server and to a real one, the scorecard's two files."""
+
+import json
+import re
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.fake_realtime import FakeRealtime
+from tests.voice.prove.test_faults import call, interrupted, take
+from voice.demo.server import EMBEDDED, as_arguments, serving
+from voice.prove import __main__ as command
+from voice.prove import sound
+from voice.prove.figures import against, scorecard
+from voice.prove.judge import judge
+from voice.prove.page import page
+
+KEY = "QUICKSILVER_API_KEY"
+TIMER = """
+agent = "assistant"
+[scenarios.timer]
+caller = "somebody"
+goal = "a timer"
+lines = [{ says = "what time is it" }]
+behaviour.reaction_s = 0.0
+"""
+
+
+class Reader(HTMLParser):
+    """What a page has in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    assert reader.open == []
+    return reader
+
+
+def test_the_page_is_one_file_without_a_script_that_tells_all():
+    judged = [
+        judge(take(1), call(0.5)),
+        judge(take(2), interrupted("interruption", 1.2, "all of it and much more than was heard")),
+    ]
+    judged[0]["goal"] = "<b>a latte</b>"
+    card = scorecard("ws://example", "now", judged)
+    sounds = {judged[0]["id"]: b"OggS"}
+    html = page(card, sounds, card, against(judged, judged))
+    page_read = read(html)
+    assert "script" not in page_read.tags
+    assert "b" not in page_read.tags
+    assert page_read.addresses == ["data:audio/ogg;base64,T2dnUw=="]
+    assert "prefers-color-scheme: dark" in html
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org)", html)
+    for told in (
+        "<b>a latte</b>",
+        "answered after 500 ms",
+        "silent after 200 ms",
+        "order",
+        "too few",
+    ):
+        assert told in page_read.text
+    assert html.count('role="img"') == html.count("aria-label") - 1
+
+
+@pytest.fixture
+def without_voices(monkeypatch):
+    """Every text is half a second of a tone."""
+    from tests.support.fake_realtime import tone
+
+    monkeypatch.setattr(sound, "voiced", lambda voice, text, rate: tone(0.5))
+
+
+@pytest.fixture
+def scenarios(tmp_path: Path) -> str:
+    file = tmp_path / "mine.toml"
+    file.write_text(TIMER)
+    return str(file)
+
+
+def test_any_server_is_called_by_the_public_api_alone(
+    without_voices, scenarios, tmp_path, monkeypatch
+):
+    monkeypatch.setenv(KEY, "k")
+    fake = FakeRealtime(transcripts=["what time is it"])
+
+    @asynccontextmanager
+    async def door_to(agent, options, config):
+        async with fake.running() as url:
+            options.url = url
+            async with real(agent, options, config) as door:
+                yield door
+
+    real = command.door_to
+    monkeypatch.setattr(command, "door_to", door_to)
+    assert command.main([scenarios, "--out", str(tmp_path / "out")]) == 0
+    card = json.loads((tmp_path / "out" / "scorecard.json").read_text())
+    [judged] = card["conversations"]
+    [turn] = judged["turns"]
+    assert (turn["transcript"], turn["word_errors"]) == ("what time is it", 0)
+    # 200 ms of quiet end the fake server's turns; 100 ms later its tone begins.
+    assert 250 < turn["voice_to_voice_ms"] < 900
+    assert judged["calls"][0]["name"] == "get_time"
+    assert fake.headers[0]["Authorization"] == "Bearer k"
+    assert "quicksilver" not in json.dumps(fake.received)
+    session = fake.received[0]["session"]
+    assert "set_timer" in {tool["name"] for tool in session["tools"]}
+    assert session["instructions"]
+    assert "<audio" in (tmp_path / "out" / "scorecard.html").read_text()
+
+
+def test_a_mistake_is_one_line_on_standard_error(without_voices, scenarios, tmp_path, capsys):
+    for arguments, message in (
+        (["nobody"], "nobody: got an unknown name"),
+        ([scenarios, "--only", "coffee"], "leaves no conversation"),
+        ([scenarios, "--against", str(tmp_path / "none.json")], "cannot be read"),
+        ([scenarios, "--url", "ws://127.0.0.1:9/v1/realtime"], "Connect"),
+    ):
+        assert command.main(arguments) == 1
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert error.count("\n") == 1
+        assert message in error
+
+
+def test_what_would_be_called_is_listed(capsys):
+    assert command.main(["coffee", "--list", "--axes", "--draws", "2", "--most", "10"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert len(set(listed)) == 10
+    assert all(re.fullmatch(r"coffee/[\w-]+(\+\w+=[\w. ]+)?#[12]", name) for name in listed)
+
+
+@pytest.mark.e2e
+async def test_callers_of_a_real_server(monkeypatch, tmp_path):
+    monkeypatch.setenv(KEY, "k")
+    only = "timer|long-pause|interrupted|listens"
+
+    async def run(*arguments: str) -> list[dict]:
+        import asyncio
+
+        out = tmp_path / str(len([*tmp_path.iterdir()]))
+        await asyncio.to_thread(command.main, ["assistant", *arguments, "--out", str(out)])
+        return json.loads((out / "scorecard.json").read_text())["conversations"]
+
+    async with serving(as_arguments(EMBEDDED)) as server:
+        url = ["--url", server.realtime_url]
+        ours = await run(*url, "--ours", "--only", only, "--at-once", "4")
+        any_server = await run(*url, "--only", "timer|long-pause", "--at-once", "2")
+        async with httpx.AsyncClient(
+            trust_env=False, headers={"Authorization": "Bearer k"}
+        ) as http:
+            kept = (await http.get(f"http://{server.host}:{server.port}/v1/callers")).json()
+    assert [call["wrong"] for call in ours] == [[]] * 4
+    assert [call["wrong"] for call in any_server] == [[]] * 2
+    # Nothing is left of them at the server.
+    assert kept == {"callers": {}}
+    turns = [turn for call in ours for turn in call["turns"] if turn["kind"] == "line"]
+    assert all(turn["voice_to_voice_ms"] > 0 for turn in turns)
+    over = {call["scenario"]: call["over"] for call in ours}
+    assert [made["stopped"] for made in over["interrupted"]] == [True]
+    assert over["interrupted"][0]["unheard_words"] == 0
+    assert not any(made["stopped"] for made in over["listens-along"])

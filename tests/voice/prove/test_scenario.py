@@ -1,0 +1,89 @@
+"""Files of scenarios: what is refused and how, and what a seed draws."""
+
+from pathlib import Path
+
+import pytest
+
+from voice.errors import ConfigError
+from voice.prove.__main__ import ALL
+from voice.prove.scenario import load, load_axes, takes
+from voice.prove.sound import told
+
+FILE = """
+agent = "assistant"
+[scenarios.timer]
+caller = "somebody"
+goal = "a timer"
+facts.minutes = ["ten", "twelve", "twenty"]
+lines = [{ says = ["a timer for {minutes} minutes", "{minutes} minutes please"] }]
+expected.calls = [{ tool = "set_timer", arguments.duration = "{minutes} minutes" }]
+"""
+
+
+def read(folder: Path, text: str):
+    file = folder / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    return load(str(file))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("says = [", "sayz = [", r"scenarios\.timer\.lines\.0\.sayz: unknown key; did you mean"),
+        ("goal", "gaol", r"scenarios\.timer\.gaol: unknown key; did you mean 'goal'"),
+        (
+            "{minutes} minutes p",
+            "{minuts} p",
+            r"scenarios\.timer: .*minuts.*did you mean \{minutes\}",
+        ),
+        (
+            '"{minutes} minutes" }',
+            '"(ten" }',
+            r"calls\.0\.arguments\.duration: .*regular expression",
+        ),
+        (
+            "minutes please",
+            "minutes [paws 9]",
+            r"lines\.0\.says\.1: got \[paws 9\]; expected \[pause",
+        ),
+        ('goal = "a timer"', "", r"scenarios\.timer\.goal: got nothing"),
+        ("caller =", "behaviour.rate = 9\ncaller =", r"behaviour\.rate: got 9; expected less than"),
+    ],
+)
+def test_a_mistake_is_refused_by_the_name_of_its_key(tmp_path, old, new, message):
+    assert old in FILE
+    with pytest.raises(ConfigError, match=message):
+        read(tmp_path, FILE.replace(old, new))
+
+
+def test_the_same_seed_draws_the_same_and_others_differ(tmp_path):
+    file = read(tmp_path, FILE)
+    assert takes([file], None, range(20)) == takes([file], None, range(20))
+    drawn = {take.scenario.facts["minutes"] for take in takes([file], None, range(20))}
+    assert drawn == {("ten",), ("twelve",), ("twenty",)}
+    for take in takes([file], None, range(20)):
+        [minutes] = take.scenario.facts["minutes"]
+        assert take.scenario.lines[0].says[1] == f"{minutes} minutes please"
+        assert take.scenario.expected.calls[0].arguments["duration"] == f"{minutes} minutes"
+
+
+def test_an_axis_changes_one_thing_and_leaves_the_rest(tmp_path):
+    file = read(tmp_path, FILE + "behaviour.rate = 1.5\n")
+    axes = tmp_path / "axes.toml"
+    axes.write_text("[axes.line]\ntelephone = { telephone = true }\n", encoding="utf-8")
+    plain, varied = takes([file], load_axes(str(axes)), [7])
+    assert (plain.id, varied.id) == ("assistant/timer#7", "assistant/timer+line=telephone#7")
+    assert varied.scenario.behaviour == plain.scenario.behaviour.model_copy(
+        update={"telephone": True}
+    )
+    assert varied.scenario.lines == plain.scenario.lines
+
+
+def test_what_ships_is_read_and_is_enough():
+    found = takes([load(name) for name in ALL], load_axes("axes"), [1])
+    assert len({take.id for take in found}) == len(found) >= 120
+    assert len([take for take in found if not take.axis]) == 15
+
+
+def test_words_of_a_marked_text_are_those_that_are_said():
+    assert told("my name [pause 300] is [cough] [spell Ann]") == "my name is A N N"

@@ -1,0 +1,197 @@
+"""``python -m voice.prove [SCENARIOS…]``: simulated callers, and a scorecard of how they fared.
+
+Each caller holds a whole spoken conversation in real time, with a server that is started for it, or
+with any that speaks OpenAI's Realtime API (``--url``). The status is 1 where a conversation failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import secrets
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from voice.config import Config, load_config, secret
+from voice.demo.server import EMBEDDED, as_arguments, serving
+from voice.errors import ConfigError, VoiceError
+from voice.prove.call import Recording, hold
+from voice.prove.doors import AnyDoor, Door, OurDoor
+from voice.prove.figures import FIGURES, against, read, scorecard
+from voice.prove.judge import judge
+from voice.prove.page import page
+from voice.prove.scenario import Take, load, load_axes, takes
+from voice.records.soundtrack import RATE_HZ
+from voice.speech.audio_files import Encoder
+
+ALL = ("assistant", "coffee", "clinic")
+BIT_RATE = 24_000
+
+
+def wanted(options: argparse.Namespace) -> list[Take]:
+    """The conversations that are asked for, those of one agent together.
+
+    Raises:
+        ConfigError: A file is wrong, or nothing is left.
+    """
+    axes = load_axes(options.axes) if options.axes else None
+    seeds = range(options.seed, options.seed + options.draws)
+    found = takes(map(load, options.scenarios or ALL), axes, seeds)
+    found = [take for take in found if re.search(options.only, take.id)]
+    if options.most and len(found) > options.most:
+        found = [found[at * len(found) // options.most] for at in range(options.most)]
+    if not found:
+        raise ConfigError(f"--only: {options.only!r} leaves no conversation")
+    return sorted(found, key=lambda take: take.agent)
+
+
+@asynccontextmanager
+async def door_to(
+    agent: str, options: argparse.Namespace, config: Config
+) -> AsyncGenerator[Door, None]:
+    """A server that is there, or one that is started for an agent."""
+    name = config.server.api_key_env
+    key = secret(name)
+    if options.url:
+        yield OurDoor(options.url, key) if options.ours else AnyDoor(options.url, config, key)
+        return
+    # With a key of its own it lets us see what it keeps of a caller.
+    key = key or secrets.token_hex(16)
+    arguments = ["--agent", agent, *as_arguments([*EMBEDDED, *options.set])]
+    arguments += ["--config", options.config] if options.config else []
+    async with serving(arguments, {**os.environ, name: key}) as server:
+        yield OurDoor(server.realtime_url, key)
+
+
+async def prove(
+    options: argparse.Namespace, config: Config
+) -> list[tuple[dict[str, Any], Recording]]:
+    """Hold all conversations: what was judged of each, and what was recorded.
+
+    Raises:
+        VoiceError: A server did not start, or refuses; a scenario cannot be spoken.
+        OSError: Nobody listens there.
+    """
+    told = []
+    free = asyncio.Semaphore(options.at_once)
+
+    async def one(take: Take, door: Door) -> tuple[dict[str, Any], Recording]:
+        async with free:
+            recording = await hold(take, door)
+        judged = judge(take, recording)
+        print(f"{'passed' if judged['passed'] else 'FAILED'}  {take.id}", flush=True)
+        for wrong in judged["wrong"]:
+            print(f"        {wrong}", flush=True)
+        return judged, recording
+
+    for agent, group in groupby(wanted(options), key=lambda take: take.agent):
+        try:
+            async with door_to(agent, options, config) as door, asyncio.TaskGroup() as tasks:
+                held = [tasks.create_task(one(take, door)) for take in group]
+        except ExceptionGroup as failed:
+            # Where the server refuses one it refuses all.
+            raise failed.exceptions[0] from None
+        told += [task.result() for task in held]
+    return told
+
+
+def opus(recording: Recording) -> bytes:
+    """A conversation as an Ogg file of two channels: the caller's side and the agent's."""
+    encoder = Encoder("opus", "stereo", BIT_RATE)
+    parts = [encoder.push(recording.sound[at : at + RATE_HZ]) for at in
+             range(0, len(recording.sound), RATE_HZ)]  # fmt: skip
+    return b"".join([*parts, encoder.finish()])
+
+
+def write(told: Sequence[tuple[dict[str, Any], Recording]], options: argparse.Namespace) -> None:
+    """Write scorecard.json and scorecard.html, and print the figures.
+
+    Raises:
+        ConfigError: What it is compared with is no scorecard, or of other conversations.
+        OSError: It cannot be written.
+    """
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    card = scorecard(options.url or "python -m voice.serve", made, [judged for judged, _ in told])
+    other = read(options.against) if options.against else None
+    compared = against(card["conversations"], other["conversations"]) if other else []
+    sounds = {judged["id"]: opus(recording) for judged, recording in told}
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "scorecard.json"
+    file.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    html = options.out / "scorecard.html"
+    html.write_text(page(card, sounds, other, compared), encoding="utf-8")
+    for figure in FIGURES:
+        value, low, high = card["figures"][figure.name]
+        if value is not None:
+            print(f"{figure.name:42} {value:8.1f} {figure.unit:2}  ({low:.1f} to {high:.1f})")
+    print(f"{file}\n{html}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m voice.prove", description=__doc__)
+    add = parser.add_argument
+    add(
+        "scenarios", nargs="*", help=f"files, or names in configs/scenarios/; else {', '.join(ALL)}"
+    )
+    add("--url", help="ws://… of a server that is there; else one is started")
+    add(
+        "--ours", action="store_true", help="the server at --url is one of ours, with its own tools"
+    )
+    add("--axes", nargs="?", const="axes", help="vary what a file of axes names, one at a time")
+    add("--only", default="", metavar="PATTERN", help="conversations whose name has this in it")
+    add("--most", type=int, default=0, help="so many of them, evenly spread")
+    add("--seed", type=int, default=1, help="of what is drawn")
+    add("--draws", type=int, default=1, help="each with so many seeds")
+    add(
+        "--at-once", type=int, default=1, help="calls at once; their latencies are those of a crowd"
+    )
+    add("--out", type=Path, default=Path("runs/prove"), help="folder of the scorecard")
+    add("--against", type=Path, metavar="JSON", help="another scorecard to stand beside this one")
+    add("--list", action="store_true", help="only name the conversations")
+    add("--config", help="a TOML file, or the name of one in configs/")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as endpointing.profile=eager",
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if min(options.draws, options.at_once) < 1:
+        parser.error("--draws and --at-once: expected 1 or more")
+    try:
+        re.compile(options.only)
+    except re.error as error:
+        parser.error(f"--only: {error}")
+    try:
+        if options.list:
+            print("\n".join(take.id for take in wanted(options)))
+            return 0
+        if options.against:
+            read(options.against)
+        told = asyncio.run(prove(options, load_config(options.config, options.set)))
+        write(told, options)
+    except (VoiceError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0 if all(judged["passed"] for judged, _ in told) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

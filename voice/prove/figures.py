@@ -1,0 +1,229 @@
+"""From judgements of calls to the figures of a scorecard, and two of them side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.compare import DRAWS, SEED, interval, verdict
+from voice.errors import ConfigError
+
+Call = Mapping[str, Any]
+"""As `voice.prove.judge.judge` gives it."""
+Calls = Sequence[Call]
+
+
+Values = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A row of the scorecard.
+
+    Attributes:
+        unit: "%" or "ms".
+        good: "high" or "low".
+        each: A call's values, none or several.
+        quantile: Of all calls' values; None is their mean.
+    """
+
+    name: str
+    unit: str
+    good: str
+    each: Callable[[Call], Values]
+    quantile: float | None = None
+
+    def of(self, calls: Calls) -> float:
+        """The figure; nan where there is nothing to compute it of."""
+        values = [value for call in calls for value in self.each(call)]
+        if not values:
+            return math.nan
+        return float(
+            np.mean(values) if self.quantile is None else np.quantile(values, self.quantile)
+        )
+
+    def drawn(self, calls: Calls) -> NDArray[np.float64]:
+        """(DRAWS,) values, each of as many calls, the same for all figures, drawn anew."""
+        own = [self.each(call) for call in calls]
+        count = len(calls)
+        chosen = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
+        # (DRAWS, count): how often a draw has each call.
+        often = np.stack([np.bincount(row, minlength=count) for row in chosen])
+        owner = np.repeat(np.arange(count), [len(some) for some in own])
+        flat = np.array([value for some in own for value in some], dtype=np.float64)
+        if not len(flat):
+            return np.full(DRAWS, math.nan)
+        in_order = np.argsort(flat, kind="stable")
+        flat, weights = flat[in_order], often[:, owner[in_order]]
+        until = weights.cumsum(axis=1)
+        whole = until[:, -1]
+        if self.quantile is None:
+            values = weights @ flat / np.maximum(1, whole)
+        else:
+            place = self.quantile * np.maximum(0, whole - 1)
+            below, above = (
+                flat[np.minimum((until <= at[:, None]).sum(axis=1), len(flat) - 1)]
+                for at in (np.floor(place), np.ceil(place))
+            )
+            values = below + (place - np.floor(place)) * (above - below)
+        return np.where(whole > 0, values, math.nan)
+
+
+def _percent(met: Iterable[bool]) -> Values:
+    return [100.0 * one for one in met]
+
+
+def _lines(call: Call) -> list[Mapping[str, Any]]:
+    """What was said in silence."""
+    return [turn for turn in call["turns"] if turn["kind"] == "line"]
+
+
+def _words(call: Call) -> Values:
+    """Of each word the errors that fall to it."""
+    return [100 * t["word_errors"] / t["words"] for t in call["turns"] for _ in range(t["words"])]
+
+
+def _voice_to_voice(call: Call) -> Values:
+    """Of turns that were answered, and not before they were over."""
+    return [
+        turn["voice_to_voice_ms"]
+        for turn in call["turns"]
+        if turn["voice_to_voice_ms"] is not None and not turn["cut_off"]
+    ]
+
+
+def _interruptions(call: Call) -> list[Mapping[str, Any]]:
+    return [over for over in call["over"] if over["kind"] == "interruption"]
+
+
+def _silence(call: Call) -> Values:
+    return [o["silence_ms"] for o in _interruptions(call) if o["silence_ms"] is not None]
+
+
+FIGURES = (
+    Figure("task success", "%", "high", lambda call: _percent([call["passed"]])),
+    Figure("nothing done twice", "%", "high", lambda call: _percent([call["exactly_once"]])),
+    Figure("calls exact", "%", "high", lambda call: _percent([call["calls_exact"]])),
+    Figure("word errors", "%", "low", _words),
+    Figure("voice to voice, p50", "ms", "low", _voice_to_voice, 0.5),
+    Figure("voice to voice, p95", "ms", "low", _voice_to_voice, 0.95),
+    Figure("false cutoffs", "%", "low", lambda call: _percent(t["cut_off"] for t in _lines(call))),
+    Figure(
+        "turns followed by dead air", "%", "low",
+        lambda call: _percent(turn["dead_air_s"] > 0 for turn in _lines(call)),
+    ),
+    Figure(
+        "interruptions obeyed", "%", "high",
+        lambda call: _percent(over["stopped"] for over in _interruptions(call)),
+    ),
+    Figure("barge-in to silence, p50", "ms", "low", _silence, 0.5),
+    Figure("barge-in to silence, p95", "ms", "low", _silence, 0.95),
+    Figure(
+        "stopped by a backchannel or a bystander", "%", "low",
+        lambda call: _percent(o["stopped"] for o in call["over"] if o["kind"] != "interruption"),
+    ),
+    Figure(
+        "unheard words remembered", "%", "low",
+        lambda call: _percent(
+            over["unheard_words"] > 0
+            for over in _interruptions(call) if over["remembered"] is not None
+        ),
+    ),
+)  # fmt: skip
+
+
+def figures(calls: Calls) -> dict[str, list[float | None]]:
+    """Name → value, and the bounds of its bootstrap interval over calls; None where none is."""
+    return {
+        figure.name: [_known(v) for v in (figure.of(calls), *interval(figure.drawn(calls)))]
+        for figure in FIGURES
+    }
+
+
+def by_axis(calls: Calls) -> dict[str, dict[str, list[Call]]]:
+    """Axis → value → its calls; "as it is" has the unvaried ones of the same scenarios."""
+    found: dict[str, dict[str, list[Call]]] = {}
+    for axis in dict.fromkeys(call["axis"] for call in calls if call["axis"]):
+        own = [call for call in calls if call["axis"] == axis]
+        names = {(call["agent"], call["scenario"], call["seed"]) for call in own}
+        plain = [
+            call
+            for call in calls
+            if not call["axis"] and (call["agent"], call["scenario"], call["seed"]) in names
+        ]
+        found[axis] = {"as it is": plain} if plain else {}
+        for call in own:
+            found[axis].setdefault(call["value"], []).append(call)
+    return found
+
+
+def scorecard(server: str, made: str, calls: Calls) -> dict[str, Any]:
+    """The whole, as it is written as JSON."""
+    return {
+        "server": server,
+        "made": made,
+        "figures": figures(calls),
+        "axes": {
+            axis: {value: figures(own) for value, own in values.items()}
+            for axis, values in by_axis(calls).items()
+        },
+        "conversations": list(calls),
+    }
+
+
+def read(file: Path) -> dict[str, Any]:
+    """A scorecard.
+
+    Raises:
+        ConfigError: It is none, or cannot be read.
+    """
+    try:
+        told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        figures(told["conversations"])
+        return {"server": told["server"], "made": told["made"], **told}
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+        raise ConfigError(f"{file}: not a scorecard of voice.prove") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A figure of two scorecards, over the conversations that are in both."""
+
+    figure: Figure
+    other: float
+    this: float
+    bounds: tuple[float, float]
+    says: str
+
+
+def against(calls: Calls, others: Calls) -> list[Difference]:
+    """This one minus the other, conversation by conversation of the same scenario and seed.
+
+    Raises:
+        ConfigError: No conversation is in both.
+    """
+    this, other = ({call["id"]: call for call in some} for some in (calls, others))
+    both = [name for name in this if name in other]
+    if not both:
+        raise ConfigError("the scorecards have no conversation in common")
+    pair = [[some[name] for name in both] for some in (other, this)]
+    told = []
+    for figure in FIGURES:
+        drawn = [figure.drawn(side) for side in pair]
+        bounds, says = verdict(drawn[0], drawn[1], len(both), len(FIGURES))
+        says = "too few conversations" if says == "too few callers" else says
+        told.append(Difference(figure, figure.of(pair[0]), figure.of(pair[1]), bounds, says))
+    return told
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 2)
