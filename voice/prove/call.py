@@ -18,6 +18,7 @@ import numpy as np
 from voice.demo.client import RealtimeClient
 from voice.demo.turn_report import Received, of_type
 from voice.demo.virtual_audio import Sounding, stereo
+from voice.errors import VoiceError
 from voice.prove.doors import Door, Line, Store
 from voice.prove.scenario import Take, TalkOver
 from voice.prove.script import Script
@@ -96,7 +97,7 @@ async def hold(take: Take, door: Door) -> Recording:
     speaker = Speaker(scenario.behaviour, take.seed, scenario.recordings)
     background = await asyncio.to_thread(speaker.background)
     # Made before the call, so that nobody waits for it.
-    for text in (*(says for line in scenario.lines for says in line.says), scenario.otherwise):
+    for text in {*(says for line in scenario.lines for says in line.says), *scenario.asides}:
         await asyncio.to_thread(speaker.say, text)
     async with door.open(take.agent, background) as line:
         return await _Call(line, take, speaker).run()
@@ -121,6 +122,11 @@ class _Call:
         except ConnectionError as closed:
             hung_up = (client.closed or "").startswith("1000")
             error = "" if hung_up else str(closed)
+        store: Store | None = None
+        try:
+            store = await self._line.store()
+        except VoiceError as refused:
+            error = error or str(refused)
         began_s = client.microphone.start_s
         events = (replace(r, at_s=r.at_s - began_s) for r in client.events)
         agent = (replace(s, start_s=s.start_s - began_s) for s in client.loudspeaker.timeline)
@@ -133,7 +139,7 @@ class _Call:
             gave_up=self._script.gave_up,
             error=error,
             kept=self._kept,
-            store=await self._line.store(),
+            store=store,
             sound=sound,
         )
 

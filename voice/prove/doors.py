@@ -11,7 +11,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -27,6 +27,8 @@ from voice.types import Samples, ToolCall
 
 TRANSCRIBER = "whisper-1"
 """What servers of the Realtime API take for the name of a recogniser; ours take any."""
+WAIT_S = 30.0
+"""For a server that is busy with other calls."""
 Store = Mapping[str, list[dict[str, Any]]]
 
 
@@ -45,7 +47,7 @@ class Line:
 class Door(Protocol):
     """A server that can be called."""
 
-    def open(self, agent: str, background: Samples) -> Any:
+    def open(self, agent: str, background: Samples) -> AbstractAsyncContextManager[Line]:
         """A context with a `Line` to an agent; the noise is (T,) int16 at 24 kHz.
 
         Raises:
@@ -70,7 +72,9 @@ class OurDoor:
         scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         base = urlunsplit((scheme, parts.netloc, "", "", ""))
-        async with httpx.AsyncClient(base_url=base, headers=headers, trust_env=False) as http:
+        async with httpx.AsyncClient(
+            base_url=base, headers=headers, timeout=WAIT_S, trust_env=False
+        ) as http:
             data = f"/v1/callers/user:{user}/data"
 
             async def store() -> Store:

@@ -133,7 +133,9 @@ def judge(take: Take, recording: Recording) -> dict[str, Any]:
         "calls_exact": not (wrong["done"] or wrong["once"] or wrong["exact"]),
         "wrong": [text for texts in wrong.values() for text in texts],
         "seconds": round(recording.seconds, 2),
-        "turns": [_turn(said, recording, heard) for said in recording.said if _takes_turn(said)],
+        "turns": [
+            _turn(said, recording, heard, made) for said in recording.said if _takes_turn(said)
+        ],
         "over": [_over(said, recording, heard) for said in recording.said if said.kind != "line"],
         "agent_said": [
             {"text": item.text, "start_s": round(item.first_s, 3), "end_s": round(item.last_s, 3),
@@ -152,10 +154,12 @@ def _takes_turn(said: Said) -> bool:
     return said.kind in ("line", "interruption")
 
 
-def _turn(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, Any]:
+def _turn(
+    said: Said, recording: Recording, heard: Sequence[Item], made: Sequence[Made]
+) -> dict[str, Any]:
     """What followed something that was said to be answered."""
     until_s = min((s.start_s for s in recording.said if s.start_s > said.start_s), default=math.inf)
-    cut = any(said.start_s < item.first_s < said.end_s for item in heard)
+    begun_s = [*(item.first_s for item in heard), *(one.at_s for one in made)]
     behind = [i.first_s for i in heard if said.end_s <= i.first_s < until_s]
     answered_s = min(behind, default=None)
     # An answer that began too soon, and goes on, is no silence.
@@ -175,7 +179,7 @@ def _turn(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, 
         "transcript": transcript,
         "words": len(meant),
         "word_errors": errors(meant, words(transcript)),
-        "cut_off": cut,
+        "cut_off": any(said.start_s < at_s < said.end_s for at_s in begun_s),
         "voice_to_voice_ms": None if answered_s is None else round(1000 * waited_s),
         "dead_air_s": round(waited_s, 2) if waited_s > DEAD_AIR_S and not sounding else 0.0,
     }

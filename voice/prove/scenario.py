@@ -145,6 +145,12 @@ class Scenario(Section):
     """Words of a line → path of a recording that is played in their place."""
     expected: Expected = Expected()
 
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """What may be said besides the lines."""
+        over = (one.says for one in self.over if one.kind != "bystander")
+        return (*over, self.otherwise, *([self.goodbye] if self.goodbye else ()))
+
 
 class ScenarioFile(Section):
     """The scenarios of one agent."""

@@ -157,6 +157,12 @@ def test_an_agent_that_answers_before_the_sentence_is_over_cuts_it_off():
     assert (figure(judged, "false cutoffs"), figure(judged, "voice to voice, p50")) == (100, None)
 
 
+def test_an_agent_that_acts_before_the_sentence_is_over_cuts_it_off():
+    fine = call()
+    early = tuple(replace(r, at_s=1.5) if "tool_call" in r.type else r for r in fine.events)
+    assert judge(take(), replace(fine, events=early))["turns"][0]["cut_off"]
+
+
 def test_300_ms_more_are_told_from_noise():
     rng = np.random.default_rng(0)
     latencies = rng.normal(0.6, 0.05, 40)
