@@ -29,8 +29,7 @@ from voice.prove.figures import FIGURES, against, read, scorecard
 from voice.prove.judge import judge
 from voice.prove.page import page
 from voice.prove.scenario import Take, load, load_axes, takes
-from voice.records.soundtrack import RATE_HZ
-from voice.speech.audio_files import Encoder
+from voice.speech.audio_files import RATE_HZ, Encoder
 
 ALL = ("assistant", "coffee", "clinic")
 BIT_RATE = 24_000

@@ -60,19 +60,19 @@ class Behaviour(Section):
     voice: str = "hibari:heart"
     """hibari:, piper: or espeak: and a voice, as `python -m voice.voices` lists them; or flite:slt
     and other voices of the flite command."""
-    rate: float = Field(1.0, ge=0.5, le=2.0)
+    rate: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
     """Of speaking; 1 is the voice's own."""
     noise: str = ""
     """Around the caller: pink, babble, or the path of a recording; empty is a quiet room."""
-    noise_db: float = Field(20.0, ge=-10.0, le=60.0)
+    noise_db: Annotated[float, Field(ge=-10.0, le=60.0)] = 20.0
     """Power of the speech over that of the noise."""
-    reverb_s: float = Field(0.0, ge=0.0, le=3.0)
+    reverb_s: Annotated[float, Field(ge=0.0, le=3.0)] = 0.0
     """Time in which the room's echo falls by 60 dB; 0 is no echo."""
     telephone: bool = False
     """Whether a telephone carries it: 300 to 3400 Hz, mu-law."""
-    hesitation_ms: int = Field(0, ge=0, le=5000)
+    hesitation_ms: Annotated[int, Field(ge=0, le=5000)] = 0
     """Length of a pause inside each line of four words or more."""
-    reaction_s: float = Field(0.4, ge=0.0, le=10.0)
+    reaction_s: Annotated[float, Field(ge=0.0, le=10.0)] = 0.4
     """From the agent's last word to the caller's first."""
 
 
@@ -83,7 +83,7 @@ class Line(Section):
     """The words; of several the seed draws one."""
     hears: Pattern = ""
     """Said where the agent's words have this in them; without it, in the order of the file."""
-    times: int = Field(1, ge=1)
+    times: Annotated[int, Field(ge=1)] = 1
     """How often at most; a line without `hears` is said once."""
 
 
@@ -105,7 +105,7 @@ class ExpectedCall(Section):
     tool: str
     arguments: dict[str, Pattern] = Field(default_factory=dict)
     """What the whole value must be; the others may be anything."""
-    times: int = Field(1, ge=1)
+    times: Annotated[int, Field(ge=1)] = 1
 
 
 class Expected(Section):
@@ -138,7 +138,7 @@ class Scenario(Section):
     """Said, twice at most, to a question that nothing fits, while a line waits for its cue."""
     goodbye: Spoken = ""
     """Said before hanging up."""
-    turns: int = Field(12, ge=1, le=100)
+    turns: Annotated[int, Field(ge=1, le=100)] = 12
     """After so many the caller gives up."""
     behaviour: Behaviour = Behaviour()
     recordings: dict[str, str] = Field(default_factory=dict)

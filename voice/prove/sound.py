@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import soxr
+from numpy.typing import NDArray
 
 from voice.audio import mulaw_from_samples, samples_from_mulaw
 from voice.config import load_config
@@ -28,6 +29,7 @@ from voice.speech.normalization import spoken
 from voice.speech.tts import Voices, installed_voices
 from voice.types import SAMPLE_RATE_HZ, Samples, Segment
 
+Wave = NDArray[np.float64]
 LINE_HZ = 8000
 BAND_HZ = (300, 3400)
 SPEECH_DBFS = -24.0
@@ -204,7 +206,7 @@ def around(noise: str) -> Samples:
         return at_client_rate(recorded(noise), SAMPLE_RATE_HZ)
     spectrum = np.fft.rfft(np.random.default_rng(0).normal(size=NOISE_S * RATE_HZ))
     spectrum /= np.sqrt(np.maximum(1, np.arange(len(spectrum))))
-    return _as_samples(np.fft.irfft(spectrum), 3000)
+    return levelled(np.fft.irfft(spectrum), SPEECH_DBFS)
 
 
 def _babble() -> Samples:
@@ -212,7 +214,7 @@ def _babble() -> Samples:
     for number, text in enumerate(BABBLE):
         said = voiced(BYSTANDER_VOICE, text, 0.8 + 0.12 * number)
         mixed += np.roll(np.resize(said, len(mixed)), int(rng.integers(len(mixed))))
-    return _as_samples(mixed, 3000)
+    return levelled(mixed, SPEECH_DBFS)
 
 
 def cough() -> Samples:
@@ -223,7 +225,7 @@ def cough() -> Samples:
             -np.linspace(0, 5, round(length_s * RATE_HZ))
         )
         bursts += [np.convolve(noise, np.ones(12) / 12, "same"), np.zeros(RATE_HZ // 12)]
-    return _as_samples(np.concatenate(bursts), 3000)
+    return levelled(np.concatenate(bursts), SPEECH_DBFS)
 
 
 def echoing(samples: Samples, reverb_s: float) -> Samples:
@@ -260,24 +262,20 @@ def over_a_line(samples: Samples) -> Samples:
     return at_client_rate(carried(samples, RATE_HZ), LINE_HZ)
 
 
-def level(samples: Samples) -> float:
+def level(samples: Samples | Wave) -> float:
     """Root mean square of (T,) samples of any rate."""
     return float(np.sqrt(np.mean(samples.astype(np.float64) ** 2)))
 
 
-def scaled(samples: Samples, factor: float) -> Samples:
+def scaled(samples: Samples | Wave, factor: float) -> Samples:
     """(T,) samples louder or softer; what is too loud is clipped."""
     return np.clip(np.round(samples * factor), -32768, 32767).astype(np.int16)
 
 
-def levelled(samples: Samples, dbfs: float, span: Sequence[int] = ()) -> Samples:
+def levelled(samples: Samples | Wave, dbfs: float, span: Sequence[int] = ()) -> Samples:
     """(T,) samples whose level, or that of a span of them, is so many dB from full scale."""
     first, last = span or (0, len(samples))
-    return scaled(samples, 32768 * 10 ** (dbfs / 20) / max(1.0, level(samples[first:last])))
-
-
-def _as_samples(wave: np.ndarray[tuple[int, ...], np.dtype[np.float64]], rms: float) -> Samples:
-    return np.clip(np.round(wave * rms / np.sqrt(np.mean(wave**2))), -32768, 32767).astype(np.int16)
+    return scaled(samples, 32768 * 10 ** (dbfs / 20) / max(1e-9, level(samples[first:last])))
 
 
 def _silence(ms: int) -> Samples:
