@@ -12,7 +12,7 @@ from typing import Any
 from voice.prove.figures import FIGURES, Call, Difference, Figure
 
 WIDTH = 960
-LANES = {"caller": 30, "agent": 58, "tools": 86}
+LANES = {"caller": 30, "agent": 58, "waits": 86}
 BY_AXIS = (
     "task success", "word errors", "voice to voice, p50", "voice to voice, p95", "false cutoffs",
 )  # fmt: skip
@@ -168,7 +168,8 @@ def _conversation(call: Call, sound: bytes | None) -> Iterator[str]:
         '<span class="good">passed</span>' if call["passed"] else '<span class="bad">failed</span>'
     )
     yield f"<details><summary>{mark} {escape(call['id'])}: {escape(call['goal'])}</summary>"
-    yield f'<p class="dim">{escape(call["caller"])}. {escape(json.dumps(call["behaviour"]))}</p>'
+    manner = ", ".join(f"{name} {value}" for name, value in call["behaviour"].items())
+    yield f'<p class="dim">{escape(call["caller"])}. {escape(manner)}</p>'
     if call["wrong"]:
         wrong = "".join(f"<li>{escape(text)}</li>" for text in call["wrong"])
         yield f'<ul class="bad">{wrong}</ul>'
@@ -231,19 +232,19 @@ def _time_line(call: Call) -> str:
         drawn.append(bar("one", "caller", turn["start_s"], turn["end_s"], turn["said"]))
         if (ms := turn["voice_to_voice_ms"]) is not None:
             end_s = turn["end_s"] + ms / 1000
-            drawn.append(bar("wait", "tools", turn["end_s"], end_s, f"answered after {ms} ms"))
+            drawn.append(bar("wait", "waits", turn["end_s"], end_s, f"answered after {ms} ms"))
     for over in call["over"]:
         drawn.append(bar("two", "caller", over["start_s"], over["end_s"], over["said"]))
     for said in call["agent_said"]:
         kind = "bad" if said["cut"] else "two"
         drawn.append(bar(kind, "agent", said["start_s"], said["end_s"], said["text"]))
     for made in call["calls"]:
-        drawn.append(f'<text x="{left + scale * made["at_s"]:.1f}" y="{LANES["tools"] + 28}">'
+        drawn.append(f'<text x="{left + scale * made["at_s"]:.1f}" y="{LANES["waits"] + 28}">'
                      f"{escape(made['name'])}</text>")  # fmt: skip
     step = 5 if call["seconds"] < 60 else 20
     drawn += [f'<text x="{left + scale * s:.1f}" y="14">{s} s</text>'
               for s in range(0, int(call["seconds"]), step)]  # fmt: skip
-    return _svg("Time line: caller, agent, waits and tool calls", LANES["tools"] + 34, drawn)
+    return _svg("Time line: caller, agent, waits and tool calls", LANES["waits"] + 34, drawn)
 
 
 def _svg(label: str, height: int, drawn: Sequence[str]) -> str:
