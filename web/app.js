@@ -122,9 +122,34 @@ function analyser() {
 function linkChanged() {
   const { link } = call;
   if (link.state === "open") notice.hide();
+  if (link.state === "closed") {
+    // A server that hangs up before it has said anything would do so again.
+    const spoke = call.conversation.turns.some(({ replies }) => replies.length > 0);
+    void carryOn(call.takeUnanswered(), spoke && link.ended === true);
+  }
   if (link.state !== "waiting") return;
   notice.show(`${link.reason} Trying again…`, { label: "Try now", run: () => call.retry() });
   if (!call.ready) askForKeyIfWanted();
+}
+
+/**
+ * What was typed and not answered before the call ended begins the next one, or is in the field again.
+ *
+ * @param {string[]} unanswered
+ * @param {boolean} again Whether another call is likely to go better.
+ */
+async function carryOn(unanswered, again) {
+  const left = [];
+  for (const words of unanswered) if (!again || !(await write(words))) left.push(words);
+  if (left.length === 0) return;
+  giveBack(left.join(" "));
+  if (byId("notice").hidden) notice.show("What you typed was not sent. It is in the field again.");
+}
+
+/** @param {string} words To the field, before what has been typed meanwhile. */
+function giveBack(words) {
+  const field = byId("words");
+  field.value = [words, field.value].filter(Boolean).join(" ");
 }
 
 /** A browser does not learn why a WebSocket was refused; a plain route tells whether a key is missing. */
@@ -207,7 +232,7 @@ byId("composer").addEventListener("submit", async (/** @type {SubmitEvent} */ ev
   const words = field.value.trim();
   if (!words) return;
   field.value = "";
-  if (!(await write(words))) field.value ||= words;
+  if (!(await write(words))) giveBack(words);
 });
 
 /** @param {string} words @returns {Promise<boolean>} Whether the agent is being told. */

@@ -30,6 +30,8 @@ import { overtaken } from "./portions.js";
 
 /** @typedef {{microphone: string, speaker: string, voice: string, key: string}} Settings */
 
+/** @typedef {{itemId: string, words: string}} Typed */
+
 const PACED = new Set(["quicksilver.draft", "quicksilver.denoising"]);
 
 const LOST =
@@ -76,10 +78,12 @@ export class Call {
     this._asked = null;
     /** @type {Set<string>} Items of replies whose sound came over this connection. */
     this._items = new Set();
-    /** @type {import("./requests.js").ClientEvent[]} Typed messages, sent once no reply is in progress. */
+    /** @type {Typed[]} Typed messages, sent once no reply is in progress. */
     this._typed = [];
-    /** Whether a requested reply has not begun yet. */
-    this._requested = false;
+    /** @type {Typed[]} Those that were sent, until the reply to them begins: a server may have hung up. */
+    this._asking = [];
+    /** The id of the request for a reply that has not begun yet; empty for none. */
+    this._request = "";
     this._voice = "";
   }
 
@@ -118,9 +122,14 @@ export class Call {
     this.interrupt();
     const turn = this.conversation.typed(words, itemId);
     this._asked = { turn, frame: this.sound.frame };
-    this._typed.push(userMessage(itemId, words));
+    this._typed.push({ itemId, words });
     this._advance();
     this._listener.onChange();
+  }
+
+  /** @returns {string[]} What was typed and has no reply yet; the caller is to see to it from now on. */
+  takeUnanswered() {
+    return [...this._asking.splice(0), ...this._typed.splice(0)].map(({ words }) => words);
   }
 
   /** Stop the agent: its sound now, its reply as soon as the server gets the request. */
@@ -160,7 +169,8 @@ export class Call {
     } else if (link.state !== "connecting") {
       this._stale.clear();
       this._items.clear();
-      this._requested = false;
+      this._request = "";
+      this._typed.unshift(...this._asking.splice(0));
       this._asked = null;
       this.sound.speaker?.drain();
       this._making.drop();
@@ -176,9 +186,12 @@ export class Call {
 
   _advance() {
     if (this._typed.length === 0 || !this._client.open) return;
-    if (this._requested || this.conversation.active) return;
-    for (const message of this._typed.splice(0)) this._client.send(message);
-    this._requested = this._client.send({ type: "response.create" });
+    if (this._request || this.conversation.active) return;
+    for (const { itemId, words } of this._typed) this._client.send(userMessage(itemId, words));
+    this._asking.push(...this._typed.splice(0));
+    const request = `reply_to_${this._asking.at(-1)?.itemId}`;
+    const sent = this._client.send({ type: "response.create", event_id: request });
+    this._request = sent ? request : "";
   }
 
   /** @param {ServerEvent} event Of those that wait for the eye. */
@@ -220,7 +233,11 @@ export class Call {
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
     if (event.type === "response.output_audio.delta") this._hear(event);
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
-    if (event.type === "response.created" || event.type === "error") this._requested = false;
+    const refused = event.type === "error" && event.error?.event_id === this._request;
+    if (event.type === "response.created" || refused) {
+      this._request = "";
+      this._asking = [];
+    }
     // More was typed before this reply had begun.
     if (event.type === "response.created" && this._typed.length > 0) this.interrupt();
     if (event.type === "response.done" || event.type === "error") this._advance();

@@ -9,7 +9,9 @@
 /** @typedef {{type: string, [field: string]: any}} ServerEvent */
 
 /**
- * @typedef {{state: "connecting" | "open" | "closed", reason?: string}
+ * `ended`: the server hung up in the ordinary way.
+ *
+ * @typedef {{state: "connecting" | "open" | "closed", reason?: string, ended?: boolean}
  *   | {state: "waiting", retryMs: number, reason: string}} Link
  */
 
@@ -180,7 +182,7 @@ export class RealtimeClient {
     const final = FINAL.get(code);
     if (final !== undefined) {
       this._wanted = false;
-      this._listener.onLink({ state: "closed", reason: reason || final });
+      this._listener.onLink({ state: "closed", reason: reason || final, ended: code === 1000 });
       return;
     }
     // A server that accepts a connection and drops it at once must not be retried in a tight loop.

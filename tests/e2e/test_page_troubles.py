@@ -97,6 +97,31 @@ async def test_what_is_typed_into_a_farewell_begins_a_new_call(server: ScriptedS
         assert typed(server) == ["one more thing", "?"]
 
 
+async def test_what_crosses_the_servers_hanging_up_is_asked_in_a_new_call_or_given_back(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url) as page:
+        await page.type("#words", "hello")
+        await server.connected()
+        await server.expect("response.create")
+        await server.send(*reply_begins("r1", "m1"), *reply_ends("r1", "m1"))
+        await page.until("quicksilver.turns[0].replies[0]?.done")
+        since = len(server.received)
+        await page.type("#words", "one more thing")
+        await page.type("#words", "and another")
+        # It was sent, and is answered by the end of the call alone.
+        await server.expect("response.create", since)
+        await server.hang_up(1000)
+        await server.connected(2)
+        await server.expect("response.create")
+        assert typed(server) == ["one more thing", "and another", "?"]
+        # A server that ends calls before it has said anything is not called again and again.
+        await server.hang_up(1000)
+        await page.until("document.querySelector('#words').value === 'one more thing and another'")
+        assert "was not sent" in await page.text("#notice-text")
+        assert server.connections == 2
+
+
 async def test_a_microphone_chosen_before_hanging_up_is_not_opened_after(
     server: ScriptedServer,
 ) -> None:
