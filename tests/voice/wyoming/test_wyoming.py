@@ -1,0 +1,304 @@
+"""The Wyoming server over real sockets, asked by the unmodified client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from wyoming.asr import Transcribe, Transcript, TranscriptChunk
+from wyoming.audio import AudioChunk, AudioStart, AudioStop
+from wyoming.client import AsyncTcpClient
+from wyoming.error import Error
+from wyoming.event import Event, Eventable
+from wyoming.handle import Handled, HandledChunk
+from wyoming.info import Describe, Info
+from wyoming.ping import Ping, Pong
+from wyoming.pipeline import PipelineStage, RunPipeline
+from wyoming.satellite import RunSatellite
+from wyoming.server import AsyncEventHandler, AsyncTcpServer
+from wyoming.tts import (
+    Synthesize,
+    SynthesizeChunk,
+    SynthesizeStart,
+    SynthesizeStop,
+    SynthesizeVoice,
+)
+
+from tests.support.patience import PATIENCE_S
+from voice.audio import pcm16_from_samples, samples_from_pcm16
+from voice.demo.recordings import load
+from voice.session.resources import Resources
+from voice.types import SAMPLE_RATE_HZ, Samples
+from voice.wyoming import server as server_module
+from voice.wyoming.__main__ import main
+from voice.wyoming.server import WyomingServer
+
+CHUNK = 1600
+
+
+@pytest.fixture
+async def port(embedded_parts: Resources) -> AsyncIterator[int]:
+    async with WyomingServer(embedded_parts).running("127.0.0.1", 0) as taken:
+        yield taken
+
+
+@pytest.fixture
+def line() -> Samples:
+    return load("assistant-1-timer")
+
+
+@asynccontextmanager
+async def client(port: int) -> AsyncGenerator[AsyncTcpClient]:
+    async with AsyncTcpClient("127.0.0.1", port) as connected, asyncio.timeout(PATIENCE_S):
+        yield connected
+
+
+async def read(connected: AsyncTcpClient) -> Event:
+    event = await connected.read_event()
+    assert event is not None, "the server hung up"
+    return event
+
+
+async def until(connected: AsyncTcpClient, kind: str) -> list[Event]:
+    events = [await read(connected)]
+    while events[-1].type != kind:
+        events.append(await read(connected))
+    return events
+
+
+async def send(connected: AsyncTcpClient, *told: Eventable) -> None:
+    for one in told:
+        await connected.write_event(one.event())
+
+
+def chunks(samples: Samples, rate_hz: int = SAMPLE_RATE_HZ) -> list[AudioChunk]:
+    pieces = [samples[at : at + CHUNK] for at in range(0, len(samples), CHUNK)]
+    return [AudioChunk(rate_hz, 2, 1, pcm16_from_samples(piece)) for piece in pieces]
+
+
+def silence(seconds: float) -> Samples:
+    return np.zeros(round(seconds * SAMPLE_RATE_HZ), np.int16)
+
+
+def sound(events: list[Event]) -> tuple[Samples, int]:
+    (start,) = [AudioStart.from_event(e) for e in events if e.type == "audio-start"]
+    assert (start.width, start.channels) == (2, 1)
+    parts = [AudioChunk.from_event(e).audio for e in events if e.type == "audio-chunk"]
+    return samples_from_pcm16(b"".join(parts)), start.rate
+
+
+def text_of(parts: Resources, samples: Samples, rate_hz: int) -> str:
+    import soxr
+
+    return parts.recognizer.transcribe(soxr.resample(samples, rate_hz, SAMPLE_RATE_HZ)).text.lower()
+
+
+async def test_it_describes_what_it_has(port: int, embedded_parts: Resources) -> None:
+    async with client(port) as connected:
+        await send(connected, Ping(text="here"), Describe())
+        assert Pong.from_event(await read(connected)).text == "here"
+        info = Info.from_event(await read(connected))
+    (ears,), (voice,), (mind,) = info.asr, info.tts, info.handle
+    assert ears.supports_transcript_streaming and "en" in ears.models[0].languages
+    assert voice.supports_synthesize_streaming
+    assert voice.voices[0].name == embedded_parts.synthesizer.name
+    assert mind.supports_handled_streaming and mind.models[0].name == "assistant"
+
+
+async def test_what_was_said_comes_utterance_by_utterance(port: int, line: Samples) -> None:
+    async with client(port) as connected:
+        await send(connected, Transcribe(language="en"), AudioStart(SAMPLE_RATE_HZ, 2, 1))
+        await send(connected, *chunks(np.concatenate([line, silence(0.8)])))
+        # The first utterance is told while the stream goes on.
+        before = await until(connected, "transcript-chunk")
+        assert [event.type for event in before] == ["transcript-start", "transcript-chunk"]
+        await send(connected, *chunks(line), AudioStop())
+        (*_, last) = events = await until(connected, "transcript-stop")
+        assert last.type == "transcript-stop"
+        told = [
+            TranscriptChunk.from_event(e).text
+            for e in (*before, *events)
+            if e.type == "transcript-chunk"
+        ]
+        whole = [Transcript.from_event(e).text for e in events if e.type == "transcript"]
+        assert whole == ["".join(told)]
+        assert whole[0].lower().count("timer") == 2
+        # Another stream on the same connection; nothing is heard in silence.
+        await send(connected, AudioStart(SAMPLE_RATE_HZ, 2, 1), *chunks(silence(1)), AudioStop())
+        assert Transcript.from_event(await read(connected)).text == ""
+
+
+async def test_a_text_is_spoken_whole_or_as_it_is_made(
+    port: int, embedded_parts: Resources
+) -> None:
+    words = "Your table is booked for seven thirty."
+    async with client(port) as connected:
+        await send(connected, Synthesize(text=words))
+        whole, rate_hz = sound(await until(connected, "audio-stop"))
+        assert "table is booked" in text_of(embedded_parts, whole, rate_hz)
+        await send(connected, SynthesizeStart(voice=SynthesizeVoice(name="espeak:en-us")))
+        for at in range(0, len(words), 7):
+            await send(connected, SynthesizeChunk(text=words[at : at + 7]))
+        # The text as a whole comes as well, for servers that do not stream.
+        await send(connected, Synthesize(text=words), SynthesizeStop())
+        events = await until(connected, "synthesize-stopped")
+        assert [e.type for e in events].count("audio-stop") == 1
+        streamed, rate_hz = sound(events)
+        assert 0.5 < len(streamed) / rate_hz < 6
+
+
+async def answer(port: int, text: str, conversation: str) -> str:
+    """As Home Assistant asks: over a connection of its own."""
+    async with client(port) as connected:
+        await send(connected, Transcript(text=text, context={"conversation_id": conversation}))
+        events = await until(connected, "handled")
+        assert "not-handled" not in [event.type for event in events]
+        told = [HandledChunk.from_event(e).text for e in events if e.type == "handled-chunk"]
+        handled = Handled.from_event(events[-1]).text or ""
+        assert handled == "".join(told)
+        return handled
+
+
+async def test_the_mind_runs_a_tool_once_and_remembers(port: int) -> None:
+    assert "84" in await answer(port, "what is twelve times seven", "a")
+    assert "oat milk" in (await answer(port, "add oat milk to my wyoming list", "b")).lower()
+    listed = (await answer(port, "what is on my wyoming list", "b")).lower()
+    assert listed.count("oat milk") == 1
+    # What nobody would hear ring is not set.
+    assert "set for" not in (await answer(port, "set a timer for ten minutes", "a")).lower()
+
+
+async def test_bad_events_are_told_and_survived(port: int) -> None:
+    bad: list[Event] = [
+        Event("audio-chunk", {"rate": 16000, "width": 4, "channels": 1}, b"1234"),
+        Event("audio-chunk", {"rate": 16000, "width": 2, "channels": 1}, b"123"),
+        Event("audio-chunk", {"rate": 16000, "width": 2, "channels": 2}, b"12"),
+        Event("audio-start", {"rate": 10**9, "width": 2, "channels": 1}),
+        Event("audio-chunk"),
+        Event("transcribe", {"language": "xx"}),
+        Event("synthesize", {"text": "word " * 1000}),
+        Event("synthesize", {"text": "<speak/>", "text_format": "ssml"}),
+        Event("synthesize", {"voice": 5}),
+        Event("transcript", {"text": " "}),
+        Event("transcript", {"text": "hello", "context": {"conversation_id": 5}}),
+        Event("transcript"),
+    ]
+    async with client(port) as connected:
+        for event in bad:
+            await connected.write_event(event)
+            assert Error.from_event(await read(connected)).text
+        await send(connected, SynthesizeStop())
+        await connected.write_event(Event("of-another-time", {"a": 1}))
+        await send(connected, Ping(text="still"))
+        assert Pong.from_event(await read(connected)).text == "still"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"[]\n",
+        b"7\n",
+        b'{"data": {}}\n',
+        b'{"type": "describe", "data_length": "many"}\n',
+        b'{"type": "describe", "data_length": 3}\n[1]',
+        b'{"type": "audio-chunk", "payload_length": 99999999999}\n',
+        b"[" * 100_000 + b"\n",
+        b"\xff\xfe\n",
+    ],
+)
+async def test_what_is_no_event_is_told_and_costs_its_own_connection_only(
+    port: int, data: bytes
+) -> None:
+    async with client(port) as other:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(data)
+        async with asyncio.timeout(PATIENCE_S):
+            told = await reader.read()
+        writer.close()
+        header, _, rest = told.partition(b"\n")
+        assert json.loads(header)["type"] == "error"
+        assert json.loads(rest)["text"]
+        await send(other, Ping(text="on"))
+        assert Pong.from_event(await read(other)).text == "on"
+
+
+async def test_one_connection_too_many_is_turned_away(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 1)
+    async with client(port) as first:
+        await send(first, Ping())
+        await read(first)
+        async with client(port) as second:
+            assert Error.from_event(await read(second)).code == "capacity"
+            assert await second.read_event() is None
+    async with client(port) as third:
+        await send(third, Ping())
+        assert (await read(third)).type in ("pong", "error")
+
+
+async def test_who_sends_nothing_is_let_go(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "IDLE_S", 0.05)
+    async with client(port) as connected:
+        assert await connected.read_event() is None
+
+
+class Room(AsyncEventHandler):
+    """A satellite: somebody says a line once the server is there, and it streams on in silence."""
+
+    def __init__(self, line: Samples, told: asyncio.Queue[Event], *streams: Any) -> None:
+        super().__init__(*streams)
+        self._line = line
+        self._told = told
+        self._streaming: asyncio.Task[None] | None = None
+
+    async def handle_event(self, event: Event) -> bool:
+        if RunSatellite.is_type(event.type):
+            stages = {"start_stage": PipelineStage.ASR, "end_stage": PipelineStage.TTS}
+            await self.write_event(RunPipeline(**stages).event())
+            self._streaming = asyncio.create_task(self._stream())
+        await self._told.put(event)
+        return True
+
+    async def disconnect(self) -> None:
+        if self._streaming is not None:
+            self._streaming.cancel()
+
+    async def _stream(self) -> None:
+        for chunk in chunks(self._line):
+            await self.write_event(chunk.event())
+        while True:
+            await self.write_event(chunks(silence(0.1))[0].event())
+            await asyncio.sleep(0.05)
+
+
+async def test_a_satellite_converses(embedded_parts: Resources, line: Samples) -> None:
+    told: asyncio.Queue[Event] = asyncio.Queue()
+    satellite = AsyncTcpServer("127.0.0.1", 0)
+    await satellite.start(lambda *streams: Room(line, told, *streams))
+    assert satellite._server is not None
+    address = satellite._server.sockets[0].getsockname()[:2]
+    server = WyomingServer(embedded_parts)
+    try:
+        async with server.running("127.0.0.1", 0, [address]), asyncio.timeout(PATIENCE_S):
+            events = [await told.get()]
+            while events[-1].type != "audio-stop":
+                events.append(await told.get())
+    finally:
+        await satellite.stop()
+    (heard,) = [Transcript.from_event(e).text for e in events if e.type == "transcript"]
+    assert "timer" in heard.lower()
+    reply, rate_hz = sound(events)
+    assert "minutes" in text_of(embedded_parts, reply, rate_hz)
+
+
+def test_wrong_options_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--uri", "udp://x"], ["--uri", "tcp://127.0.0.1"], ["--satellite", "x"]):
+        assert main(arguments) == 1
+        assert "expected tcp://HOST:PORT" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""The agent for Home Assistant and its satellites, over the Wyoming protocol."""

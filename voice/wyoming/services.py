@@ -1,0 +1,232 @@
+"""What a Wyoming client may ask for: ears, voice, mind, or a satellite's conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+from wyoming.asr import Transcript, TranscriptChunk, TranscriptStart, TranscriptStop
+from wyoming.audio import AudioChunk, AudioStart, AudioStop
+from wyoming.event import Event, Eventable
+from wyoming.handle import Handled, HandledChunk, HandledStart, HandledStop, NotHandled
+from wyoming.ping import Pong
+from wyoming.tts import SynthesizeStopped
+
+from voice.audio import pcm16_from_samples, samples_from_pcm16
+from voice.errors import ModelError, ProtocolError
+from voice.realtime.wire import WireModel, audio_chunks, validated
+from voice.server.speech_api import LONGEST_CHARS, spoken_text
+from voice.session.resources import Resources
+from voice.speech.segmenter import SegmentCutter
+from voice.speech.tts import Synthesizer
+from voice.types import Samples
+from voice.wyoming.conversations import Conversations
+from voice.wyoming.description import description
+from voice.wyoming.ears import Ears
+from voice.wyoming.satellite import Outbox, Satellite
+
+
+class _Audio(WireModel):
+    rate: int = Field(ge=8000, le=48000)
+    width: Literal[2]
+    channels: Literal[1, 2]
+
+
+class _Transcribe(WireModel):
+    language: str | None = None
+
+
+class _Voice(WireModel):
+    name: str | None = None
+
+
+class _Start(WireModel):
+    voice: _Voice | None = None
+    text_format: Literal["text"] | None = None
+
+
+class _Text(_Start):
+    text: str = Field(max_length=LONGEST_CHARS)
+
+
+class _Context(WireModel):
+    conversation_id: str | None = Field(default=None, max_length=128)
+
+
+class _Request(_Text):
+    context: _Context | None = None
+
+
+class Services:
+    """Answers the events of one connection.
+
+    Args:
+        resources: Shared by all.
+        conversations: Typed ones, of all connections.
+        outbox: What is sent to the client.
+        group: In which a satellite's conversation runs; it ends with the connection.
+    """
+
+    def __init__(
+        self,
+        resources: Resources,
+        conversations: Conversations,
+        outbox: Outbox,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self._resources = resources
+        self._conversations = conversations
+        self._outbox = outbox
+        self._satellite = Satellite(resources, outbox, group)
+        self._ears: Ears | None = None
+        self._heard: list[str] = []
+        self._voice: Synthesizer | None = None
+        self._cutter = SegmentCutter()
+        self._characters = 0
+        self._sounding = False
+
+    async def close(self) -> None:
+        """The client has left."""
+        self._satellite.close()
+        self._conversations.forget(self._own_id)
+
+    @property
+    def _own_id(self) -> str:
+        """Of the conversation of a client that names none."""
+        return f"connection {id(self)}"
+
+    async def take(self, event: Event) -> None:
+        """Answer an event; one of an unknown type is ignored.
+
+        Raises:
+            VoiceError: Something in it is wrong, or what it asks for failed.
+            ValueError: Its sound is cut off within a sample.
+        """
+        match event.type:
+            case "describe":
+                await self._tell(description(self._resources))
+            case "ping":
+                await self._tell(Pong(text=_ping(event.data)))
+            case "run-pipeline":
+                await self._satellite.begin()
+            case "transcribe":
+                self._heard = []
+                self._ears = Ears(self._resources, validated(_Transcribe, event.data).language)
+            case "audio-start":
+                validated(_Audio, event.data)
+            case "audio-chunk":
+                await self._hear(event)
+            case "audio-stop" if not self._satellite.begun:
+                await self._transcript()
+            case "synthesize" if self._voice is None:
+                wanted = validated(_Text, event.data)
+                await self._start(wanted)
+                await self._say(wanted.text)
+                await self._stop()
+            case "synthesize-start":
+                await self._start(validated(_Start, event.data))
+            case "synthesize-chunk" if self._voice is not None:
+                await self._say(validated(_Text, event.data).text)
+            case "synthesize-stop" if self._voice is not None:
+                await self._stop()
+                await self._tell(SynthesizeStopped())
+            case "transcript":
+                await self._handle(validated(_Request, event.data))
+
+    async def _tell(self, told: Eventable) -> None:
+        await self._outbox.put(told.event())
+
+    async def _hear(self, event: Event) -> None:
+        form = validated(_Audio, event.data)
+        samples = _mono(event.payload or b"", form.channels)
+        if self._satellite.begun:
+            await self._satellite.hear(samples, form.rate)
+            return
+        self._ears = self._ears or Ears(self._resources)
+        for utterance in self._ears.push(samples, form.rate):
+            await self._understand(self._ears, utterance)
+
+    async def _understand(self, ears: Ears, utterance: Samples) -> None:
+        if text := await ears.words(utterance):
+            if not self._heard:
+                await self._tell(TranscriptStart())
+            await self._tell(TranscriptChunk(text=f" {text}" if self._heard else text))
+            self._heard.append(text)
+
+    async def _transcript(self) -> None:
+        if self._ears is not None:
+            await self._understand(self._ears, self._ears.rest())
+        await self._tell(Transcript(text=" ".join(self._heard)))
+        if self._heard:
+            await self._tell(TranscriptStop())
+        self._heard, self._ears = [], None
+
+    async def _handle(self, wanted: _Request) -> None:
+        """Let the agent answer; its tools run here."""
+        named = wanted.context and wanted.context.conversation_id
+        text = ""
+        try:
+            async for delta in self._conversations.answer(wanted.text, named or self._own_id):
+                if not text:
+                    await self._tell(HandledStart())
+                await self._tell(HandledChunk(text=delta))
+                text += delta
+        except ModelError as error:
+            await self._tell(NotHandled(text=f"Sorry, {error}."))
+            return
+        await self._tell(Handled(text=text))
+        if text:
+            await self._tell(HandledStop())
+
+    async def _start(self, wanted: _Start) -> None:
+        name = (wanted.voice and wanted.voice.name) or ""
+        threads = self._resources.synthesis_threads
+        loop = asyncio.get_running_loop()
+        self._voice = await loop.run_in_executor(threads, self._resources.voice, name)
+        self._cutter, self._characters = SegmentCutter(), 0
+
+    async def _say(self, text: str) -> None:
+        self._characters += len(text)
+        if self._characters > LONGEST_CHARS:
+            self._voice, self._sounding = None, False
+            raise ProtocolError(f"text: longer than {LONGEST_CHARS} characters", "too_large")
+        for piece in self._cutter.push(text):
+            await self._sound(piece)
+
+    async def _stop(self) -> None:
+        for piece in self._cutter.flush():
+            await self._sound(piece)
+        assert self._voice is not None
+        if not self._sounding:
+            await self._tell(AudioStart(self._voice.sample_rate_hz, 2, 1))
+        await self._tell(AudioStop())
+        self._voice, self._sounding = None, False
+
+    async def _sound(self, text: str) -> None:
+        assert self._voice is not None
+        chunks = spoken_text(self._voice, text, 1.0)
+        step = partial(next, chunks, None)
+        loop, threads = asyncio.get_running_loop(), self._resources.synthesis_threads
+        # A piece at a time, so that the threads are shared with the conversations.
+        while (made := await loop.run_in_executor(threads, step)) is not None:
+            samples, rate_hz = made
+            if not self._sounding:
+                self._sounding = True
+                await self._tell(AudioStart(rate_hz, 2, 1))
+            for part in audio_chunks(samples, rate_hz, first=False):
+                await self._tell(AudioChunk(rate_hz, 2, 1, pcm16_from_samples(part)))
+
+
+def _mono(data: bytes, channels: int) -> Samples:
+    samples = samples_from_pcm16(data)
+    if len(samples) % channels:
+        raise ValueError("got an odd number of samples; expected pairs of two channels")
+    mean: Samples = samples.reshape(-1, channels).mean(axis=1).astype(samples.dtype)
+    return mean
+
+
+def _ping(data: dict[str, Any]) -> str | None:
+    text = data.get("text")
+    return text[:256] if isinstance(text, str) else None
