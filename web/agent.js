@@ -8,6 +8,7 @@ import { element } from "./element.js";
  * @property {string} name
  * @property {string[]} examples
  * @property {{title: string, items: string[]}[]} offers
+ * @property {string[]} agents Names of all that one may talk with, the server's own first.
  */
 
 /** @param {unknown} value @returns {string[]} */
@@ -16,16 +17,21 @@ const texts = (value) =>
 
 /**
  * @param {string} key Of the server; empty for none.
- * @returns {Promise<Agent | null>} Null where the server does not tell.
+ * @param {string} [wanted] The agent that was chosen; empty for the server's own.
+ * @returns {Promise<Agent | null>} The server's own where the chosen one is not there any more; null
+ *   where the server does not tell.
  */
-export async function whoIsHere(key) {
+export async function whoIsHere(key, wanted = "") {
   const headers = key ? { Authorization: `Bearer ${key}` } : undefined;
-  const answer = await fetch("v1/agent", { headers }).catch(() => null);
+  const query = wanted ? `?${new URLSearchParams({ agent: wanted })}` : "";
+  const answer = await fetch(`v1/agent${query}`, { headers }).catch(() => null);
+  if (answer?.status === 400 && wanted) return whoIsHere(key);
   const told = answer?.ok ? await answer.json().catch(() => null) : null;
   if (typeof told?.name !== "string") return null;
   const offers = Array.isArray(told.offers) ? told.offers : [];
   return {
     name: told.name,
+    agents: texts(told.agents),
     examples: texts(told.examples),
     offers: offers.map((/** @type {any} */ each) => ({
       title: String(each?.title ?? ""),

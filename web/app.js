@@ -35,7 +35,6 @@ const OF_THE_CALL = new Set(["idle", "ended", "connecting", "reconnecting", "mut
 
 const url = new URL("v1/realtime", location.href);
 url.protocol = url.protocol.replace("http", "ws");
-url.search = "?model=quicksilver";
 url.hash = "";
 
 const notice = new Notice(byId);
@@ -56,6 +55,8 @@ let starting = null;
 
 /** @returns {Call} */
 function newCall() {
+  const { agent } = settings.chosen;
+  url.search = `?${new URLSearchParams(agent ? { model: "quicksilver", agent } : { model: "quicksilver" })}`;
   return new Call(url.href, {
     onTurn: (turn) => {
       byId("welcome").hidden = true;
@@ -210,6 +211,7 @@ async function begin(listen) {
     call = newCall();
     transcript.clear();
     byId("welcome").hidden = false;
+    void introduce();
   }
   await attempt(() => call.start(settings.chosen, listen));
 }
@@ -244,8 +246,11 @@ async function write(words) {
 }
 
 async function introduce() {
-  const agent = await whoIsHere(settings.chosen.key);
+  // Who is spoken with stays; another is there from the next conversation on.
+  if (call.on) return;
+  const agent = await whoIsHere(settings.chosen.key, settings.chosen.agent);
   if (!agent) return;
+  settings.offer(agent.agents);
   byId("agent-name").textContent = agent.name;
   const parts = introduction(agent, async (words) => {
     await write(words);

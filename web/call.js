@@ -28,7 +28,7 @@ import { overtaken } from "./portions.js";
  * @property {(block: Float32Array, frame: number) => void} [onTap] Each block played, if wanted.
  */
 
-/** @typedef {{microphone: string, speaker: string, voice: string, key: string}} Settings */
+/** @typedef {{microphone: string, speaker: string, voice: string, agent: string, key: string}} Settings */
 
 /** @typedef {{itemId: string, words: string}} Typed */
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** The settings dialog: microphone, loudspeaker, voice, access key. The key alone is not remembered. */
+/** The settings dialog: agent, microphone, loudspeaker, voice, access key. The key alone is not remembered. */
 
 import { Memory } from "./memory.js";
 import { hear, voices } from "./voices.js";
@@ -26,6 +26,9 @@ export class SettingsDialog {
     this._speaker = byId("speaker");
     /** @type {HTMLSelectElement} */
     this._voice = byId("voice");
+    /** @type {HTMLSelectElement} */
+    this._agent = byId("agent");
+    this._agent.addEventListener("change", () => devices.set("agent", this._agent.value));
     this._voice.addEventListener("change", () => devices.set("voice", this._voice.value));
     byId("voice-hear").addEventListener("click", () => this._hear());
     /** @type {HTMLInputElement} */
@@ -53,8 +56,17 @@ export class SettingsDialog {
       microphone: devices.get("microphone"),
       speaker: devices.get("speaker"),
       voice: devices.get("voice"),
+      agent: devices.get("agent"),
       key: this._key.value.trim(),
     };
+  }
+
+  /** @param {string[]} names Of the agents that one may choose, the server's own first. */
+  offer(names) {
+    byId("agent-field").hidden = names.length < 2;
+    this._agent.replaceChildren(...names.map((name) => new Option(name, name)));
+    if (!names.includes(devices.get("agent"))) devices.set("agent", "");
+    this._agent.value = devices.get("agent") || names[0];
   }
 
   /** @param {boolean} [forKey] Whether it is the key that is wanted. */

@@ -36,6 +36,8 @@ class ScriptedServer:
         received: What the page has sent on the connection that is open now, audio included.
         key: What the page must present; empty asks for nothing.
         agent: Who is there, as the page is told.
+        others: Who is there as well, by name.
+        path: Of the connection, with its query.
     """
 
     def __init__(self) -> None:
@@ -43,6 +45,8 @@ class ScriptedServer:
         self.connections = 0
         self.key = ""
         self.agent: dict[str, Any] = {}
+        self.others: dict[str, dict[str, Any]] = {}
+        self.path = ""
         self.port = 0
         self._socket: ServerConnection | None = None
         self._server: Server | None = None
@@ -106,6 +110,7 @@ class ScriptedServer:
 
     async def _talk(self, socket: ServerConnection) -> None:
         self._socket = socket
+        self.path = socket.request.path if socket.request else ""
         self.received = []
         self.connections += 1
         try:
@@ -117,7 +122,7 @@ class ScriptedServer:
             return
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        path = request.path.partition("?")[0]
+        path, _, query = request.path.partition("?")
         if path.startswith("/v1/"):
             offered = request.headers.get("Sec-WebSocket-Protocol", "")
             shown = f"api-key.{self.key}" in offered or (
@@ -125,7 +130,10 @@ class ScriptedServer:
             )
             if self.key and not shown:
                 return connection.respond(HTTPStatus.UNAUTHORIZED, "key\n")
-            told = json.dumps(self.agent if path == "/v1/agent" else {})
+            if path == "/v1/agent" and query and query.removeprefix("agent=") not in self.others:
+                return connection.respond(HTTPStatus.BAD_REQUEST, "agent\n")
+            who = self.others.get(query.removeprefix("agent="), self.agent)
+            told = json.dumps(who if path == "/v1/agent" else {})
             return None if path == "/v1/realtime" else connection.respond(HTTPStatus.OK, told)
         file = WEB_DIR / (path.lstrip("/") or "index.html")
         if not file.is_file():

@@ -227,6 +227,32 @@ async def test_who_is_there_and_what_to_say_is_told_before_the_call(server: Scri
         assert page.problems == []
 
 
+async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
+    agents = {"agents": ["assistant", "coffee"]}
+    server.agent = {"name": "assistant", **agents}
+    server.others = {"coffee": {"name": "coffee", "examples": ["A latte, please"], **agents}}
+    async with chromium_page(server.url) as page:
+        # What was chosen once and is not there any more is forgotten.
+        await page.evaluate("localStorage.setItem('agent', 'butler'), location.reload()")
+        await page.until("document.querySelector('#agent-name')?.innerText === 'Assistant'")
+        await page.click("#settings-open")
+        await page.until("document.querySelector('#settings').open")
+        assert await page.evaluate("document.querySelector('#agent').value") == "assistant"
+        await page.evaluate(
+            "(a => { a.value = 'coffee'; a.dispatchEvent(new Event('change')); })"
+            "(document.querySelector('#agent'))"
+        )
+        await page.evaluate("document.querySelector('#settings').close()")
+        await page.until("document.querySelector('#agent-name').innerText === 'Coffee'")
+        await page.click(".example")
+        await server.connected()
+        assert server.path == "/v1/realtime?model=quicksilver&agent=coffee"
+        # Another may be chosen meanwhile; the conversation goes on with the one that it began with.
+        await page.evaluate("localStorage.setItem('agent', ''), settings.close()")
+        assert await page.text("#agent-name") == "Coffee"
+        assert [told for told in page.problems if "400" not in told] == []
+
+
 async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
     async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
         await start_talking(page, server)

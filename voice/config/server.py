@@ -21,6 +21,9 @@ class ServerConfig(Section):
     """Browser origins allowed besides the server's own."""
     allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header allowed besides loopback names and addresses."""
+    agents: tuple[str, ...] = ()
+    """Agents, besides the server's own, that a client may choose, and people on the page: names of
+    files in configs/agents, or paths."""
     max_sessions: int = Field(default=0, ge=0)
     """Conversations served at once; one more is told so and refused with close code 1013. 0 is as
     many as the machine holds, which the start measures and says."""

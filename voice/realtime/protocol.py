@@ -47,11 +47,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalNames:
-    """The server's names of its model and voice, and of the voices that a client may ask for."""
+    """The server's names of its model, its voice, the voices to be chosen, and the agent."""
 
     model: str
     voice: str
     voices: tuple[str, ...] = ()
+    agent: str = ""
 
     def chosen(self, voice: str) -> str:
         """The name of the voice that speaks when a client asks for ``voice``."""
@@ -165,6 +166,7 @@ class RealtimeProtocol:
         """Change the session; ``extended`` is whether the client has sent ``quicksilver``."""
         changed = merged(self._object, changes)
         self._check_voice(changed, "session")
+        self._check_agent(changed)
         wanted = option_changes(changed, self._base)
         greets = extended and not changed.transcribes
         if greets:
@@ -355,6 +357,16 @@ class RealtimeProtocol:
         if self._reply_limit:
             self._reply_limit.take()
         self._events.expect(reply_id, self._form(request.session, request.metadata))
+
+    def _check_agent(self, changed: SessionObject) -> None:
+        named = changed.quicksilver.agent if changed.quicksilver else ""
+        if named not in ("", self._names.agent):
+            path = "session.quicksilver.agent"
+            raise ProtocolError(
+                f"{path}: got {named[:64]!r}; this conversation is with {self._names.agent!r}, and "
+                "another begins with ?agent=NAME in the address",
+                param=path,
+            )
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:
         """Refuse another voice once one has been heard."""

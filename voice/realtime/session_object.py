@@ -7,7 +7,7 @@ clients set them without need.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
@@ -248,6 +248,7 @@ class Quicksilver(WireModel):
     events: list[Extension] = Field(default=[])
     agent_tools: list[str] | None = None
     greet: bool = True
+    agent: str = ""
 
 
 class SessionObject(WireModel):
@@ -331,6 +332,13 @@ def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dic
             del tree[optional]
     tree["audio"]["output"]["voice"] = voice
     return tree | {"object": "realtime.session", "id": session_id, "model": model}
+
+
+def agent_named(session: Mapping[str, Any] | None) -> str:
+    """The agent that a session as a client sent it asks for; empty for none."""
+    own = (session or {}).get("quicksilver")
+    name = own.get("agent") if isinstance(own, dict) else ""
+    return name if isinstance(name, str) else ""
 
 
 def initial_object(base: SessionOptions) -> SessionObject:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -44,6 +44,7 @@ from voice.realtime.connection import RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.server_events import error_event
+from voice.realtime.session_object import agent_named
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
     from voice.records.recorder import Recorder
     from voice.session.resources import Resources
+    from voice.session.variants import Assigned
     from voice.telemetry.export import Telemetry
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
@@ -106,7 +108,9 @@ def build_app(
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
-            be opened, conversations cannot be kept, or a telephone line is not protected.
+            be opened, conversations cannot be kept, a telephone line is not protected, or an agent
+            that is offered is wrong or there twice.
+        ModelError: The recogniser of an agent that is offered cannot be had.
     """
     recorder, telemetry = _recorder(config), _telemetry(config)
     follow = telemetry.follow if telemetry else None
@@ -229,14 +233,15 @@ class Routes:
         self._open_session = open_session
         self._resources = resources
         self._config = config
-        self._names = _names(resources)
+        self._agents = _offered(resources, config.server.agents)
         self._slots = SessionSlots(config.server.max_sessions or resources.conversations)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
         self.policy = AccessPolicy(server, secret(config.server.api_key_env))
-        self.metrics = Metrics(config.metrics, resources.team.tools, follow=follow)
+        tools = {name for one in self._agents.values() for name in one.team.tools}
+        self.metrics = Metrics(config.metrics, sorted(tools), follow=follow)
         self.telephone = TelephoneRoutes(
             resources, config, self.policy, self._slots, self.metrics, open_session
         )
@@ -266,6 +271,7 @@ class Routes:
             grant = self.policy.check(socket.headers, socket.scope["subprotocols"], _peer(socket))
             wanted = socket.query_params.get("extensions", "")
             extensions = checked_names(name for name in wanted.split(",") if name)
+            resources = self._chosen(socket, grant)
             if "call_id" in socket.query_params:
                 raise ProtocolError(
                     "call_id: calls by WebRTC or SIP are not taken here", "not_found", "call_id"
@@ -281,15 +287,42 @@ class Routes:
         with self._slots.slot() as free:
             await socket.accept(chosen_subprotocol(socket.scope["subprotocols"]))
             if free:
-                await self._converse(socket, grant, extensions)
+                await self._converse(socket, resources.assign(grant.caller), grant, extensions)
             else:
                 self.metrics.refused("capacity")
                 event = error_event(self._slots.full, "capacity", "server_error")
                 await socket.send_text(json.dumps(event))
                 await socket.close(CloseCode.TRY_AGAIN_LATER, self._slots.full)
 
-    async def _converse(self, socket: WebSocket, grant: Grant, extensions: list[str]) -> None:
-        assigned = self._resources.assign(grant.caller)
+    def _chosen(self, connection: HTTPConnection, grant: Grant) -> Resources:
+        """Those of the agent that the address names, or an ephemeral key's session.
+
+        Raises:
+            ProtocolError: The agent is not offered, or the key is another's.
+        """
+        named = connection.query_params.get("agent", "")
+        if grant.main_key:
+            return self._agent(named, "agent")
+        # Its tools were agreed on when the key was made.
+        own = self._agent(agent_named(grant.session), "session.quicksilver.agent")
+        if named not in ("", own.agent.name):
+            text = f"agent: got {named[:64]!r}; this key is for {own.agent.name!r}"
+            raise ProtocolError(text, param="agent")
+        return own
+
+    def _agent(self, name: str, path: str) -> Resources:
+        if name and name not in self._agents:
+            text = f"{path}: got {name[:64]!r}; expected one of {', '.join(self._agents)}"
+            raise ProtocolError(text, param=path)
+        return self._agents.get(name, self._resources)
+
+    async def _converse(
+        self,
+        socket: WebSocket,
+        assigned: Assigned[Resources],
+        grant: Grant,
+        extensions: list[str],
+    ) -> None:
         own = assigned.resources.options()
         if grant.session:
             own = granted(own, grant.session)
@@ -359,9 +392,8 @@ class Routes:
         grant.check_main()
         body = await self.body(request)
         wanted = validated(_SecretRequest, parse_json(body or "{}"))
-        shown = preview(
-            self._resources.options(), wanted.session, self._names, self._resources.model
-        )
+        had = self._agent(agent_named(wanted.session), "session.quicksilver.agent")
+        shown = preview(had.options(), wanted.session, _names(had), had.model)
         lifetime_s = wanted.expires_after.seconds
         try:
             key = self.policy.ephemeral.mint(lifetime_s, wanted.session, wanted.user)
@@ -378,8 +410,9 @@ class Routes:
         return JSONResponse({"object": "list", "data": models})
 
     async def agent(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/agent``: its name, what one may say to it, and what it has."""
-        agent, options = self._resources.agent, self._resources.options()
+        """``GET /v1/agent``: its name, what one may say to it, what it has; who else is there."""
+        had = self._chosen(request, grant)
+        agent, options = had.agent, had.options()
         if grant.session:
             options = granted(options, grant.session)
         offers = dict(agent.offers)
@@ -389,7 +422,8 @@ class Routes:
                 offers["Devices"] = devices
         listed = [{"title": title, "items": items} for title, items in offers.items()]
         told = {"name": agent.name, "examples": agent.examples, "offers": listed}
-        return JSONResponse(told)
+        others = list(self._agents) if grant.main_key else [agent.name]
+        return JSONResponse({**told, "agents": others})
 
     async def scrape(self, request: Request, grant: Grant) -> Response:
         """``GET /metrics``."""
@@ -433,8 +467,20 @@ class _HostCheck:
             _log.debug("a client left before its request was complete")
 
 
+def _offered(resources: Resources, names: Iterable[str]) -> dict[str, Resources]:
+    """Those of the server's agent and of others, by the agents' names; slow as `for_agent`."""
+    found = {resources.agent.name: resources}
+    for other in map(resources.for_agent, names):
+        if other.agent.name in found:
+            raise ConfigError(f"server.agents: got {other.agent.name!r} twice; expected it once")
+        found[other.agent.name] = other
+    return found
+
+
 def _names(resources: Resources) -> LocalNames:
-    return LocalNames(MODEL_NAME, resources.synthesizer.name, resources.voices.names)
+    return LocalNames(
+        MODEL_NAME, resources.synthesizer.name, resources.voices.names, resources.agent.name
+    )
 
 
 def _peer(connection: HTTPConnection) -> str:

@@ -14,7 +14,8 @@ from websockets.typing import Origin, Subprotocol
 from tests.support.fakes import FakeParts, fake_app, refusal
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, send, serving
-from voice.config import Config, ServerConfig
+from voice.config import AgentConfig, Config, ServerConfig
+from voice.errors import ConfigError
 from voice.events import FinalTranscript, ReplyStarted, TurnMeasured
 
 KEY = "the-key-of-this-server"
@@ -32,9 +33,9 @@ class Server:
 
 
 @asynccontextmanager
-async def running(**options: Any) -> AsyncGenerator[Server, None]:
+async def running(parts: FakeParts | None = None, **options: Any) -> AsyncGenerator[Server, None]:
     config = Config(server=ServerConfig(port=0, **options))
-    parts = FakeParts()
+    parts = parts or FakeParts()
     async with serving(fake_app(parts, config), config.server) as address:
         server = Server(address, parts)
         async with server.http:
@@ -376,4 +377,58 @@ async def test_a_client_may_ask_for_transcripts_alone(server: Server) -> None:
 async def test_who_is_there_is_told_to_whoever_may_come_in(keyed: Server) -> None:
     assert (await keyed.http.get("/v1/agent")).status_code == 401
     told = await keyed.http.get("/v1/agent", headers=BEARER)
-    assert told.json() == {"name": "test", "examples": [], "offers": []}
+    assert told.json() == {"name": "test", "examples": [], "offers": [], "agents": ["test"]}
+
+
+async def test_an_agent_is_chosen_among_those_that_are_offered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    coffee = FakeParts(AgentConfig(name="coffee", instructions="Sell.", examples=("A latte",)))
+    parts = FakeParts(agents={"agents/coffee.toml": coffee})
+    async with running(parts, agents=("agents/coffee.toml",)) as server:
+        told = (await server.http.get("/v1/agent?agent=coffee", headers=BEARER)).json()
+        assert (told["examples"], told["agents"]) == (["A latte"], ["test", "coffee"])
+        async with connect(f"{server.url}?agent=coffee", additional_headers=BEARER) as socket:
+            await receive(socket)
+            assert len(coffee.sessions) == 1
+            await send(socket, "session.update", session={"quicksilver": {"agent": "test"}})
+            assert (await receive(socket))["error"]["param"] == "session.quicksilver.agent"
+            await send(socket, "session.update", session={"quicksilver": {"agent": "coffee"}})
+            assert (await receive(socket))["type"] == "session.updated"
+        async with connect(server.url, additional_headers=BEARER) as socket:
+            await receive(socket)
+        assert len(parts.sessions) == 1
+        elsewhere = f"{server.url}?agent=clinic"
+        assert await refused(elsewhere, additional_headers=BEARER) == (400, "invalid_value")
+        answer = await server.http.get("/v1/agent?agent=clinic", headers=BEARER)
+        assert "expected one of test, coffee" in answer.json()["error"]["message"]
+
+
+async def test_an_ephemeral_key_is_for_one_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    coffee = FakeParts(AgentConfig(name="coffee", instructions="Sell."))
+    async with running(FakeParts(agents={"coffee": coffee}), agents=("coffee",)) as server:
+        path = "/v1/realtime/client_secrets"
+        for named, other in (("coffee", "test"), ("", "coffee")):
+            session = {"quicksilver": {"agent": named}}
+            made = await server.http.post(path, json={"session": session}, headers=BEARER)
+            key = {"Authorization": f"Bearer {made.json()['value']}"}
+            answer = await refused(f"{server.url}?agent={other}", additional_headers=key)
+            assert answer == (400, "invalid_value")
+            told = (await server.http.get("/v1/agent", headers=key)).json()
+            assert told["agents"] == [named or "test"]
+            async with connect(server.url, additional_headers=key) as socket:
+                await receive(socket)
+        assert len(coffee.sessions) == 1
+        for agent in ("clinic", 5):
+            session = {"quicksilver": {"agent": agent}}
+            made = await server.http.post(path, json={"session": session}, headers=BEARER)
+            assert made.status_code == 400
+            assert made.json()["error"]["param"] == "session.quicksilver.agent"
+
+
+def test_an_agent_that_is_offered_twice_is_a_mistake() -> None:
+    config = Config(server=ServerConfig(agents=("test",)))
+    with pytest.raises(ConfigError, match="'test' twice"):
+        fake_app(FakeParts(agents={"test": FakeParts()}), config)
