@@ -1,6 +1,8 @@
 // @ts-check
 /** The microphone: asks for it, says in words why it cannot be had, and delivers packets. */
 
+import { addWorklet } from "./worklets.js";
+
 /** @typedef {import("./packer.js").Packet} Packet */
 
 /** The microphone cannot be used; `message` tells the user why and what to do. */
@@ -71,7 +73,7 @@ export class Microphone {
    * @returns {Promise<Microphone>}
    */
   static async open(context, stream, listener) {
-    await context.audioWorklet.addModule(new URL("./capture-worklet.js", import.meta.url));
+    await addWorklet(context, "./capture-worklet.js");
     return new Microphone(context, stream, listener);
   }
 

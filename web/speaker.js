@@ -3,6 +3,7 @@
 
 import { Resampler } from "./resample.js";
 import { WIRE_HZ, toFloat } from "./pcm.js";
+import { addWorklet } from "./worklets.js";
 
 /** @typedef {import("./player.js").Report} Report */
 /** @typedef {{id: string, playedMs: number, receivedMs: number}} Cut */
@@ -17,7 +18,7 @@ export class Speaker {
    * @returns {Promise<Speaker>}
    */
   static async open(context, listener) {
-    await context.audioWorklet.addModule(new URL("./playback-worklet.js", import.meta.url));
+    await addWorklet(context, "./playback-worklet.js");
     return new Speaker(context, listener);
   }
 

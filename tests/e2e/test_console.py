@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.clients.environments import npm_home
+from tests.e2e.access import axe_source, check_access
 from tests.e2e.chromium import PROGRAM, Page, chromium_page
 from tests.support.patience import PATIENCE_S
 from tests.support.server_program import program
@@ -27,8 +27,6 @@ pytestmark = [
 KEY = "the-operators-key"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 HOSTILE = "<img src=x onerror=document.title='broken'>"
-SHOWN = (("light", 360), ("light", 768), ("dark", 1280), ("light", 1280))
-"""Schemes, whose colours do not hang on the width, and widths in pixels."""
 
 
 @asynccontextmanager
@@ -50,30 +48,13 @@ async def calling(address: str) -> AsyncGenerator[RealtimeClient, None]:
         yield client
 
 
-async def check_access(page: Page, axe: str, what: str) -> None:
-    """No violation that axe knows of, in both schemes at three widths, and nothing cut off."""
-    await page.evaluate(axe)
-    for scheme, width in SHOWN:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        await page.call("Emulation.setEmulatedMedia", features=features)
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-        await page.call("Emulation.setDeviceMetricsOverride", **size)
-        found = await page.evaluate(
-            "axe.run().then((r) => r.violations.map((v) =>"
-            " `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`))"
-        )
-        assert found == [], (what, scheme, width)
-        wide = "document.querySelector('main').scrollWidth"
-        assert await page.evaluate(wide) <= width, (what, width)
-
-
 async def sign_in(page: Page, key: str) -> None:
     await page.until("!document.querySelector('#sign-in').hidden")
     await page.type("#key", key)
 
 
 async def test_the_operator_sees_and_hears_what_happened(repo_root: Path, tmp_path: Path) -> None:
-    axe = (npm_home("axe", "axe-core@4.10.3") / "node_modules/axe-core/axe.min.js").read_text()
+    axe = axe_source()
     records = ("records.keep_days=1", f'records.folder="{tmp_path / "kept"}"')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUICKSILVER_API_KEY", KEY)
