@@ -5,6 +5,7 @@ Endpointing events and transcripts are inputs as they are; the others are here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from voice.config.moments import Moments
@@ -67,6 +68,8 @@ class SessionOptions:
     Attributes:
         instructions: System message.
         moments: What is said at once to certain messages, without asking the model.
+        calls: Tools that certain messages call without asking the model, as in an agent's file.
+        answers: The tool that other questions for facts call; empty leaves them to the model.
         agent_tools: Names of the tools that run here.
         client_tools: Tools that the client runs.
         servers: MCP servers whose tools are offered.
@@ -99,6 +102,8 @@ class SessionOptions:
 
     instructions: str = ""
     moments: Moments = NO_MOMENTS
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    answers: str = ""
     agent_tools: tuple[str, ...] = ()
     client_tools: tuple[ToolSpec, ...] = ()
     servers: tuple[NamedServer, ...] = ()

@@ -155,8 +155,9 @@ class GrammarFactory:
 def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Candidates | None:
     """The spans that a parameter's reader can read; None where it has none.
 
-    A required value is any span where the newest message has none of them, and does not refer to a
-    thing that was named before: what was meant then is no answer to what is asked now.
+    A message that names a value of the kind, and does not refer to a thing that was named before,
+    means that one. A required value is any span where it names none: what was meant before is no
+    answer to what is asked now.
     """
     reader = tool.readers.get(name)
     if reader is None:
@@ -167,9 +168,14 @@ def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Ca
     @functools.cache
     def find() -> frozenset[bytes]:
         here = readable([newest], reader)
-        if required and not here and not (reader.anywhere and refers_back(newest)):
+        refers = reader.anywhere and refers_back(newest)
+        if required and not here and not refers:
             return frozenset()
-        return frozenset(one.encode() for one in (*here, *readable(texts, reader)))
+        # "And in pounds?" names one of two units, and it may be either.
+        others = [one.read for key, one in tool.readers.items() if key != name]
+        unsure = refers or not here or any(read(one) is not None for read in others for one in here)
+        earlier = readable(texts, reader) if unsure else ()
+        return frozenset(one.encode() for one in (*here, *earlier))
 
     return Candidates(find, certain=True, needed=not required)
 

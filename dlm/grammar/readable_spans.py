@@ -16,7 +16,7 @@ READ_PIECES = 23
 """As `SPAN_PIECES`, of what a reader is to read: twelve words."""
 
 _REFERRING = re.compile(
-    r"\b(?:it|its|that|this|them|those|these|one|ones|both|the same)\b", re.IGNORECASE
+    r"\b(?:it|its|that|this|them|those|these|one|ones|both|the same)\b|^\W*no\b", re.IGNORECASE
 )
 
 

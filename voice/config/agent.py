@@ -55,9 +55,12 @@ class AgentConfig(Section):
     voice: str = ""
     """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
     calls: Calls = Field(default_factory=dict)
-    """Tool without arguments → how people ask for it, in patterns like those of `takes_over`: such
-    a message calls it without asking the model, and no value is read from it. Only where there
-    are steps or other agents."""
+    """Tool → how people ask for it, in patterns like those of `takes_over`: such a message calls it
+    without asking the model. It has no arguments, or `message` alone, which is what was said. The
+    model may call it as well only if `tools` has it."""
+    answers: str = ""
+    """Tool that is called by every other question for facts, without asking the model; like one of
+    `calls`. Where there are steps or other agents it has no effect."""
     hand_over: tuple[str, ...] = ()
     """Names of the agents that it may hand the conversation over to; their files lie beside its
     own or in configs/agents."""

@@ -3,7 +3,8 @@
 The call is made again with the one argument replaced. Which one is never guessed: what is taken
 back stands in it word for word, or what is said instead is a number and only one argument has one.
 By their names, ``change_timer`` changes what ``set_timer`` made, and ``remove_from_list`` takes
-back what ``add_to_list`` did. Everything else is for the model. The words are English.
+back what ``add_to_list`` did. A question may go on with the one before as well: "and in Paris?"
+asks the same of another place. Everything else is for the model. The words are English.
 """
 
 from __future__ import annotations
@@ -34,6 +35,47 @@ _MAKING = frozenset(("set", "add", "order", "create", "book"))
 _LONGEST = 12
 """Words of a short correction; what is said instead are fewer yet."""
 _LONGEST_VALUE = 4
+
+
+_GOES_ON = re.compile(
+    r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
+    r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$))"
+    r" (?P<rest>.+)",
+    re.IGNORECASE,
+)
+
+
+def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """The call that the last message asks to be made once more with another value, if it is one.
+
+    That is the one of the turn before, if it only read something, unless the message names what
+    another tool is for.
+    """
+    *before, last = messages
+    going_on = _GOES_ON.match(last.content) if last.role is Role.USER else None
+    words = re.findall(r"[\w']+", going_on["rest"].lower()) if going_on else []
+    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
+    calls = [call for message in before[asked:] for call in message.tool_calls]
+    if not words or len(words) > _LONGEST or words[0] in VERBS or not calls:
+        return None
+    spec = tools.get(calls[-1].name)
+    if spec is None or not (spec.read_only and _parameters(spec)):
+        return None
+    own = {*spec.name.split("_")}
+    things = {part for name in tools for part in name.split("_")[1:]} - own - {"to", "from"}
+    named = {form for word in words for form in (word, word.removesuffix("s"))}
+    return None if things & named or {c.name for c in calls} != {spec.name} else calls[-1]
+
+
+def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
+    """A call with the other values of the one before it: "and in Paris?" is of the same day.
+
+    Details of a required value go with it: another light is in no room that was named before.
+    """
+    required = set(tool.parameters.get("required", ()))
+    same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
+    kept = {n: one for n, one in before.arguments.items() if same or n in required}
+    return replace(call, arguments={**kept, **call.arguments})
 
 
 @dataclass(frozen=True, slots=True)

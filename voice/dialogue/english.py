@@ -45,15 +45,16 @@ TAKING_BACK = r"no|nope|sorry|rather|i mean|i meant|make that|scratch that"
 HESITATING = r"oh|ah|uh|um|er|erm|hmm|well|wait|actually|hang on|hold on"
 
 GRAMMAR = word_set("""
-    a about after again ah ahead all also am an and another any are as at back be because been
-    before being but by can could did do does done down each else er every favor favour for
-    forget from get give go going good got great had has have he hello help her here hey hi him
-    his hm how i if in instead into is it its just kind know lasting let like list little make
-    maybe me mean mine more much my need new no not now of off oh ok okay on one or order other
-    our out over passed please plus possible put quick really remember remind reminder right
-    same say see set she should size so some sorry sure tell thank thanks that the their them
-    then there these they thing things this those to too uh um up us wake want was we well were
-    what when where which while who will with would yeah yes you your
+    a about actually after again ah ahead all also am an and another any anyway are as at back
+    be because been before being both but by called can could did do does done down each else er
+    every favor favour for forget from get give go going good got great had has have he hello
+    help her here hey hi him his hm how i if in instead into is it its just kind know lasting
+    let like list little make maybe me mean mine more much my named need new no not now of off
+    oh ok okay on one or order other our out over passed please plus possible put quick really
+    remember remind reminder right same say see set she should size so some sorry sure tell
+    thank thanks that the their them then there these they thing things this those though to too
+    uh um up us wake want was we well were what when where which while who will with would yeah
+    yes you your
 """)
 """Words that name nothing, and those of politeness."""
 
@@ -61,6 +62,48 @@ _POLITE = (
     r"oh|ok|okay|no|yes|yeah|hey|wait|hold on|please|actually|sorry|thanks|thank you|cheers|now"
     r"|then|well|right|alright|great|and|just|very much|so much|a lot|it's ok"
 )
+
+
+_ASKING = re.compile(
+    r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|please|tell me|excuse me"
+    r"|do you know) )*(?:"
+    r"how (?!about|come )\w|how's |what(?:'s| is) (?!up\b)|what (?!about|if|an? |the hell)\w"
+    r"|who |which "
+    r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
+    r"|(?:is|are|isn't|aren't|was|were) (?!it (?:ok|okay|all right|alright|possible|too late)\b"
+    r"|there any (?:chance|way))\w"
+    r"|(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he|she|the|my|your|our|this"
+    r"|that|any|an?) (?!mind|think|know|time)\w)"
+)
+_ASKS_FOR_MORE = re.compile(
+    r"\b(?:i'll|i will|i'd (?:like|love|have)|i would (?:like|love|have)|let me|(?:give|get) me"
+    r"|(?:can|could|may|shall|will|would) (?:i|we|you) (?:please |also |just |still )?(?!recommend)"
+    r"|make (?:it|that|them)|instead)\b"
+)
+_OF_THE_AGENT = re.compile(
+    r"\b(?:are you\b(?! open| closed| busy)|you(?:'re| are)\b|your name|how do you do|did you"
+    r" (?:say|hear|get|just)|do you (?:work|like|know|think|remember|record|hear|understand|mean"
+    r"|love|feel))"
+)
+
+
+def asks(text: str) -> bool:
+    """Whether the words ask for facts, which changes nothing.
+
+    >>> asks("Does the chai have nuts in it?"), asks("how about a chai"), asks("could I have one?")
+    (True, False, False)
+    """
+    words = plain(text)
+    return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
+
+
+def asks_of_the_agent(text: str) -> bool:
+    """Whether the words of a question ask about whom they are said to.
+
+    >>> asks_of_the_agent("are you there?"), asks_of_the_agent("do you have tea?")
+    (True, False)
+    """
+    return _OF_THE_AGENT.search(plain(text)) is not None
 
 
 _YES = (

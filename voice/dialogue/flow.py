@@ -163,10 +163,8 @@ class Team:
     def wanted(self, position: Position, message: str) -> str:
         """Name of the tool that the patterns of agents and steps find in a message; else empty."""
         words = plain_words(message)
-        step, agent = self.step(position).calls, self.agent(position).calls
-        for tool, patterns in (*step.items(), *agent.items()):
-            if found_anywhere("calls", patterns).search(words):
-                return tool
+        if tool := called_by(words, self.step(position).calls, self.agent(position).calls):
+            return tool
         for other in self.agent(position).hand_over:
             if self._agents[other].takes_over.found.search(words):
                 return hand_over_tool(other)
@@ -342,6 +340,12 @@ class Team:
                 path = path[: path.index(to)]
             position = replace(position, step=to, path=path, known=known)
         return position
+
+
+def called_by(words: str, *calls: Mapping[str, tuple[str, ...]]) -> str:
+    """The first tool of which a pattern is found in plain words; else empty."""
+    every = (named for some in calls for named in some.items())
+    return next((name for name, one in every if found_anywhere("calls", one).search(words)), "")
 
 
 class Flow:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from voice.config.moments import plain_words
 from voice.dialogue.commands import Command, Emit
-from voice.dialogue.flow import Flow
+from voice.dialogue.english import asks, asks_of_the_agent
+from voice.dialogue.flow import Flow, called_by
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import FlowChanged
@@ -50,6 +52,16 @@ class Lead:
         exact = flow.asking and not self._rephrases
         offered = flow.team.offered(flow.position, self._tools, exact)
         return flow.team.over(options, flow.position, offered)
+
+    def wanted(self, options: SessionOptions, message: str) -> str:
+        """The tool that a message calls without asking the model; empty where a client leads."""
+        if flow := self.under(options):
+            return flow.team.wanted(flow.position, message)
+        if not options.agent_tools or options.client_tools:
+            return ""
+        called = called_by(plain_words(message), options.calls)
+        asked = asks(message) and not asks_of_the_agent(message)
+        return called or (options.answers if asked else "")
 
     def drives(self, reply: Reply) -> bool:
         """Whether the flow decides what a message does, and the model no more than which tool."""

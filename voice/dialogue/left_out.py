@@ -11,12 +11,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from voice.dialogue.english import GRAMMAR
+from voice.dialogue.english import GRAMMAR, VERBS
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also"))
+_ASIDE = re.compile(
+    r"(?:because|cause|cos|since|so that|though|although|before i forget|while (?:i|we|you)"
+    r"|(?:if|when) you|if (?:it's|that's|i may)|for (?:my|our|his|her|their|a friend)|just|only)\b"
+    r"|(?!(?:.* )?(?:when|if|after|until|unless)\b)(?:.* )?(?:i|i'm|i've|i'd|i'll|it's|he's|she's"
+    r"|we're|they're|that's|there's|is|isn't|are|was|were|would|wouldn't)\b"
+)
+"""Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _MOST_PARTS = 2
 
@@ -47,6 +54,9 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     for first, last in [*_before(folded, carriers, calls), *_gaps(carriers, calls)]:
         for start, end in _pieces(folded, first, last):
             named = (word for word in folded[start:end] if not _is_grammar(word))
+            said = " ".join(folded[start:end]).replace("’", "'")
+            if folded[start] not in VERBS and _ASIDE.match(said):
+                continue
             if any(_stem(word) not in told for word in named):
                 parts.append(request[words[start].start() : words[end - 1].end()])
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))

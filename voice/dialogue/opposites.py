@@ -2,7 +2,7 @@
 
 What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of
 the message: both begin something, or both end something. Words that are arguments are no verbs of
-the request ("remind me to cancel the subscription"). A question for facts asks for neither, and so
+the request ("remind me to cancel the subscription"). A question for facts changes nothing, and so
 does "do not cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
 """
 
@@ -13,15 +13,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from voice.dialogue.english import asks
 from voice.types import ToolCall, ToolSpec
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
+_LONGEST_NAME = 3
+"""Words of what a question is about, as it is said back."""
 
 _BEGINNING = frozenset(("set", "add", "create", "make", "start", "begin", "order", "book", "new"))
 _ENDING = frozenset((
     "cancel", "delete", "remove", "clear", "erase", "stop", "end", "drop", "dismiss", "disable",
     "empty", "undo",
+))  # fmt: skip
+_CHANGING = frozenset((
+    "change", "update", "move", "rename", "reschedule", "place", "confirm", "send", "transfer",
+    "buy", "pay", "lock", "unlock", "open", "close", "turn", "switch", "play", "call", "forget",
+    "write",
 ))  # fmt: skip
 _ENDS = re.compile(
     r"\b(?:cancel|delete|remove|clear|erase|stop|kill|scrap|scratch|drop|dismiss|abort|disable|wipe"
@@ -48,12 +56,6 @@ _SETS = re.compile(
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
 _NOT_TO_FORGET = re.compile(r"(?:n't|\bnot|\bnever)(?: let me)? forget\b")
 _NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
-_FACTS = re.compile(
-    r"^(?:so|and|hey|ok|okay|well|um|uh|please|tell me|do you know|\W)*\s*"
-    r"(?:how (?:much|many|long|old|tall|far|big|often|deep|fast|heavy|hot|cold|do|does|did)"
-    r"|what(?:'s| is| are| was| were| does| do| did) |why (?:is|are|do|does|did) (?!n't|not|you)"
-    r"|(?:is|are) there (?!any (?:chance|way))|when (?:is|are|was|were|do|does|did) |who )"
-)
 
 
 class _Aim(Enum):
@@ -75,7 +77,9 @@ class Opposed:
 
 
 def opposed(
-    message: str, calls: Sequence[ToolCall], setters: frozenset[str] = frozenset()
+    message: str,
+    calls: Sequence[ToolCall],
+    setters: frozenset[str] = frozenset(),
 ) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
@@ -87,11 +91,23 @@ def opposed(
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
-    if asked is None or asked in aims or (asked is _Aim.LEARN and None in aims):
+    if asked is _Aim.LEARN:
+        wrong = [call for call in calls if _verb(call.name) in _BEGINNING | _ENDING | _CHANGING]
+        return Opposed(tuple(wrong), _unknown(message, wrong))
+    if asked is None or asked in aims:
         return Opposed()
     fine = {None, asked} | ({_Aim.SET} if asked in (_Aim.BEGIN, _Aim.END) else set())
-    wrong = (call for call, aim in zip(calls, aims, strict=True) if aim not in fine)
-    return Opposed(tuple(wrong), LEFT_ALONE if asked is _Aim.REST else UNSURE)
+    others = (call for call, aim in zip(calls, aims, strict=True) if aim not in fine)
+    return Opposed(tuple(others), LEFT_ALONE if asked is _Aim.REST else UNSURE)
+
+
+def _unknown(message: str, calls: Iterable[ToolCall]) -> str:
+    """What is said to a question that a model took for a request; names what it is about."""
+    values = (str(value) for call in calls for value in call.arguments.values())
+    named = (one for one in values if one and one.lower() in message.lower())
+    thing = re.sub(r"^(?:the|an?|my|in) ", "", next(named, ""), flags=re.I)
+    about = f" about the {thing}" if 0 < len(thing.split()) <= _LONGEST_NAME else ""
+    return f"Sorry, I do not know that{about}."
 
 
 def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
@@ -104,11 +120,14 @@ def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
 
 
 def _aim_of_tool(name: str) -> _Aim | None:
-    words = re.findall(r"[A-Z]?[a-z]+", name)
-    verb = words[0].lower() if words else ""
-    if verb in _ENDING:
+    if _verb(name) in _ENDING:
         return _Aim.END
-    return _Aim.BEGIN if verb in _BEGINNING else None
+    return _Aim.BEGIN if _verb(name) in _BEGINNING else None
+
+
+def _verb(name: str) -> str:
+    """The first word of a tool's name: "cancel" of ``cancelAlarm``."""
+    return next(iter(re.findall(r"[A-Z]?[a-z]+", name)), "").lower()
 
 
 def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
@@ -124,7 +143,7 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
     left = _ENDS.sub(" ", rest)
     if left != rest:
         return None if _BEGINS.search(left) else _Aim.END
-    if _FACTS.match(said) and not _SETS.search(rest):
+    if asks(said) and not _SETS.search(rest):
         return _Aim.LEARN
     if _NOT_TO_FORGET.search(rest):
         return _Aim.BEGIN

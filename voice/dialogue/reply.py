@@ -84,6 +84,8 @@ class Reply:
         question: The model's, with which the agent ends; empty for none.
         doubted: Calls that the user is asked about at its end, for want of confidence.
         agreed: Whether its calls are those that the user was asked about; no others follow.
+        follows: The call of the turn before that is made again with another value.
+        insists: Whether the model may call nothing else by now.
         requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
         base: The options before those of the agent and its step.
@@ -117,6 +119,8 @@ class Reply:
     question: str = ""
     doubted: tuple[ToolCall, ...] = ()
     agreed: bool = False
+    follows: ToolCall | None = None
+    insists: bool = False
     requests: Requests | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -164,6 +168,18 @@ class Reply:
     def take_apart(self, requests: Requests | None) -> None:
         """Answer the requests of the user's message in turn; None is the whole message."""
         self.requests = requests
+
+    def follow(self, call: ToolCall | None) -> None:
+        """Make a call of the turn before again, with what the message says in place of a value."""
+        self.follows = call
+
+    def insist(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether the model is to be asked for the call that follows, for it has called another."""
+        strays = [call.name for call in calls] != [self.follows.name] if self.follows else False
+        if not strays or self.insists or self.calls_made:
+            return False
+        self.insists = True
+        return True
 
     @property
     def again(self) -> Request | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
-from voice.dialogue.corrections import Correction
+from voice.dialogue.corrections import Correction, followed, with_the_rest
 from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
@@ -202,9 +202,14 @@ class ReplyLoop:
             if taken is not None or self.lead.drives(reply):
                 return [self._generate()] if taken is None else taken
         if context is None and not self._limits.rephrases:
-            reply.take_apart(Requests.of(self._dialogue, whole=not self._takes_apart(reply)))
-        correcting = self._corrected(reply)
-        return self._call(reply, correcting) if correcting else [self._generate()]
+            whole = not self._takes_apart(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, self._own_tools(reply)))
+        if correcting := self._corrected(reply):
+            return self._call(reply, correcting)
+        if reply.requests and reply.options.tool_choice == "auto":
+            seen = self._dialogue.view(self._limits.max_history)
+            reply.follow(followed(seen, self._own_tools(reply)))
+        return [self._generate()]
 
     def carry_out(self, call: ToolCall) -> list[Command]:
         """Run a call that the client has approved, in the reply that was begun."""
@@ -225,9 +230,16 @@ class ReplyLoop:
         """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
         told = options.instructions, self.lead.note()
         system = tuple(Message(Role.SYSTEM, text) for text in told if text)
+        # What the program calls by itself would be a riddle to the model.
+        hidden = {*options.calls, *filter(None, [options.answers])} - {*options.agent_tools}
+        shown = (
+            one
+            for one in self.lead.seen(seen).view(self._limits.max_history)
+            if hidden.isdisjoint((one.name, *(call.name for call in one.tool_calls)))
+        )
         tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
         return Prompt(
-            messages=system + self.lead.seen(seen).view(self._limits.max_history),
+            messages=(*system, *shown),
             tools=(*tools, *options.client_tools),
             tool_choice=choice if self._limits.max_tool_calls else "none",
             effort=options.effort,
@@ -317,17 +329,20 @@ class ReplyLoop:
 
         A model that rephrases finds the values itself; "yes" and "no" are the program's there too.
         """
-        flow = self.lead.under(reply.base)
-        if flow is None or reply.options.tool_choice != "auto":
+        if reply.options.tool_choice != "auto" or reply.base is None:
             return None
-        if tool := flow.team.wanted(flow.position, message):
-            call = ToolCall(self._ids("call"), tool, {})
+        if tool := self.lead.wanted(reply.base, message):
+            takes = self._tools[tool].parameters.get("properties", {})
+            given = {"message": message} if "message" in takes else {}
+            call = ToolCall(self._ids("call"), tool, given)
             held = confirmed_ones((call,), self.lead.asking_first(), message)
             self._unconfirmed = held.unconfirmed
             if held.question:
                 return self._answer_aside(held.question)
+            reply.agree()
             return self._call(reply, held.made)
-        if not flow.asking:
+        flow = self.lead.under(reply.base)
+        if flow is None or not flow.asking:
             return None
         readable = {} if self._limits.rephrases else self._tools
         taken = flow.team.taken(flow.position, message, readable)
@@ -383,6 +398,11 @@ class ReplyLoop:
             reply.take_apart(reply.requests.apart(parts))
         return bool(parts)
 
+    def _own_tools(self, reply: Reply) -> dict[str, ToolSpec]:
+        """The tools that the model may call and that run here."""
+        own = set(reply.options.agent_tools)
+        return {name: tool for name, tool in self._tools.items() if name in own}
+
     def _corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Calls by which the user's last message corrects those before it, without the model."""
         if reply.requests is None or reply.options.tool_choice != "auto":
@@ -390,10 +410,8 @@ class ReplyLoop:
         correction = Correction.of(reply.requests.first.text)
         if correction is None:
             return ()
-        own = set(reply.options.agent_tools)
-        tools = {name: tool for name, tool in self._tools.items() if name in own}
         seen = self._dialogue.view(self._limits.max_history)
-        calls = correction.calls(seen, tools)
+        calls = correction.calls(seen, self._own_tools(reply))
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
@@ -406,16 +424,20 @@ class ReplyLoop:
         out = self._speak_grounded(reply, reply.flush())
         if reply.phase is Phase.COMPLETE:
             return out
-        held = self._held_back(reply, event.calls)
-        calls = held.made
-        if self._asks_apart(reply, calls):
+        if reply.insist(event.calls):
             return [*out, self._generate()]
+        calls = event.calls
+        if reply.follows and not reply.calls_made:
+            calls = tuple(with_the_rest(c, reply.follows, self._tools[c.name]) for c in calls)
         refused = self._opposed(reply, calls)
-        if kept := tuple(call for call in calls if call not in refused.calls):
-            if self._doubts(reply, kept, event.confidence):
-                return out + self._in_doubt(reply, kept)
-            return out + self._call(reply, kept)
-        if calls:
+        held = self._held_back(reply, tuple(call for call in calls if call not in refused.calls))
+        if self._asks_apart(reply, held.made):
+            return [*out, self._generate()]
+        if held.made and self._doubts(reply, held.made, event.confidence):
+            return out + self._in_doubt(reply, held.made)
+        if held.made:
+            return out + self._call(reply, held.made)
+        if refused.calls and not held.question and not reply.again:
             return out + self._conclude(reply, refused.answer)
         return out + self._without_calls(reply, held)
 
@@ -515,7 +537,9 @@ class ReplyLoop:
 
     def _replaces(self, reply: Reply) -> bool:
         """Whether the model's words of this round are not spoken."""
-        return self._tells(reply) or reply.again is not None or self.lead.drives(reply)
+        follows = reply.follows is not None and not reply.calls_made
+        again = reply.again is not None
+        return again or follows or self._tells(reply) or self.lead.drives(reply)
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools speak for themselves in this round of a reply."""
@@ -616,7 +640,10 @@ class ReplyLoop:
     def _generate(self, words_only: bool = False) -> Command:
         reply = self._reply()
         # What was required has been called; asking for it again would never end.
-        choice = "auto" if reply.calls_made else reply.options.tool_choice
+        asked = reply.options.tool_choice
+        if reply.follows and reply.insists:
+            asked = reply.follows.name
+        choice = "auto" if reply.calls_made else asked
         if words_only or reply.calls_made >= self._limits.max_tool_calls:
             choice = "none"
         prompt = self.prompt(reply.options, reply.seen(self._dialogue), choice)

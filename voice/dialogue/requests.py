@@ -12,14 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
+from types import MappingProxyType
 
 from voice.dialogue.english import ARTICLES, NUMBERS, VERBS
 from voice.dialogue.history import History
 from voice.dialogue.repairs import repaired
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.dialogue.told_apart import told_apart
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
+NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4
 """Requests of one message; what follows belongs to the last."""
 
@@ -89,7 +92,9 @@ class Requests:
     later: tuple[tuple[Request, str | None], ...] = ()
 
     @classmethod
-    def of(cls, dialogue: History, whole: bool) -> Requests | None:
+    def of(
+        cls, dialogue: History, whole: bool, tools: Mapping[str, ToolSpec] = NO_TOOLS
+    ) -> Requests | None:
         """Those of the user's last message, or the ``whole`` as one, without what it takes back.
 
         None where something stands behind it already.
@@ -101,7 +106,9 @@ class Requests:
         # What is longer was not said in one breath, and takes long to read.
         spoken = said.count(" ") < _LONGEST
         meant = repaired(said) if spoken else said
-        first, *left = map(Request, requests(meant) if spoken and not whole else (meant,))
+        apart = requests(meant) if spoken and not whole else (meant,)
+        is_thing = partial(_is_thing, tools)
+        first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
         return cls(last.item_id, first, tuple(left))
 
     @property
@@ -137,6 +144,24 @@ class Requests:
             place = behind if behind in known else None
             seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)
         return seen
+
+
+def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:
+    """Whether words name what a tool is for: a drink that can be ordered, or a timer."""
+    kinds = (name.split("_") for name in tools)
+    if {words.split()[-1], words.split()[-1].removesuffix("s")} & {k[-1] for k in kinds if k[1:]}:
+        return True
+    own = ((spec.name.partition("_")[2], spec.readings) for spec in tools.values())
+    return any(
+        thing in readings and not readings[thing].anywhere and _reads(readings[thing], words)
+        for thing, readings in own
+    )
+
+
+def _reads(reading: Reading, words: str) -> bool:
+    """Whether the end of some words can be read: "medium lattes"."""
+    parts = words.split()
+    return any(reading.read(" ".join(parts[at:])) is not None for at in range(len(parts)))
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from voice.config import AgentConfig
-from voice.config.flow import NeedConfig, StepConfig, hint
+from voice.config.flow import Calls, NeedConfig, StepConfig, hint
 from voice.dialogue.flow import Team, hand_over_tool
 from voice.errors import ConfigError
 from voice.tools import SessionScope, Toolbox
@@ -32,9 +32,11 @@ def team_specs(
     every = {spec.name: spec for spec in toolbox.specs(toolbox.names)}
     found: dict[str, ToolSpec] = {}
     for agent in team.agents:
-        if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent)]:
+        if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent, every)]:
             raise ConfigError("\n".join(f"agent {agent.name}: {one}" for one in wrong))
-        names = [name for step in agent.steps.values() for name in step.tools]
+        steps = agent.steps.values()
+        called = [*agent.calls, *([agent.answers] if agent.answers else [])]
+        names = [*called, *(name for one in steps for name in (*one.tools, *one.calls))]
         specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope))
         found |= {spec.name: spec for spec in specs}
     tools = _hand_over_tools(team.agents)
@@ -58,13 +60,18 @@ def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]
                 yield from _argument_mistakes(where, need, tools[need.tool])
 
 
-def _call_mistakes(agent: AgentConfig) -> Iterator[str]:
-    """Tools that patterns call and no step has."""
+def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
+    """Tools that patterns call and that there are not, or that need more than a message."""
     steps = {f"steps.{name}.calls": step.calls for name, step in agent.steps.items()}
-    has = [*agent.tools, *(tool for step in agent.steps.values() for tool in step.tools)]
-    for where, calls in {"calls": agent.calls, **steps}.items():
-        for tool in calls.keys() - {*has}:
-            yield f"{where}: got {tool!r}, which is no tool of this agent; {hint(tool, has)}"
+    answers: Calls = {agent.answers: ()} if agent.answers else {}
+    places: dict[str, Calls] = {"calls": agent.calls, "answers": answers, **steps}
+    for where, calls in places.items():
+        for tool in calls:
+            if tool not in tools:
+                yield f"{where}: got {tool!r}, which is no tool; {hint(tool, tools)}"
+            elif needs := {*tools[tool].parameters.get("required", ())} - {"message"}:
+                expected = "expected a tool that needs nothing but a message"
+                yield f"{where}: got {tool!r}, which needs {sorted(needs)}; {expected}"
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:

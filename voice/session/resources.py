@@ -203,6 +203,8 @@ class Resources:
         return SessionOptions(
             instructions=self.agent.instructions,
             moments=self.agent.fixed_words,
+            calls=self.agent.calls,
+            answers=self.agent.answers,
             voice=self.agent.voice,
             agent_tools=tuple(spec.name for spec in self.toolbox.specs_for(self.agent)),
             interrupt_response=config.turn.interrupt,

@@ -76,8 +76,8 @@ class Readable:
     Attributes:
         read: Takes the words and the time. It raises `Unreadable` for what is no value at all, and
             another `ToolError` for a value that the tool cannot use.
-        question: What the user is asked where a required value cannot be read; empty lets the tool
-            say so.
+        question: What the user is asked where a required value cannot be read, or what makes the
+            question of the words; empty lets the tool say so.
         hardly: Reads more, where ``read`` reads nothing of a message: a number for a length.
         whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
         refuses: Whether the tool refuses other words as well; else a model is held to it alone.
@@ -86,7 +86,7 @@ class Readable:
     """
 
     read: Callable[[str, datetime], object]
-    question: str = ""
+    question: str | Callable[[str], str] = ""
     hardly: Callable[[str, datetime], object] | None = None
     whole: bool = True
     refuses: bool = True
@@ -337,8 +337,8 @@ def checked(tool: Tool, arguments: Mapping[str, Any], now: datetime) -> dict[str
 
 
 def _without_joint(value: Any) -> Any:
-    """A span of "eggs, wine and tofu" may begin with the "and"."""
-    return re.sub(r"^and\s+", "", value, flags=re.I) if isinstance(value, str) else value
+    """A span of "eggs, wine and tofu" may begin with the "and" or end with the comma."""
+    return re.sub(r"^and\s+|[\s,;]+$", "", value, flags=re.I) if isinstance(value, str) else value
 
 
 def _complaint(name: str, error: ValidationError) -> str:

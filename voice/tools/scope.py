@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -61,6 +61,24 @@ class Drink:
     extras: str = ""
 
 
+class Inverses(list[Callable[[], Awaitable[None] | object]]):
+    """What takes back what one call has changed, each change in its order; may block or wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call that has changed something.
+
+    Attributes:
+        said: What the tool has answered.
+        inverses: None of what cannot be taken back.
+    """
+
+    tool: str
+    said: str
+    inverses: tuple[Callable[[], Awaitable[None] | object], ...]
+
+
 class Line(Protocol):
     """The telephone line that a conversation is held over, as far as tools may use it."""
 
@@ -103,6 +121,9 @@ class SessionScope:
         order: Drinks ordered so far → how many of each, oldest first.
         removed: What the call before has taken back, in an answer that calls another tool as well:
             that one may put it back, changed.
+        done: The calls that were made for the last message of the user's that changed anything.
+        done_for: That message.
+        placed: What was ordered in this conversation, once that cannot be changed any more.
         in_order: Held by a call that changes something, so that those of one answer run one after
             the other: a correction takes back before it puts anew.
         end_requested: Whether the user has asked to end the conversation; read by the session.
@@ -119,6 +140,9 @@ class SessionScope:
     said: tuple[str, ...] = ()
     order: dict[Drink, int] = field(default_factory=dict)
     removed: object | None = None
+    done: list[Done] = field(default_factory=list)
+    done_for: str = ""
+    placed: str = ""
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
     _forgotten: bool = field(default=False, init=False)
@@ -145,6 +169,19 @@ class SessionScope:
         """Whether that was noted since this was asked last."""
         forgotten, self._forgotten = self._forgotten, False
         return forgotten
+
+    def note(self, done: Done) -> None:
+        """Remember a call that has changed something, with the others for the same message."""
+        message = next(iter(self.said), "")
+        if message != self.done_for:
+            self.done.clear()
+        self.done_for = message
+        self.done.append(done)
+
+    def put_order(self, order: Mapping[Drink, int]) -> None:
+        """Have ordered just these."""
+        self.order.clear()
+        self.order.update(order)
 
     def request_transfer(self, to: str) -> None:
         """Ask for the call to be handed to ``to`` once the reply has been spoken."""

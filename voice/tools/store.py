@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from sqlalchemy import (
     ColumnElement,
@@ -34,6 +35,7 @@ from voice.tools.database.tables import (
     orders,
     owned_by,
 )
+from voice.tools.scope import Inverses
 
 
 class AlertKind(StrEnum):
@@ -69,11 +71,18 @@ _FIELDS = [alerts.c[name] for name in Alert.__dataclass_fields__]
 
 
 class Store:
-    """What is kept for one caller of one agent; cheap to make."""
+    """What is kept for one caller of one agent; cheap to make.
 
-    def __init__(self, database: Database, owner: Owner) -> None:
+    Args:
+        database: Where it is kept.
+        owner: Whose it is.
+        inverses: Gets what takes back each change of alerts and lists.
+    """
+
+    def __init__(self, database: Database, owner: Owner, inverses: Inverses | None = None) -> None:
         self._database = database
         self._owner = owner
+        self._inverses = Inverses() if inverses is None else inverses
         self._owned = {"agent": owner.agent, "caller": str(owner.caller)}
 
     def add_alert(
@@ -104,6 +113,7 @@ class Store:
         )
         key = added.inserted_primary_key
         assert key is not None
+        self._inverses.append(lambda: self.remove_alert(key[0]))
         return Alert(key[0], kind, label, due, length_s, session_id, repeat)
 
     def alerts(self, kind: AlertKind | None = None, due_by: float | None = None) -> list[Alert]:
@@ -154,6 +164,7 @@ class Store:
 
     def change_alert(self, alert: Alert) -> bool:
         """Give an entry other times; False if it was announced or deleted before."""
+        self._inverses.extend(partial(self.change_alert, old) for old in self._kept(alert.id))
         return self._changes(
             self._untold(alert.id).values(
                 ends_s=alerts.c.ends_s + alert.due - alerts.c.due,
@@ -165,6 +176,7 @@ class Store:
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was announced or deleted before."""
+        self._inverses.extend(partial(self._put, old) for old in self._kept(alert_id))
         mine = self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
         return self._changes(delete(alerts).where(mine))
 
@@ -174,11 +186,15 @@ class Store:
         self._database.write(
             *(add.values(**self._owned, list=list_name, item=item) for item in items)
         )
+        self._inverses.extend(partial(self.remove_item, list_name, item) for item in items)
 
     def remove_item(self, list_name: str, item: str) -> bool:
         """Take the oldest such item off a list; False if it is not there."""
         oldest = self._oldest(list_name, item)
-        return self._changes(delete(list_items).where(list_items.c.id == oldest))
+        removed = self._changes(delete(list_items).where(list_items.c.id == oldest))
+        if removed:
+            self._inverses.append(lambda: self.add_item(list_name, item))
+        return removed
 
     def move_item(self, list_name: str, item: str, to: str) -> bool:
         """Put an item of a list at the end of another; False if it is not there."""
@@ -189,13 +205,17 @@ class Store:
             [*same, list_items.c.list], select(*same, literal(to)).where(oldest)
         )
         _, moved = self._database.write(new, delete(list_items).where(oldest))
+        if moved.rowcount == 1:
+            self._inverses.append(lambda: self.move_item(to, item, list_name))
         return moved.rowcount == 1
 
     def clear_items(self, list_name: str) -> list[str]:
         """Delete all items of a list; returns them, oldest first."""
         cleared = delete(list_items).where(self._mine(list_items), list_items.c.list == list_name)
         rows = self._database.read(cleared.returning(list_items.c.id, list_items.c.item))
-        return [item for _, item in sorted(tuple(row) for row in rows)]
+        items = [item for _, item in sorted(tuple(row) for row in rows)]
+        self._inverses.append(lambda: self.add_item(list_name, *items))
+        return items
 
     def lists(self) -> list[str]:
         """The names of all lists that have items."""
@@ -270,6 +290,13 @@ class Store:
     def forget(self) -> None:
         """Delete all that is the owner's."""
         self._database.delete(self._owner.caller, self._owner.agent)
+
+    def _kept(self, alert_id: int) -> list[Alert]:
+        """The entry of an id, as it is now, if there is one."""
+        return [alert for alert in self.alerts() if alert.id == alert_id]
+
+    def _put(self, old: Alert) -> None:
+        self.add_alert(old.kind, old.label, old.due, old.session_id, old.length_s, old.repeat)
 
     def _mine(self, table: Table) -> ColumnElement[bool]:
         return owned_by(table, self._owner.caller, self._owner.agent)

@@ -27,6 +27,7 @@ from pydantic_core import to_json
 from voice.config import AgentConfig, ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError, StoreError
 from voice.tools.builtin import (
+    agenda,
     alarms,
     appointments,
     arithmetic,
@@ -61,7 +62,7 @@ from voice.tools.registry import (
     tools_in,
 )
 from voice.tools.ringer import Ringer
-from voice.tools.scope import Clock, MachineClock, Progress, SessionScope
+from voice.tools.scope import Clock, Done, Inverses, MachineClock, Progress, SessionScope
 from voice.tools.spoken_results import spoken_result
 from voice.tools.store import Store
 from voice.tools.web import Web
@@ -74,7 +75,7 @@ logger = logging.getLogger(__name__)
 
 _MODULES = (
     clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
-    conversation, memory, coffee, appointments,
+    conversation, memory, coffee, appointments, agenda,
 )  # fmt: skip
 _SWEEP_S = 3600.0
 _BREAK_OFF_S = 3.0
@@ -390,18 +391,28 @@ class Toolbox:
         return ask
 
     def _provided_to(self, session: SessionScope) -> dict[type, object]:
-        store = Store(self.database, session.owner)
-        return {**self._provided, SessionScope: session, Store: store}
+        inverses = Inverses()
+        store = Store(self.database, session.owner, inverses)
+        return {**self._provided, SessionScope: session, Store: store, Inverses: inverses}
 
     async def _answer(
         self, tool: Tool, call: ToolCall, provided: Mapping[type, object], limit_s: float | None
     ) -> ToolResult:
         loop = asyncio.get_running_loop()
         started_s = loop.time()
+        scope, inverses = provided[SessionScope], provided[Inverses]
+        assert isinstance(scope, SessionScope) and isinstance(inverses, Inverses)
+        ordered = dict(scope.order)
         try:
             async with asyncio.timeout(limit_s):
                 noted = await self._call(tool, call.arguments, provided)
             content = self._cut(noted.said)
+            if scope.order != ordered:
+                inverses.append(partial(scope.put_order, ordered))
+            if not tool.spec.read_only:
+                # What the user is asked about first cannot be taken back, nor what took back.
+                final = tool.asked or tool.function is conversation.undo_last
+                scope.note(Done(call.name, content, () if final else (*inverses,)))
             result = ToolResult(call.call_id, call.name, content, values=noted.values)
         except (ToolError, StoreError) as failure:
             result = _failed(call, self._cut(str(failure)))
@@ -447,7 +458,7 @@ class Toolbox:
     def _check_provided(self) -> None:
         for tool in self._tools.values():
             for parameter, kind in tool.provided.items():
-                known = (SessionScope, Store, Progress, *self._provided)
+                known = (SessionScope, Store, Progress, Inverses, *self._provided)
                 if kind not in known:
                     raise ConfigError(
                         f"tool {tool.spec.name}: {parameter}: got the type {kind}; expected one of"
@@ -493,10 +504,11 @@ def _extra_modules(names: Iterable[str]) -> list[ModuleType]:
 def _read(value: Readable) -> Reading:
     hardly = value.hardly and partial(meaning, value.hardly)
     read = partial(meaning, value.read)
-    any_way = hardly or read
+    any_way, asked = hardly or read, value.question
+    ask = asked if callable(asked) else lambda _: asked
     return Reading(
         read,
-        lambda said: value.question if any_way(said) is None else "",
+        lambda said: ask(said) if any_way(said) is None else "",
         hardly,
         value.whole,
         free=value.free,

@@ -153,3 +153,10 @@ def _used(said: str, arguments: Mapping[str, str], name: str) -> bool:
     """Whether other values have used what could be read."""
     others = [value for key, value in arguments.items() if key != name]
     return any(one in other for other in others for one in readable([said], READERS[name]))
+
+
+def test_a_message_that_names_a_thing_means_no_other() -> None:
+    made = replace(ORDER, readers={"drink": one_of(*DRINKS, anywhere=True)})
+    told = rules("a mocha please", "scrap the latte", made=made)
+    assert allows(told, call("order", drink="latte"))
+    assert not allows(told, call("order", drink="mocha"))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
-from voice.dialogue.corrections import Correction
+from voice.dialogue.corrections import Correction, followed, with_the_rest
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 
@@ -132,3 +132,41 @@ def test_a_correction_is_made_without_the_model() -> None:
     assert (undone.name, undone.arguments) == ("remove_from_list", {"item": "limes"})
     assert (made.name, made.arguments) == ("add_to_list", {"item": "lemons"})
     assert len({first.call_id, undone.call_id, made.call_id}) == 3
+
+
+WEATHER = spec("get_weather", "place?", "day?", read_only=True)
+DEVICE = spec("get_device", "device", "room?", read_only=True)
+READING = {**TOOLS, "get_weather": WEATHER, "get_device": DEVICE}
+
+
+def behind(call: ToolCall, message: str) -> ToolCall | None:
+    before = Message(Role.USER, "what is it"), Message(Role.AGENT, tool_calls=(call,))
+    return followed((*before, Message(Role.USER, message)), READING)
+
+
+@pytest.mark.parametrize(
+    ("message", "goes_on"),
+    [
+        ("and in Paris?", True),
+        ("what about Tuesday", True),
+        ("okay, and how about Rome then", True),
+        ("and till my birthday on the third of May?", True),
+        ("and eggs", False),
+        ("and what time is it?", False),
+        ("what about my reminders?", False),
+        ("thanks", False),
+    ],
+)
+def test_a_question_goes_on_with_the_one_before(message: str, goes_on: bool) -> None:
+    asked = ToolCall("c1", "get_weather", {"place": "Oslo"})
+    assert behind(asked, message) == (asked if goes_on else None)
+    assert behind(ToolCall("c1", "set_alarm", {"when": "seven"}), message) is None
+
+
+def test_what_a_question_leaves_unsaid_stays() -> None:
+    asked = ToolCall("c1", "get_weather", {"place": "Oslo", "day": "tomorrow"})
+    again = with_the_rest(ToolCall("c2", "get_weather", {"place": "Paris"}), asked, WEATHER)
+    assert again.arguments == {"place": "Paris", "day": "tomorrow"}
+    asked = ToolCall("c1", "get_device", {"device": "light", "room": "hall"})
+    again = with_the_rest(ToolCall("c2", "get_device", {"device": "blinds"}), asked, DEVICE)
+    assert again.arguments == {"device": "blinds"}

@@ -39,6 +39,8 @@ ADD = "add_to_list"
         ("remind me to pick up Aoife from the clinic in two hours",
          [("set_reminder", {"text": "pick up Aoife", "when": "in two hours"})], "from the clinic"),
         ("add eggs to my list and bread", [(ADD, {"item": "eggs"})], "bread"),
+        ("add eggs to my list when I get home", [(ADD, {"item": "eggs"})],
+         "to my list when I get home"),
         ("start a tea timer for four minutes and wake me at seven",
          [("set_alarm", {"when": "seven"})], "start a tea timer for four minutes"),
     ],
@@ -63,6 +65,12 @@ def test_what_no_call_carries_is_said(
         ("what is the time in Oslo and in Bergen", [("get_time", {"place": "Oslo"})]),
         ("no, make that twelve", [("set_timer", {"duration": "twelve", "name": "pasta"})]),
         ("thank you", []),
+        ("set a timer for ten minutes because my mum is coming",
+         [("set_timer", {"duration": "ten minutes"})]),
+        ("add eggs, before I forget", [(ADD, {"item": "eggs"})]),
+        ("add eggs actually", [(ADD, {"item": "eggs"})]),
+        ("add eggs for my daughter, I'm baking", [(ADD, {"item": "eggs"})]),
+        ("put eggs on a list called errands", [(ADD, {"item": "eggs", "list": "errands"})]),
     ],
 )  # fmt: skip
 def test_what_is_carried_is_not_spoken_of(

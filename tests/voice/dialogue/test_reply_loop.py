@@ -55,7 +55,7 @@ def test_a_tool_runs_and_its_result_goes_back_to_the_model() -> None:
 
 def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
     script = Script()
-    script.user("what time is it, and set a timer for ten minutes")
+    script.user("the time please, and set a timer for ten minutes")
     script.model("", TIME, TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
     assert len(script.of(Generate)) == 1

@@ -111,12 +111,12 @@ def test_what_no_call_carries_is_asked_for_again() -> None:
 )
 def test_what_is_not_carried_then_either_is_named(call: ToolCall | None) -> None:
     script = Script()
-    script.user("add eggs just in case")
+    script.user("add eggs in a hurry")
     script.model("", add("eggs"))
     script.tool(add("eggs"), "Added eggs.")
     script.model("Added. Anything else?")
     script.model("" if call else "Okay, go ahead.", *([call] if call else []))
-    assert script.spoken() == "Added eggs. I did not get this: just in case. Anything else?"
+    assert script.spoken() == "Added eggs. I did not get this: in a hurry. Anything else?"
     assert len(script.of(RunTool)) == 1
     assert script.of(SpeakEnd)
 

@@ -36,8 +36,12 @@ HEAD = 'name = "desk"\ninstructions = "Be brief."\n'
         ),
         (
             'tools = ["note_name"]\ncalls.note_nam = ["name"]\n',
-            "steps.first.calls: got 'note_nam', which is no tool of this agent; did you mean"
-            " 'note_name'?",
+            "steps.first.calls: got 'note_nam', which is no tool; did you mean 'note_name'?",
+        ),
+        (
+            'tools = ["note_name"]\ncalls.note_name = ["name"]\n',
+            "steps.first.calls: got 'note_name', which needs ['name']; expected a tool that needs"
+            " nothing but a message",
         ),
     ],
 )

@@ -8,13 +8,16 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from voice.config import AgentConfig, load_agent, load_team
+from voice.dialogue.lead import Lead
+from voice.inputs import SessionOptions
 from voice.tools import Toolbox
 from voice.tools.builtin import appointments
 from voice.tools.registry import tools_in
 
 UNUSED = {"send_digits"}
 """Tools for agents of other people: ours are called, and press no keys."""
-UNTRAINED = {tool.spec.name for tool in tools_in(appointments)}
+CALLED_BY_PATTERNS = {"answer_question", "cancel_order", "coming_up", "undo_last"}
+UNTRAINED = {tool.spec.name for tool in tools_in(appointments)} | CALLED_BY_PATTERNS
 """Tools that the model has not seen in training."""
 
 
@@ -32,7 +35,46 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
     agents = [load_agent("assistant"), load_agent("coffee"), *load_team("clinic")]
     used = {name for agent in agents for name in agent.tools}
     used |= {name for agent in agents for step in agent.steps.values() for name in step.tools}
+    used |= {name for agent in agents for name in (*agent.calls, agent.answers) if name}
     assert used == set(toolbox.names) - UNUSED
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "tool"),
+    [
+        ("coffee", "Cancel the whole thing, I've changed my mind.", "cancel_order"),
+        ("coffee", "scrap everything", "cancel_order"),
+        ("coffee", "no, forget the order", "cancel_order"),
+        ("coffee", "can we start over", "cancel_order"),
+        ("coffee", "cancel the latte", ""),
+        ("coffee", "forget everything about me", "forget_me"),
+        ("coffee", "what did I order?", "read_order"),
+        ("coffee", "is it ready yet?", "answer_question"),
+        ("coffee", "does the chai have nuts in it? I'm allergic", "answer_question"),
+        ("coffee", "can I have a chai", ""),
+        ("coffee", "how about a chai?", ""),
+        ("coffee", "what sizes does the tea come in and I'll have a small one", ""),
+        ("coffee", "who are you?", ""),
+        ("coffee", "are you there", ""),
+        ("coffee", "never mind that", "undo_last"),
+        ("assistant", "undo that", "undo_last"),
+        ("assistant", "Don't set it after all.", "undo_last"),
+        ("assistant", "don't set an alarm", ""),
+        ("assistant", "never mind the milk", ""),
+        ("assistant", "what's coming up?", "coming_up"),
+        ("assistant", "Is there anything coming up this week?", "coming_up"),
+        ("assistant", "take that back", "undo_last"),
+        ("coffee", "what have I got so far", "read_order"),
+        ("coffee", "what's a macchiato", "answer_question"),
+        ("assistant", "what have I got on tomorrow", "coming_up"),
+        ("assistant", "what do I have on my shopping list", ""),
+        ("assistant", "what is on tv", ""),
+    ],
+)
+def test_what_is_done_without_the_model(name: str, message: str, tool: str) -> None:
+    agent = load_agent(name)
+    options = SessionOptions(agent_tools=agent.tools, calls=agent.calls, answers=agent.answers)
+    assert Lead(None, {}, False).wanted(options, message) == tool
 
 
 def test_phrases_are_words_as_spoken_and_slots_are_filled(agent: AgentConfig) -> None:
@@ -73,6 +115,7 @@ def test_side_effects_are_marked(toolbox: Toolbox) -> None:
     read_only = {spec.name for spec in toolbox.specs(toolbox.names) if spec.read_only}
     assert UNTRAINED - read_only == {
         "book_appointment", "change_appointment", "cancel_appointment", "request_call_back",
+        "cancel_order", "undo_last",
     }  # fmt: skip
     read_only -= UNTRAINED
     assert read_only == {

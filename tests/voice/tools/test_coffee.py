@@ -33,7 +33,15 @@ from voice.types import ToolCall
         ("iced vanilla latte; quantity: a couple of", "Added: 2 iced vanilla lattes."),
         ("caramel macchiato; quantity: a dozen", "Added: 12 caramel macchiatos."),
         ("capuccino", "Added: cappuccino."),
-        ("beer", "Error: We do not have beer."),
+        (
+            "beer",
+            "Error: Sorry, we do not have beer. Would you like coffee, latte, cappuccino,"
+            " flat white, americano or espresso?",
+        ),
+        (
+            "pumpkin spice latte",
+            "Error: Sorry, we do not have pumpkin spice latte. Would you like a latte?",
+        ),
         ("latte; size: huge", "Error: I could not read the size huge."),
         ("latte; quantity: blue", "Error: I could not read the quantity blue."),
         ("latte; quantity: a million", "Error: I can take 50 of a drink at most."),
@@ -202,12 +210,14 @@ async def test_nothing_is_removed_for_a_drink_that_is_not_on_the_menu(
     call: Call, toolbox: Toolbox, scope: SessionScope
 ) -> None:
     await call("order_drink", drink="latte", milk="oat milk")
-    assert await corrected(
+    kept, refused = await corrected(
         toolbox,
         scope,
         ToolCall("c1", "remove_drink", {"drink": "latte"}),
         ToolCall("c2", "order_drink", {"drink": "goulash"}),
-    ) == ["Error: I have not changed anything.", "Error: We do not have goulash."]
+    )
+    assert kept == "Error: I have not changed anything."
+    assert refused.startswith("Error: Sorry, we do not have goulash. Would you like coffee,")
     assert await call("read_order") == "The order is: 1 latte with oat milk."
 
 
@@ -258,3 +268,56 @@ async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) ->
     assert await call("read_order") == (
         "The order is: 1 small latte; 1 small latte with soy milk; 1 medium latte with oat milk."
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("what's in a mocha?", "A mocha is espresso with steamed milk and chocolate."),
+        ("does the chai have nuts in it?", "Sorry, I do not know that about the chai."),
+        ("do you have oat milk?", "Yes, we have oat milk."),
+        ("have you got any beer", "Sorry, we do not have beer."),
+        ("how much is a latte", "Sorry, I do not know the prices."),
+        ("do you do cakes", "We only have drinks, nothing to eat."),
+        ("what do you recommend", "We have coffee, latte,"),
+        ("is it any good", "Sorry, I do not know that."),
+    ],
+)
+async def test_a_question_is_answered_from_the_menu(
+    call: Call, scope: SessionScope, question: str, told: str
+) -> None:
+    assert (await call("answer_question", message=question)).startswith(told)
+    assert scope.order == {}
+
+
+async def test_all_is_cancelled_and_what_is_placed_is_not(call: Call) -> None:
+    await call("order_drink", drink="latte")
+    await call("order_drink", drink="tea", quantity="two")
+    assert await call("cancel_order") == "Cancelled: 1 latte; 2 teas."
+    assert await call("read_order") == "The order is empty."
+    await call("order_drink", drink="latte")
+    await call("confirm_order")
+    assert await call("read_order") == "The order is placed: 1 latte."
+    placed = "Error: The order is placed already, so I cannot change it."
+    assert await call("cancel_order") == placed
+    asked = await call("answer_question", message="is it ready yet")
+    assert asked == "Sorry, I do not know how long it takes. The order is placed: 1 latte."
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ("a pumpkin spice latte please", "pumpkin spice latte"),
+        ("two gingerbread lattes", "gingerbread latte"),
+        ("a nice large oat milk latte", ""),
+        ("my friend and a girl who wants latte", ""),
+        ("two sugar free vanilla lattes", ""),
+    ],
+)
+async def test_what_is_not_on_the_menu_is_refused_by_its_name(
+    call: Call, scope: SessionScope, message: str, refused: str
+) -> None:
+    scope.said = (message,)
+    drink = "lattes" if "lattes" in message else "latte"
+    told = await call("order_drink", drink=drink)
+    assert told.startswith(f"Error: Sorry, we do not have {refused}" if refused else "Added: latte")

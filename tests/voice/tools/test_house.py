@@ -15,7 +15,7 @@ from voice.tools import Toolbox
 from voice.tools.builtin.home_assistant import HomeAssistant
 from voice.tools.builtin.house import Device, find, get_device, read_state, set_device
 from voice.tools.registry import ToolError
-from voice.tools.scope import SessionScope
+from voice.tools.scope import Inverses, SessionScope
 from voice.tools.web import Web
 
 
@@ -204,13 +204,19 @@ async def test_services_are_called(
     entity: str,
     fields: dict[str, Any],
 ) -> None:
-    await set_device(device, state, house=house, scope=SessionScope("s"))
+    await set_device(device, state, house=house, scope=SessionScope("s"), inverses=Inverses())
     assert instance.called == [(service, {"entity_id": entity, **fields})]
 
 
 async def test_what_is_no_device_is_unknown(house: HomeAssistant, instance: Instance) -> None:
     with pytest.raises(ToolError, match=r"^There is no outside temperature sensor\.$"):
-        await set_device("outside temperature sensor", "on", house=house, scope=SessionScope("s"))
+        await set_device(
+            "outside temperature sensor",
+            "on",
+            house=house,
+            scope=SessionScope("s"),
+            inverses=Inverses(),
+        )
     assert instance.called == []
 
 

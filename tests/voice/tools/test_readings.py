@@ -81,7 +81,8 @@ def test_the_spans_of_a_message_that_can_be_a_value(
         (
             "order_drink.drink",
             "sister",
-            "Sorry, we do not have that. What would you like to drink?",
+            "Sorry, we do not have sister. Would you like coffee, latte, cappuccino, flat white,"
+            " americano or espresso?",
         ),
         ("remove_drink.drink", "latte", "There is no latte in the order."),
         ("remove_drink.drink", "stays", "Sorry, which drink of the order do you mean?"),

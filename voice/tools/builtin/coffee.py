@@ -1,12 +1,11 @@
 """Orders of a coffee shop: drinks are added, merged, changed, removed, read back and placed.
 
 The order of a conversation is in its scope; a placed one is kept in the store. Spoken values are
-tidied to how a cup would be labelled.
+tidied to how a cup would be labelled; what there is to be had is in `coffee_menu`.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,25 +15,23 @@ from typing import Annotated
 from num2words import num2words
 
 from voice.tools import phrasing
+from voice.tools.builtin.coffee_menu import (
+    MENU,
+    SIZES,
+    STYLES,
+    answer,
+    bare,
+    drink_named,
+    named_in,
+    not_offered,
+    plural,
+    singular,
+)
 from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import Drink, SessionScope
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
 
-_MENU = (
-    "coffee", "drip coffee", "filter coffee", "black coffee", "iced coffee", "cold brew", "latte",
-    "americano", "cappuccino", "espresso", "mocha", "macchiato", "flat white", "cortado",
-    "ristretto", "lungo", "affogato", "red eye", "pour over", "cafe au lait", "frappe", "steamer",
-    "tea", "green tea", "black tea", "herbal tea", "peppermint tea", "earl grey", "chai",
-    "hot chocolate", "cocoa", "matcha", "steamed milk", "lemonade", "water",
-)  # fmt: skip
-_STYLES = (
-    "iced", "hot", "decaf", "vanilla", "caramel", "hazelnut", "white", "chai", "matcha", "nitro",
-    "house", "double", "single", "triple", "pumpkin", "spice", "turkish", "mocha", "cafe",
-    "latte", "half", "caf", "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain",
-)  # fmt: skip
-"""Words before a drink of the menu that make another drink."""
-_SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _NONE = ("no", "none", "nothing", "without", "black", "plain")
 _LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose", "remove")
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
@@ -56,7 +53,7 @@ _SHOTS = (
     r"(?:\d+|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
     "(?:extra )?shots?(?: of espresso)?",
 )  # fmt: skip
-_FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|pumpkin spice|toffee"
+_FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|toffee"
 _SWEETENERS = (
     rf"(?:sugar free )?(?:{_FLAVORS}|simple)(?: (?:syrups?|sweetener))?", "syrups?", "sugars?",
     "honey", "sweeteners?", "stevia", "agave", "splenda",
@@ -91,9 +88,20 @@ def _ordered(said: str, *, scope: SessionScope) -> None:
     Raises:
         ToolError: There is none of that name.
     """
-    name = _singular(_bare(re.sub(_ONE_OF, "", said.lower().strip())))
+    name = singular(bare(re.sub(_ONE_OF, "", said.lower().strip())))
+    _check_open(scope)
     if not scope.order or (name not in _LAST and not _called(name, scope)):
         raise ToolError(f"There is no {name} in the order.")
+
+
+def _check_open(scope: SessionScope) -> None:
+    """Refuse to change an order that is placed.
+
+    Raises:
+        ToolError: It is, and nothing was ordered since.
+    """
+    if scope.placed and not scope.order:
+        raise ToolError("The order is placed already, so I cannot change it.")
 
 
 def _naming(kind: str, *named: str) -> Readable:
@@ -111,14 +119,29 @@ def _naming(kind: str, *named: str) -> Readable:
     return Readable(read, whole=False, refuses=False)
 
 
+_COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
+_PRAISE = (
+    "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
+    "ordinary", "standard", "fresh", "decent", "tiny", "huge", "cups?", "of", "of those", "to",
+    r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
+)  # fmt: skip
+_KNOWN = re.compile(
+    "(?:(?:"
+    + "|".join(
+        (*SIZES, *STYLES, *_MILKS, *_ROASTS, *_SHOTS, *_SWEETENERS, *_EXTRAS, *_MEASURES, *_PRAISE)
+    )
+    + ") )+"
+)
+"""What may stand before a drink of the menu that is no other drink."""
+
+
 def _said(read: Callable[[str], object], question: str = "", whole: bool = True) -> Readable:
     return Readable(lambda said, _: read(said), question, whole=whole)
 
 
-WHAT_DRINK = "Sorry, we do not have that. What would you like to drink?"
-_DrinkName = Annotated[str, _said(lambda said: _drink(said), WHAT_DRINK, whole=False)]
+_DrinkName = Annotated[str, Readable(lambda said, _: drink_named(said), not_offered, whole=False)]
 _WHICH_DRINK = "Sorry, which drink of the order do you mean?"
-_Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: _drink(said))]
+_Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: drink_named(said))]
 _Size = Annotated[str, _said(lambda said: _size(said))]
 _Roast = Annotated[str, _naming("roast", *_ROASTS)]
 _Milk = Annotated[str, _naming("milk", *_MILKS)]
@@ -143,9 +166,11 @@ def order_drink(
     scope: SessionScope,
 ) -> str:
     """Add a drink to the order."""
+    if unknown := _unoffered(drink, scope.said):
+        raise ToolError(not_offered(unknown))
     count = _count(quantity)
     ordered = Drink(
-        _drink(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
+        drink_named(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
         _addition(sweetener), _addition(extras),
     )  # fmt: skip
     old = scope.removed
@@ -195,7 +220,7 @@ def change_drink(
 @tool(undoes=True)
 def remove_drink(drink: _Ordered, *, scope: SessionScope) -> str:
     """Remove a drink from the order."""
-    said = _singular(_bare(drink))
+    said = singular(bare(drink))
     found = _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
@@ -203,12 +228,30 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope) -> str:
     return f"Removed: {said}."
 
 
+@tool()
+def cancel_order(*, scope: SessionScope) -> str:
+    """Cancel the whole order."""
+    _check_open(scope)
+    if not scope.order:
+        return "The order is empty."
+    content = _content(scope)
+    scope.order.clear()
+    return f"Cancelled: {content}."
+
+
 @tool(read_only=True)
 def read_order(*, scope: SessionScope) -> str:
     """Read the order back."""
     if not scope.order:
-        return "The order is empty."
+        return f"The order is placed: {scope.placed}." if scope.placed else "The order is empty."
     return f"The order is: {_content(scope)}."
+
+
+@tool(read_only=True)
+def answer_question(message: str, *, scope: SessionScope) -> str:
+    """Answer a question about what there is to be had."""
+    placed = f" The order is placed: {scope.placed}." if scope.placed and not scope.order else ""
+    return answer(message) + placed * (not named_in(message.lower()))
 
 
 _PLACE_IT = re.compile(
@@ -252,6 +295,7 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
     content = _content(scope)
     store.place_order(customer, content, scope.now().timestamp())
     scope.order.clear()
+    scope.placed = content
     return f"Order confirmed{f' for {customer}' if customer else ''}: {content}."
 
 
@@ -263,7 +307,7 @@ def _customer(said: str) -> str:
     """
     bare = re.sub(r"^(?:for|under|my name is|name is|it's)\s+", "", said.strip())
     words = bare.lower().split()
-    known = {word for name in (*_MENU, *_SIZES, *_STYLES) for word in name.split()}
+    known = {word for name in (*MENU, *SIZES, *STYLES) for word in name.split()}
     if not 1 <= len(words) <= 3 or not known.union(_NO_NAMES.split()).isdisjoint(words):
         raise Unreadable("name", said)
     if re.search(r"\d", digits(bare)):
@@ -286,6 +330,19 @@ def _customer_or_none(said: str, messages: Sequence[str]) -> str:
     return customer if not messages or any(map(given.search, plain)) else ""
 
 
+def _unoffered(drink: str, messages: Sequence[str]) -> str:
+    """What a drink is called in the newest message, if that is none of the menu's; else empty.
+
+    A model copies what can be read: of "a pumpkin spice latte" the latte.
+    """
+    newest = re.sub(r"[^\w' ]", " ", messages[0].lower()) if messages else ""
+    called = rf"\b(?:an?|another|{_COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
+    for found in re.finditer(called, newest):
+        if not _KNOWN.fullmatch(digits(found[1], fractions=False) + " "):
+            return f"{found[1]}{drink.lower()}"
+    return ""
+
+
 def _called(said: str, scope: SessionScope) -> list[Drink]:
     """The ordered drinks that may be called so, oldest first."""
     return [
@@ -301,7 +358,7 @@ def _meant(drink: str, scope: SessionScope) -> Drink:
     Raises:
         ToolError: There is none, or several that it may be.
     """
-    said = _singular(_bare(drink))
+    said = singular(bare(drink))
     found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
@@ -363,7 +420,7 @@ def _content(scope: SessionScope) -> str:
 
 def _label(drink: Drink, count: int, always_count: bool) -> str:
     """A drink as it is read back: "2 small mochas with oat milk"."""
-    named = drink.name if count == 1 else _plural(drink.name)
+    named = drink.name if count == 1 else plural(drink.name)
     name = " ".join(filter(None, (drink.size, drink.roast, named)))
     number = f"{count} " if always_count or count > 1 else ""
     added = list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
@@ -376,28 +433,9 @@ def _is_kind_of(name: str, other: str) -> bool:
     return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
 
 
-def _drink(said: str) -> str:
-    """A spoken drink, in the singular.
-
-    Raises:
-        Unreadable: It is not on the menu.
-    """
-    name = re.sub(r"^(?:an?|the|cups? of|some)\s+", "", _singular(_bare(said)))
-    if name in _MENU:
-        return name
-    for drink in sorted(_MENU, key=len, reverse=True):
-        style = name.removesuffix(drink).split()
-        if name.endswith(drink) and style and all(word in _STYLES for word in style):
-            return name
-    close = difflib.get_close_matches(name, _MENU, n=1, cutoff=0.8)
-    if not close:
-        raise Unreadable("drink", said, f"We do not have {said}.")
-    return close[0]
-
-
 def _size(said: str) -> str:
     size = re.sub(r"^an?\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
-    if not size or size in _SIZES:
+    if not size or size in SIZES:
         return size
     if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
         # In words: "1 16 ounce latte" would be heard as 116.
@@ -461,18 +499,5 @@ def _count(said: str) -> int:
 def _is_part(said: str, ordered: Drink) -> bool:
     """Whether all the words said are of this drink, its name's last one among them."""
     words = set(said.split())
-    label = {_singular(word) for word in _label(ordered, 1, always_count=False).split()}
+    label = {singular(word) for word in _label(ordered, 1, always_count=False).split()}
     return words <= label and ordered.name.split()[-1] in words
-
-
-def _bare(said: str) -> str:
-    return re.sub(r"^(?:the|my|that|one|an?)\s+", "", said.lower().strip().rstrip("."))
-
-
-def _singular(name: str) -> str:
-    """The singular; no drink on the menu ends in a single s."""
-    return name if name.endswith("ss") else re.sub(r"(?<=[^s])s$", "", name)
-
-
-def _plural(name: str) -> str:
-    return name + ("es" if name.endswith(("ch", "ss", "x")) else "s")

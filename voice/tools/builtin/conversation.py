@@ -1,9 +1,17 @@
-"""Ends a conversation or hands a call over, after the reply was spoken; presses keys."""
+"""Ends a conversation or hands a call over, after the reply was spoken; presses keys; undoes."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import re
+
 from voice.tools.registry import ToolError, Unreadable, tool
+from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
+
+_NOT_MEANT = re.compile(r"^\W*(?:(?:oh|no|ok|okay|actually)\W+)*(?:never ?mind|forget)\b")
+"""Of what was done just before; behind anything else it takes nothing back."""
 
 
 @tool(ends=True)
@@ -11,6 +19,36 @@ async def end_conversation(*, scope: SessionScope) -> str:
     """End the conversation."""
     scope.request_end()
     return "Goodbye."
+
+
+@tool()
+async def undo_last(message: str, *, scope: SessionScope, ringer: Ringer) -> str:
+    """Undo what was done for the last message that changed anything, or what is named of it."""
+    said = set(re.findall(r"\w+", message.lower()))
+    if _NOT_MEANT.search(message.lower()) and scope.said[1:2] != (scope.done_for,):
+        return "All right."
+    named = [one for one in scope.done if said & _words(one.tool, one.said)]
+    chosen = named if 0 < len(named) < len(scope.done) else list(scope.done)
+    if not chosen:
+        return "There is nothing that I could take back."
+    if not any(one.inverses for one in chosen):
+        raise ToolError("I cannot take that back.")
+    for one in reversed(chosen):
+        scope.done.remove(one)
+        for inverse in reversed(one.inverses):
+            # It may block.
+            waiting = await asyncio.to_thread(inverse)
+            if inspect.isawaitable(waiting):
+                await waiting
+    ringer.wake()
+    return f"I took that back: {' '.join(one.said for one in chosen if one.inverses)}"
+
+
+def _words(tool: str, said: str) -> set[str]:
+    """What a call may be named by: the thing of its tool, and what is told of it."""
+    small = "a an the to of at on in for and is not i it my that this was set add added after all"
+    told = set(re.findall(r"[a-z]+", said.lower())) - set(small.split())
+    return told | set(tool.split("_")[1:])
 
 
 @tool()

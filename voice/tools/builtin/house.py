@@ -11,11 +11,12 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Protocol
 
 from voice.tools import phrasing
 from voice.tools.registry import Known, Readable, ToolError, Unreadable, tool
-from voice.tools.scope import SessionScope
+from voice.tools.scope import Inverses, SessionScope
 from voice.tools.spoken_numbers import digits
 
 _ALIASES = {
@@ -165,13 +166,20 @@ _State = Annotated[
 
 @tool()
 async def set_device(
-    device: _DeviceName, state: _State, room: str = "", *, house: House, scope: SessionScope
+    device: _DeviceName,
+    state: _State,
+    room: str = "",
+    *,
+    house: House,
+    scope: SessionScope,
+    inverses: Inverses,
 ) -> str:
     """Switch or adjust a home device."""
     found = find(await house.devices(), device, room, scope.said)
     wanted = [(each, read_state(each, state)) for each in found]
     for each, new in wanted:
         await house.set_state(each, new)
+        inverses.append(partial(house.set_state, each, each.state))
     return f"The {_named(found)} now {wanted[0][1]}."
 
 

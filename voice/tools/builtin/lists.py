@@ -36,14 +36,14 @@ def add_to_list(item: str, list: str = "", *, store: Store) -> str:
 
 
 def _on_a_list(said: str, *, store: Store) -> None:
-    """Find an item on any list.
+    """Find an item, or all of several, on any list.
 
     Raises:
-        ToolError: It is on none.
+        ToolError: One is on none.
     """
     names = store.lists()
     listed = [item for name in names for item in store.items(name)]
-    if not any(_find(each, listed) for name in names for each in _items_of(said, name)):
+    if not any(all(_find(each, listed) for each in _items_of(said, name)) for name in names):
         raise ToolError(f"{phrasing.sentence(_bare(said))} is on no list.")
 
 
@@ -55,6 +55,8 @@ _Listed = Annotated[str, Known(_on_a_list, "Sorry, what am I to move to another 
 def remove_from_list(item: _Item, list: str = "", *, store: Store) -> str:
     """Take an item off a list."""
     name = _said_name(list)
+    if not (list and store.items(_stored_name(name))):
+        name = _list_with(_bare(item), "", store)
     removed, missing = [], []
     for each in _items_of(item, name):
         known = _find(each, store.items(_stored_name(name)))
@@ -116,8 +118,12 @@ def _stored_name(name: str) -> str:
 
 
 def _list_with(item: str, not_on: str, store: Store) -> str:
-    """The list that an item is moved from where none was named: one that has it, else shopping."""
-    having = [name for name in store.lists() if name != not_on and _find(item, store.items(name))]
+    """The list that items are taken from where none was named: one that has them, else shopping."""
+    having = [
+        name
+        for name in store.lists()
+        if name != not_on and any(_find(one, store.items(name)) for one in _items_of(item, name))
+    ]
     return having[0] if len(having) == 1 else _SHOPPING
 
 

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.voice.tools.conftest import Call
+from voice.tools import SessionScope
+
+UNDO = "undo that"
+
+
+@pytest.mark.parametrize(
+    ("calls", "looked_at"),
+    [
+        ([("set_alarm", {"when": "seven tomorrow"})], "list_alarms"),
+        ([("set_timer", {"duration": "ten minutes"})], "list_timers"),
+        ([("set_reminder", {"text": "buy soap", "when": "at nine"})], "list_reminders"),
+        ([("add_to_list", {"item": "milk and eggs"})], "read_list"),
+        ([("order_drink", {"drink": "latte"})], "read_order"),
+        ([("set_device", {"device": "kitchen light", "state": "on"})], "get_device"),
+    ],
+)
+async def test_what_was_made_is_undone(
+    call: Call, scope: SessionScope, calls: list[tuple[str, dict[str, str]]], looked_at: str
+) -> None:
+    about = {"device": "kitchen light"} if looked_at == "get_device" else {}
+    before = await call(looked_at, **about)
+    scope.said = ("do it",)
+    for name, arguments in calls:
+        done = await call(name, **arguments)
+    assert await call(looked_at, **about) != before
+    scope.said = (UNDO, "do it")
+    assert await call("undo_last", message=UNDO) == f"I took that back: {done}"
+    assert await call(looked_at, **about) == before
+    scope.said = ("once more", UNDO, "do it")
+    assert await call("undo_last", message="undo it") == "Error: I cannot take that back."
+
+
+@pytest.mark.parametrize(
+    ("made", "undone", "looked_at"),
+    [
+        (("set_alarm", {"when": "seven"}), ("change_alarm", {"to": "eight"}), "list_alarms"),
+        (("set_alarm", {"when": "every friday at six"}), ("cancel_alarm", {}), "list_alarms"),
+        (("set_timer", {"duration": "ten minutes"}), ("change_timer", {"duration": "two more"}),
+         "list_timers"),
+        (("add_to_list", {"item": "milk"}), ("clear_list", {}), "read_list"),
+        (("add_to_list", {"item": "milk"}), ("move_item", {"item": "milk", "to": "errands"}),
+         "read_list"),
+        (("add_to_list", {"item": "milk"}), ("remove_from_list", {"item": "milk"}), "read_list"),
+        (("order_drink", {"drink": "tea"}), ("change_drink", {"drink": "tea", "size": "large"}),
+         "read_order"),
+        (("order_drink", {"drink": "tea"}), ("cancel_order", {}), "read_order"),
+    ],
+)  # fmt: skip
+async def test_a_change_is_undone(
+    call: Call,
+    scope: SessionScope,
+    made: tuple[str, dict[str, str]],
+    undone: tuple[str, dict[str, str]],
+    looked_at: str,
+) -> None:
+    scope.said = ("make it",)
+    await call(made[0], **made[1])
+    before = await call(looked_at)
+    scope.said = ("change it", "make it")
+    await call(undone[0], **undone[1])
+    assert await call(looked_at) != before
+    scope.said = (UNDO, "change it", "make it")
+    await call("undo_last", message=UNDO)
+    assert await call(looked_at) == before
+
+
+async def test_of_several_the_named_one_is_undone(call: Call, scope: SessionScope) -> None:
+    scope.said = ("an alarm and a list",)
+    await call("set_alarm", when="seven tomorrow")
+    await call("add_to_list", item="oats")
+    await call("undo_last", message="don't set the alarm after all")
+    assert await call("list_alarms") == "No alarms are set."
+    assert await call("read_list") == "The shopping list has 1 item: oats."
+
+
+async def test_never_mind_behind_something_else_undoes_nothing(
+    call: Call, scope: SessionScope
+) -> None:
+    scope.said = ("an alarm",)
+    await call("set_alarm", when="seven tomorrow")
+    scope.said = ("never mind that", "what is the time", "an alarm")
+    assert await call("undo_last", message="never mind that") == "All right."
+    assert await call("list_alarms") == "1 alarm: 7:00 AM tomorrow."
+
+
+async def test_what_cannot_be_taken_back_is_said_so(call: Call, scope: SessionScope) -> None:
+    assert await call("undo_last", message=UNDO) == "There is nothing that I could take back."
+    await call("order_drink", drink="latte")
+    scope.said = ("that's all",)
+    await call("confirm_order")
+    assert await call("undo_last", message=UNDO) == "Error: I cannot take that back."
+    assert scope.order == {}
+
+
+async def test_what_comes_up_is_of_all_kinds(call: Call) -> None:
+    assert await call("coming_up", message="what's coming up") == "Nothing is coming up."
+    await call("set_timer", duration="ten minutes", name="eggs")
+    await call("set_alarm", when="seven tomorrow")
+    await call("set_reminder", text="buy soap")
+    coming = await call("coming_up", message="what's coming up")
+    assert [one in coming for one in ("eggs", "7:00 AM tomorrow", "buy soap")] == [True] * 3
+    assert await call("coming_up", message="what's on tomorrow?") == "1 alarm: 7:00 AM tomorrow."
