@@ -1,4 +1,4 @@
-"""The shipped model's step as a pure function of tensors, which every runtime takes.
+"""The shipped model's step as a pure function of tensors, for a compiler.
 
 Shapes: M rows behind S cached positions; V vocabulary.
 """
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dlm.network.int8 import Int8Linear
 from dlm.network.model import Attention, Block, RMSNorm, Transformer
 from dlm.network.rope import RopeTable
 
@@ -76,35 +75,6 @@ class Step(nn.Module):
         return turned.to(x.dtype)
 
 
-class Linears(nn.Module):
-    """All matrix products of a step and nothing else."""
-
-    def __init__(self, step: Step) -> None:
-        super().__init__()
-        self.layers, self.head = step.layers, step.head
-
-    def forward(self, wide: Tensor, inner: Tensor) -> Tensor:
-        """(M, V) of inputs (M, width) and (M, hidden units); every product has a part in it."""
-        out = wide
-        for layer in self.layers:
-            block = cast(Block, layer)
-            out = out + block.self_attn.qkv_proj(wide)[:, : wide.shape[1]]
-            out = out + block.self_attn.o_proj(wide) + block.mlp.down_proj(inner)  # type: ignore[operator]
-            out = out + block.mlp.gate_up_proj(wide)[:, : wide.shape[1]]  # type: ignore[operator]
-        return self.head(out)  # type: ignore[no-any-return]
-
-
-def in_8_bits(module: nn.Module) -> nn.Module:
-    """A copy with the products of `dlm.network.int8`."""
-    made = copy.deepcopy(module)
-    for part in list(made.modules()):
-        for name, child in list(part.named_children()):
-            if isinstance(child, nn.Linear):
-                setattr(part, name, Int8Linear(child.weight, child.bias))
-    return made
-
-
 def _normed(norm: RMSNorm | nn.Module, x: Tensor) -> Tensor:
-    # Written out, because not every exporter knows the operation.
     kept = cast(RMSNorm, norm)
     return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + kept.eps) * kept.weight

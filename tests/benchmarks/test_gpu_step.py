@@ -8,8 +8,29 @@ import pytest
 import torch
 
 from benchmarks.dlm import gpu_step
+from benchmarks.dlm.pure_step import Step
+from dlm.kv_cache.cache import KVCache
+from dlm.network.model import Rows
+from tests.dlm.tiny import model
 
 pytest.importorskip("triton", reason="Triton ships for Linux alone")
+
+
+@torch.inference_mode()
+def test_the_pure_step_is_the_engines_forward() -> None:
+    """Else the compiler would be timed at something that the engine never does."""
+    made, context, rows = model(), 24, 8
+    ids = torch.arange(20, 20 + context + rows)
+    cache = KVCache(made.config, context + rows)
+    made.packed(ids[:context], [Rows(cache, context, context)])
+    cache.commit(context)
+    # Writing nothing gives what is there.
+    nothing = torch.empty(1, made.config.num_key_value_heads, 0, made.config.head_dim)
+    layers = range(made.config.num_hidden_layers)
+    held = torch.stack([torch.cat(cache.write(layer, nothing, nothing)) for layer in layers])
+    ours = Step(made, rows, context)(ids[context:], held)
+    theirs = made.logits(made.packed(ids[context:], [Rows(cache, rows, rows)]))
+    torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)
 
 
 def test_a_small_model_takes_a_step(
