@@ -25,21 +25,12 @@ from dlm.datagen.intent_tools import (
     telling_phrases,
 )
 from dlm.datagen.labelled_rows import request
-from dlm.datagen.orders import FILES, drink_order, drink_orders
+from dlm.datagen.orders import FILES, drink_order
 from dlm.datagen.phrases import Piece
 from dlm.datagen.spans import (
     Request,
-    adjacent,
     complete,
-    conversion,
-    day,
-    duration,
-    expression,
-    find,
     from_markers,
-    moment,
-    pieces,
-    tokens,
 )
 
 ATTRIBUTED = {
@@ -240,29 +231,6 @@ def test_another_tool_s_rows_tell_as_well() -> None:
     assert judged(labels("get_time", "what time is it in boston")) == [False]
 
 
-def test_words_that_are_left_outside_elsewhere_too_are_no_values() -> None:
-    assert judged(labels("get_weather", "is it raining"), labels("get_time", "time please")) == [
-        True,
-        True,
-    ]
-
-
-@pytest.mark.parametrize("text", ["in boston it will rain", "BOSTON, rain"])
-def test_case_and_points_change_nothing(text: str) -> None:
-    assert judged(labels("get_weather", text)) == [False]
-
-
-def test_a_state_may_be_a_small_word() -> None:
-    lamp = labels("set_device", "turn the ", ("lamp", "device"), " ", ("off", "state"))
-    assert judged(lamp) == [True]
-
-
-def test_a_list_may_be_asked_for_a_thing_without_an_argument() -> None:
-    eggs = [labels("add_to_list", "add ", ("eggs", "item"))] * 3
-    asked = [labels("read_list", "are eggs on it"), labels("get_time", "eggs")]
-    assert judged(*eggs, *asked) == [True, True, True, True, False]
-
-
 def test_only_sources_that_mark_values_are_believed_where_they_do() -> None:
     def row(source: str, intent: str, **slots: str) -> dict[str, object]:
         return {"source": source, "intent": intent, "slots": slots}
@@ -279,46 +247,6 @@ def test_only_sources_that_mark_values_are_believed_where_they_do() -> None:
 
 def said(text: str, span: tuple[int, int] | None) -> str | None:
     return " ".join(text.split()[span[0] : span[1]]) if span else None
-
-
-def test_find_wants_one_place_alone() -> None:
-    words = tokens("Add milk, milk to the List.")
-    assert find(words, "the list") == (4, 6) or find(words, "the list") == (3, 5)
-    assert find(words, "milk") is None
-    assert find(words, "bread") is None
-
-
-def test_values_are_found_by_reading() -> None:
-    text = "please set a 25 minute timer for me"
-    assert said(text, duration(tokens(text))) == "25 minute"
-    text = "wake me up tomorrow at seven thirty"
-    assert said(text, moment(tokens(text))) == "tomorrow at seven thirty"
-    text = "what is the weather next friday in rome"
-    assert said(text, day(tokens(text))) == "next friday"
-    text = "tell me what is twelve times seven please"
-    assert said(text, expression(tokens(text))) == "twelve times seven"
-    assert duration(tokens("set a timer")) is None
-
-
-def test_a_sum_may_be_as_long_as_the_sentence() -> None:
-    number = "one hundred and forty eight thousand five hundred and eighty seven"
-    text = f"what is the square root of {number}"
-    assert said(text, expression(tokens(text))) == f"square root of {number}"
-
-
-def test_conversion_needs_an_amount() -> None:
-    spans = conversion(tokens("how many feet are in 50 yards"), money=False)
-    assert spans == {"from_unit": (6, 7), "to_unit": (2, 3), "amount": (5, 6)}
-    assert conversion(tokens("yards to feet"), money=False) is None
-
-
-def test_pieces_cut_the_sentence_at_its_spans() -> None:
-    assert pieces("add Milk to it", {"item": (1, 2)}) == [
-        Piece("add"), Piece("Milk", "item"), Piece("to it"),
-    ]  # fmt: skip
-    assert pieces("a b c", {"x": (0, 2), "y": (1, 3)}) is None
-    assert adjacent([(2, 3), (0, 2)]) == (0, 3)
-    assert adjacent([(0, 1), (2, 3)]) is None
 
 
 def slots(text: str) -> dict[str, str] | None:
@@ -359,15 +287,6 @@ def test_what_is_not_understood_is_refused(text: str) -> None:
     assert drink_order(text) is None
 
 
-def test_only_the_first_words_of_a_dialogue_count() -> None:
-    def row(*said: str) -> dict[str, object]:
-        call = {"role": "assistant", "content": None, "tool_calls": [{"name": "get_menu_items"}]}
-        return {"messages": [*({"role": "user", "content": s} for s in said), call]}
-
-    rows = [row("a latte please"), row("a latte please"), row("hello", "a mocha please")]
-    assert [text for text, _ in drink_orders(rows)] == ["a latte please"]
-
-
 ROWS: list[dict[str, Any]] = [
     {
         "text": f"play something by singer {i} on the radio",
@@ -396,32 +315,6 @@ def test_unseen_intents_are_in_the_held_out_split_alone() -> None:
     assert not collect(ROWS, "heldout")
 
 
-def test_a_source_that_marks_nothing_is_not_believed_where_others_mark() -> None:
-    bare = [{**row, "text": f"now {row['text']}", "slots": {}, "source": "bare"} for row in ROWS]
-    (purpose,) = collect([*ROWS, *bare], "train").values()
-    assert all(text.startswith("play") and slots for text, slots in purpose.rows)
-
-
-def test_a_row_that_leaves_its_value_unmarked_is_refused() -> None:
-    rows = [*ROWS, {**ROWS[0], "text": "let me hear singer", "slots": {}}]
-    (purpose,) = collect(rows, "train").values()
-    assert all(slots for _, slots in purpose.rows)
-
-
-def test_a_purpose_tells_whether_any_sentence_has_slots() -> None:
-    name = next(f"intent_{i}" for i in range(99) if not unseen(f"intent_{i}"))
-    rows = [
-        {"text": f"do {i} now", "intent": name, "slots": {}, "source": "bare"} for i in range(40)
-    ]
-    found = collect([*ROWS, *rows], "train")
-    assert [p.marked for p in found.values()] == [True, False]
-
-
-def test_a_slot_that_is_not_said_refuses_the_row() -> None:
-    wrong = [{**row, "slots": {"artist_name": "abba"}} for row in ROWS]
-    assert not collect(wrong, "train")
-
-
 def test_an_offered_purpose_asks_and_answers() -> None:
     (purpose,) = collect(ROWS, "train").values()
     rng = Random(1)
@@ -447,9 +340,3 @@ def test_words_of_one_intent_are_told_in_the_order_said() -> None:
     told = telling_phrases(SENTENCES)
     assert told["rent"][0] == "rent_car"
     assert set(told["wash"]) == {"wash", "washed", "wash_windows"}
-
-
-def test_small_words_and_words_of_every_intent_name_nothing() -> None:
-    told = telling_phrases({name: [f"{s} now thing" for s in s] for name, s in SENTENCES.items()})
-    assert "hello" not in told
-    assert not any("thing" in p or "the" in p.split("_") for found in told.values() for p in found)

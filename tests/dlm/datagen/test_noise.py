@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dlm.datagen.noise import Style, draw_style, misheard, plain, utter
+from dlm.datagen.noise import Style, draw_style, plain, utter
 from dlm.datagen.phrases import Piece
 
 PIECES = [
@@ -18,15 +18,6 @@ PIECES = [
 
 def spoken(text: str) -> list[str]:
     return re.sub(r"[^\w\s]", "", text.lower()).split()
-
-
-def test_clean_styles() -> None:
-    heard = utter(Random(0), PIECES, Style())
-    assert heard.text == "set a timer for ten minutes called iced tea"
-    assert heard.values == {"duration": "ten minutes", "name": "iced tea"}
-    cased = utter(Random(0), PIECES, Style(cased=True), question=True)
-    assert cased.text == "Set a timer for ten minutes called Iced Tea?"
-    assert cased.values["name"] == "Iced Tea"
 
 
 def test_whatever_is_heard_the_values_stand_in_the_text() -> None:
@@ -51,11 +42,3 @@ def test_plain_writes_as_a_recogniser_does() -> None:
 
 def test_nothing_said_is_still_a_sound() -> None:
     assert utter(Random(0), [], Style()).text == "um"
-
-
-def test_a_misheard_word_sounds_alike_or_loses_its_ending() -> None:
-    heard = {word: {misheard(Random(i), word) for i in range(60)} for word in ("weather", "lights")}
-    assert "water" in heard["weather"]
-    assert {"light", "lights"} & heard["lights"]
-    assert all(" " not in other for others in heard.values() for other in others)
-    assert {misheard(Random(i), "on") for i in range(60)} == {"on"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dlm.datagen.dialogues import generate
-from dlm.datagen.reasons import gist, kind_of, reasoned, shared, trace, with_trace
+from dlm.datagen.reasons import kind_of, reasoned, trace, with_trace
 from dlm.language.tokenizer import Mark
 from dlm.train.data import encode_row
 from tests.dlm.tiny import template, tokenizer
@@ -77,19 +77,6 @@ def test_what_the_user_said_earlier_is_still_so() -> None:
     assert "length is twelve minutes, label is still pasta." in text
 
 
-def test_several_calls_are_reasoned_one_after_the_other() -> None:
-    both = called(length="ten minutes")
-    both["tool_calls"] = [*both["tool_calls"], *called(length="an hour")["tool_calls"]]
-    text = thought(said("time ten minutes and an hour"), both)
-    assert text.index("two") < text.index("first, ") < text.index("length is ten minutes.")
-    assert text.index("then, ") < text.index("length is an hour.")
-
-
-def test_a_long_value_is_named_by_its_beginning() -> None:
-    value = "one two three four five six seven eight nine"
-    assert "length begins with one two three four." in thought(said(value), called(length=value))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_missing_is_found_in_the_answer_to_the_question(seed: int) -> None:
     talk = (
@@ -128,19 +115,6 @@ def test_a_result_is_thought_of_as_far_as_the_reply_tells_it() -> None:
     text = thought(said("x"), called(), failed, told("There is no pasta timer."))
     assert "There is no pasta timer." in text
     assert "Error" not in text
-
-
-def test_a_gist_is_the_words_that_say_something() -> None:
-    assert gist("Um, well, could you please SET a timer?") == "set a timer"
-    assert gist(
-        "one two three four five six seven eight nine"
-    ) == "one two three four five six " + ("seven eight")
-    assert gist("Hey!") == "hey"
-
-
-def test_words_that_result_and_reply_share() -> None:
-    assert shared('{"status": "ok", "price": "34"}', "34 dollars.") == "34"
-    assert shared("Done.", "All right.") == ""
 
 
 def test_some_dialogues_end_in_a_thought_and_the_others_stay() -> None:

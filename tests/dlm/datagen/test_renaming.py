@@ -7,7 +7,7 @@ from typing import Any
 
 from dlm.datagen.catalog import TOOLS
 from dlm.datagen.holdout import held_out
-from dlm.datagen.renaming import rename, styled
+from dlm.datagen.renaming import rename
 
 ROW: dict[str, Any] = {
     "system": "Be brief.",
@@ -59,10 +59,3 @@ def test_held_out_names_appear_in_their_split_alone() -> None:
             for tool in rename(ROW, rng, split)["tools"]:
                 snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in tool["name"])
                 assert held_out(snake.strip("_")) == (split == "heldout"), tool["name"]
-
-
-def test_styles() -> None:
-    words = ["start", "egg", "timer"]
-    assert styled(words, "camel") == "startEggTimer"
-    assert styled(words, "pascal") == "StartEggTimer"
-    assert styled(words, "snake") == "start_egg_timer"

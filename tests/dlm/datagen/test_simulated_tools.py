@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 
 import pytest
 
-from dlm.datagen.catalog import INVENTED
-from dlm.datagen.invented_tools import answer
 from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.values import Values
 from dlm.datagen.world import World
 from tests.dlm.datagen.worlds import told, world
 
@@ -31,10 +27,6 @@ def test_get_date(day: str, text: str) -> None:
     assert (told("get_date", day=day) if day else told("get_date")) == text
 
 
-def test_get_time_elsewhere_names_the_place() -> None:
-    assert told("get_time", place="new york").endswith(" in New York.")
-
-
 def test_timers_are_set_listed_and_cancelled() -> None:
     here = world()
     assert here.call("list_timers", {}).text == "No timers are running."
@@ -49,18 +41,6 @@ def test_timers_are_set_listed_and_cancelled() -> None:
     assert here.call("cancel_timer", {"name": "ten minutes"}).text == "Timer cancelled."
     assert here.call("cancel_timer", {"name": "egg"}).text == "Error: There is no egg timer."
     assert here.call("cancel_timer", {"name": "Pasta"}).text == "Pasta timer cancelled."
-
-
-def test_all_timers_at_once() -> None:
-    here = world()
-    for length in ("one minute", "two minutes"):
-        here.call("set_timer", {"duration": length})
-    assert here.call("cancel_timer", {"name": "all"}).text == "2 timers cancelled."
-
-
-def test_a_duration_that_cannot_be_read_is_told() -> None:
-    text = "Error: I could not read the duration blue."
-    assert told("set_timer", duration="blue") == text
 
 
 def test_alarms_and_reminders() -> None:
@@ -151,35 +131,6 @@ def test_forgetting_is_confirmed() -> None:
         assert here.call("forget_me", {}).text == "All that I kept for you is deleted."
 
 
-def test_a_device_keeps_the_state_it_was_given() -> None:
-    here = world()
-    here.call("set_device", {"device": "lamp", "room": "den", "state": "green"})
-    assert here.call("get_device", {"device": "lamp", "room": "den"}).text == (
-        "The den lamp is green."
-    )
-
-
-def test_services_answer_and_sometimes_fail() -> None:
-    rng = Random(4)
-    weather = [World(rng, SIMULATED).call("get_weather", {"place": "paris"}) for _ in range(300)]
-    fine = [r.text for r in weather if not r.error]
-    assert 200 < len(fine) < 300
-    assert all(text.startswith("Today in Paris: ") and ", low " in text for text in fine)
-    assert "Error: The weather service cannot be reached." in {r.text for r in weather}
-    price = [
-        World(rng, SIMULATED).call("get_stock_price", {"company": "apple"}) for _ in range(100)
-    ]
-    assert any(r.text.startswith("Apple is at ") and r.text.endswith(" dollars.") for r in price)
-    found = [World(rng, SIMULATED).call("search_documents", {"query": "tides"}) for _ in range(50)]
-    assert {r.text for r in found if r.error} == {"Error: Nothing about tides was found."}
-
-
-def test_home_is_one_place() -> None:
-    home = World(Random(2), SIMULATED)
-    places = [home.call("get_weather", {}).fields.get("place") for _ in range(30)]
-    assert len(set(places) - {None}) == 1
-
-
 def test_an_order_from_first_to_last() -> None:
     here = world()
     assert here.call("read_order", {}).text == "The order is empty."
@@ -203,32 +154,6 @@ def test_an_order_from_first_to_last() -> None:
     assert here.call("read_order", {}).text == "The order is empty."
 
 
-def test_additions_are_written_as_on_a_cup() -> None:
-    assert told("order_drink", drink="tea", milk="no milk", sweetener="two sugars") == (
-        "Added: tea with 2 sugars."
-    )
-    assert told("order_drink", drink="latte", shots="double shot", extras="no foam") == (
-        "Added: latte with a double shot."
-    )
-    assert told("order_drink", drink="latte", quantity="one") == "Added: latte."
-
-
-def test_transfer() -> None:
-    assert told("transfer_call") == "Transferring you to a person."
-    assert told("transfer_call", to="manager") == "Transferring you to the manager."
-
-
 def test_an_unknown_tool_is_refused() -> None:
     with pytest.raises(ValueError, match="got 'fly'"):
         World(Random(0), SIMULATED).call("fly", {})
-
-
-VALUES = Values()
-
-
-def test_a_die_shows_no_more_than_its_sides() -> None:
-    rng, dice = Random(3), INVENTED["roll_dice"]
-    for sides in ("eight", "4"):
-        texts = [answer(dice, {"sides": sides}, VALUES, rng).text for _ in range(60)]
-        shown = {int(n) for text in texts for n in re.findall(r"\d+", text)}
-        assert shown <= set(range(1, 9 if sides == "eight" else 5)) and len(shown) > 2

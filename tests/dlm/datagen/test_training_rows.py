@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator
 from itertools import islice
@@ -17,7 +16,6 @@ from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.datagen.reasons import reasoned, with_trace
 from dlm.datagen.training_rows import (
     Row,
-    beside,
     interrupted,
     mixed,
     reading,
@@ -141,13 +139,6 @@ def test_our_own_dialogues_have_their_share(replay: float) -> None:
         assert taught / len(ours) == pytest.approx(0.5, abs=0.06)
 
 
-def test_examples_that_call_nothing_are_no_readings() -> None:
-    talk = {"role": "assistant", "content": "Hello.", "tool_calls": []}
-    examples = [{"system": "", "tools": [], "messages": [asked("mine"), talk]}]
-    rows = itertools.islice(mixed(examples, own(readings=1.0), 0.0, 1), 20)
-    assert list(rows) == examples * 20
-
-
 def test_a_reading_is_the_first_request_behind_its_tool() -> None:
     assert reading_in(example(3)) == {
         "system": "",
@@ -169,31 +160,6 @@ def test_a_reading_is_the_first_request_behind_its_tool() -> None:
 )
 def test_other_beginnings_give_no_reading(messages: list[Row]) -> None:
     assert reading_in(example(1) | {"messages": messages}) is None
-
-
-def test_several_calls_of_one_tool_are_a_reading() -> None:
-    twice = called("book_seats", "book_seats")
-    made = reading_in(example(1) | {"messages": [asked("two shows"), twice]})
-    assert made is not None
-    assert made["tools"] == [tool("book_seats")]
-    assert made["messages"][1] == twice
-
-
-def test_tools_are_declared_once_and_the_row_is_not_changed() -> None:
-    row = next(own())
-    before = copy.deepcopy(row)
-    others = [tool("get_time"), *(tool(f"other_{i}") for i in range(9))]
-    for seed in range(40):
-        names = [t["name"] for t in beside(row, others, Random(seed))["tools"]]
-        assert len(set(names)) == len(names) <= 7
-        assert {"get_time", "stop"} <= set(names)
-    assert row == before
-
-
-@pytest.mark.parametrize("changes", [{"tools": []}, {"reading": True}])
-def test_a_dialogue_without_tools_and_a_reading_get_none(changes: dict[str, Any]) -> None:
-    row = next(own()) | changes
-    assert all(beside(row, [tool("a")], Random(seed)) == row for seed in range(9))
 
 
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"name": "x", "arguments": {}}]}
@@ -247,13 +213,6 @@ def test_a_reply_behind_a_result_may_be_gone_as_a_whole() -> None:
 )
 def test_some_replies_are_never_interrupted(row: dict[str, Any]) -> None:
     assert all(made is row for made in _all(row))
-
-
-def test_a_repeated_reply_is_interrupted_where_a_result_tells_it() -> None:
-    said = dict(role="assistant", content="It is nine.")
-    row = _row("what time is it", CALL, RESULT, said, "say that again", "It is nine.")
-    assert all(made["messages"][-1] == said for made in _all(row))
-    assert all(made is not row for made in _all(row))
 
 
 def test_what_was_heard_of_a_reply_is_neither_learned_nor_thought_about_nor_asked_for() -> None:

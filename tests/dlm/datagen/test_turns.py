@@ -8,13 +8,9 @@ import pytest
 
 from dlm.datagen import catalog, orders, turns
 from dlm.datagen.corpora import Corpora
-from dlm.datagen.holdout import NothingHeldOutError, held_out
-from dlm.datagen.phrases import Piece, template
-from dlm.datagen.script import Drawing, Script, calls_of, fill_slots, ordered
-from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.values import Values, plural
-from dlm.datagen.words import UNITS
-from dlm.datagen.world import World
+from dlm.datagen.holdout import NothingHeldOutError
+from dlm.datagen.script import Script
+from dlm.datagen.values import Values
 
 VALUES = Values()
 
@@ -95,29 +91,12 @@ def test_a_tool_for_the_same_thing_is_offered_beside_a_declined_one() -> None:
     assert talk.used & {"set_alarm", "list_alarms", "change_alarm"}
 
 
-def test_a_repeat_says_the_same_again() -> None:
-    talk = script()
-    talk.say("It is noon.")
-    assert turns.repeat(talk)
-    assert talk.messages[-1]["content"] == "It is noon."
-
-
 def test_a_declined_tool_is_never_offered_or_used() -> None:
     talk = script()
     assert turns.decline(talk, "play_music")
     assert talk.forbidden == {"play_music"}
     turns.request(talk, "get_time")
     assert not turns.decline(talk, "get_time")
-
-
-def test_two_tools_in_one_breath() -> None:
-    for seed in range(20):
-        talk = script(seed)
-        if turns.compound(talk, "set_alarm", "add_to_list"):
-            calls = talk.messages[1]["tool_calls"]
-            assert {c["name"] for c in calls} == {"set_alarm", "add_to_list"}
-            return
-    raise AssertionError("no compound in 20 tries")
 
 
 def test_names_and_abilities_are_told_as_they_are() -> None:
@@ -148,13 +127,6 @@ def ordering(seed: int = 1) -> Script:
     raise AssertionError("the latte was refused 50 times")
 
 
-def test_a_swap_takes_the_old_drink_away() -> None:
-    talk = ordering()
-    assert turns.swap_drink(talk)
-    assert [c["name"] for c in talk.messages[-4]["tool_calls"]] == ["remove_drink", "order_drink"]
-    assert all(ordered["drink"] != "latte" for ordered in talk.world.order) or talk.world.order
-
-
 def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
     talk = ordering()
     assert turns.leave_out(talk)
@@ -163,97 +135,6 @@ def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
     assert call["name"] == "change_drink" and key in ("milk", "sweetener")
     (ordered,) = talk.world.order
     assert ordered == {k: v for k, v in LATTE.items() if k != key}
-
-
-def test_without_an_order_nothing_of_this_happens() -> None:
-    empty = Script(Random(0), VALUES, "train")
-    for move in (
-        turns.swap_drink,
-        turns.leave_out,
-        turns.same_drink,
-        turns.clear_order,
-    ):
-        assert not move(empty)
-    assert empty.messages == []
-
-
-ORDER = ["item", "list"]
-
-
-def test_numbered_slots_are_calls_of_their_own_in_schema_order() -> None:
-    values = {"list": "work", "item": "pens", "item2": "ink"}
-    assert calls_of("add_to_list", values, ORDER) == [
-        ("add_to_list", {"item": "pens", "list": "work"}),
-        ("add_to_list", {"item": "ink", "list": "work"}),
-    ]
-    assert ordered({"list": "a", "item": "b"}, ORDER) == {"item": "b", "list": "a"}
-    assert calls_of("get_time", {}, ["place"]) == [("get_time", {})]
-
-
-def test_a_turn_is_written_down_as_user_call_result_and_reply() -> None:
-    talk = script()
-    values = talk.ask("calculate", ("what is {expression}?",))
-    talk.answer([("calculate", values)])
-    assert [m["role"] for m in talk.messages] == ["user", "assistant", "tool", "assistant"]
-    assert talk.messages[1]["content"] is None
-    assert talk.messages[1]["tool_calls"] == [{"name": "calculate", "arguments": values}]
-    assert talk.messages[3]["content"] == talk.last_reply
-    assert talk.used == {"calculate"}
-
-
-def drawing(seed: int) -> Drawing:
-    rng = Random(seed)
-    return Drawing(Values(), rng, World(rng, SIMULATED), digits=False)
-
-
-def filled(
-    tool: str, source: str, seed: int, known: dict[str, str] | None = None
-) -> dict[str, str]:
-    draw = drawing(seed)
-    pieces = fill_slots(tool, template(source).expand(draw.rng), draw, known)
-    return {p.slot: p.text for p in pieces if p.slot}
-
-
-def test_units_fit_each_other_and_the_call_before() -> None:
-    for seed in range(50):
-        slots = filled("convert_units", "{amount} {from_unit} to {to_unit}", seed)
-        assert UNITS[slots["from_unit"]].measures == UNITS[slots["to_unit"]].measures
-        known = {"amount": "two", "from_unit": "miles", "to_unit": "feet"}
-        more = filled("convert_units", "and in {to_unit}", seed, known)
-        assert UNITS[more["to_unit"]].measures == "length"
-
-
-def test_several_drinks_are_plural_and_articles_fit() -> None:
-    assert plural("mocha") == "mochas" and plural("mochas") == "mochas"
-    for seed in range(40):
-        assert filled("order_drink", "{quantity} {drink}", seed)["drink"].endswith("s")
-        assert filled("order_drink", "{many} {drink}", seed)["drink"].endswith("s")
-        draw = drawing(seed)
-        pieces = fill_slots("order_drink", [Piece("a "), Piece("", "drink")], draw)
-        vowel = pieces[1].text[0].lower() in "aeio"
-        assert pieces[0].text == ("an " if vowel else "a ")
-
-
-def test_no_preposition_stands_before_in() -> None:
-    rng = Random(8)
-    values = Values()
-    draw = Drawing(values, rng, World(rng, SIMULATED), digits=False)
-    said = set()
-    for _ in range(300):
-        pieces = template("wake me up (at|) {when}").expand(rng)
-        said.add("".join(p.text for p in fill_slots("set_alarm", pieces, draw)))
-    texts = [" ".join(text.split()) for text in said]
-    assert any("up in " in text for text in texts) and any("up at " in text for text in texts)
-    assert not any("at in " in text for text in texts)
-
-
-@pytest.mark.parametrize("split", ["train", "heldout"])
-def test_orders_belong_to_their_split_and_name_a_drink(split: str) -> None:
-    rng = Random(1)
-    found = [orders.compose_order(rng, split) for _ in range(200)]
-    assert all(held_out(o) == (split == "heldout") for o in found)
-    assert all("drink" in template(o).slots for o in found)
-    assert len(set(found)) > 150
 
 
 def test_a_split_that_is_never_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
