@@ -17,6 +17,7 @@ from voice.dialogue.repairs import kind_of, repaired
 from voice.dictation.names import is_name
 
 HUM = r"(?:u+h*m+|u+h+|e+r+m*|h+m+|mm+)"
+DELETING = r"(?:delete|strike|erase|scratch) that"
 OPENING = ARTICLES | FUNCTION_WORDS | word_set("""
     and but or so because that if as than i you he she it we they your his its our their am be been
     has have had will would should could may might just i'm it's he's she's we're they're that's
@@ -28,15 +29,14 @@ _STRONG = (
     r"i mean(?! (?:it|that|what|business)\b)|i meant|or rather|make that|oops|excuse me|pardon me"
     r"|correction|sorry(?! (?:for|about|that|to|if)\b)"
 )
-_DELETING = r"(?:delete|strike|erase|scratch) that"
-_WEAK = rf"{_STRONG}|{_DELETING}|no|nope|wait"
+_WEAK = rf"{_STRONG}|{DELETING}|no|nope|wait"
 _PART = rf"(?:(?:well|actually|rather|or|oh|{_WEAK}|{HUM})(?![\w'-]),? )"
 _TERM = re.compile(
     rf"(?<=[\w'])(?P<comma>,?) (?P<term>(?=(?:{_PART})*?(?:{_WEAK}|{HUM})(?![\w'-])){_PART}+)", re.I
 )
 _NO_TERM = re.compile(
     r"\b(?:i'm|am|so|very|are|is|was|be|feel|say|the|a|my|what|not|do|to|than),?"
-    rf" (?:{_STRONG}|{_DELETING})",
+    rf" (?:{_STRONG}|{DELETING})",
     re.I,
 )
 """Words before what is no term: "I'm sorry", "the scratch that"."""
@@ -105,7 +105,7 @@ def _kept(text: str, term: re.Match[str]) -> str | None:
 
 def _reach(term: re.Match[str]) -> _Reach:
     said = term["term"].lower()
-    if re.search(_DELETING, said):
+    if re.search(DELETING, said):
         return _Reach.SENTENCE
     apart = term["comma"] and said.endswith(", ") and re.match("no|sorry|or|wait", said)
     if apart or len(re.findall(rf"\b(?:{_WEAK})\b", said)) > 1:

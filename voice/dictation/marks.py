@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from voice.dictation.corrections import DELETING
+
 _AFTER = {
     "comma": ",", "period": ".", "full stop": ".", "new sentence": ".", "colon": ":",
     "semicolon": ";", "semi colon": ";", "question mark": "?", "exclamation mark": "!",
@@ -38,9 +40,7 @@ _BEHIND_ARTICLE = re.compile(
 )
 _TOLD_OF = re.compile(r" (?:was|is|were|are|has|had|will|would|and|began|ended)\b", re.I)
 _CLOSING = re.compile(r"\b(?:un|end |close )quote", re.I)
-_DELETED = re.compile(
-    r"(?<![^.!?\n])[^.!?\n]*[.!?]\s+(?:delete|strike|erase|scratch) that[,.!]+(?=\s|$)\s*", re.I
-)
+_DELETED = re.compile(rf"(?<![^.!?\n])[^.!?\n]*[.!?]\s+{DELETING}[,.!]+(?=\s|$)\s*", re.I)
 """A sentence, and the words that take it back in a sentence of their own."""
 _WITH_CAPITALS = re.compile(r"\ball caps,? (\w+)", re.I)
 
