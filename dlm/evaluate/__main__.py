@@ -1,7 +1,4 @@
-"""``python -m dlm.evaluate``: one table for a checkpoint, or for any OpenAI-compatible endpoint.
-
-``--plot OUT.png A.json B.json …`` draws the exact calls of several runs instead.
-"""
+"""``python -m dlm.evaluate``: one table for a checkpoint, or for any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pathlib import Path
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
-from dlm.evaluate.report import plot, table
+from dlm.evaluate.report import table
 from dlm.evaluate.run import Plan, Results, ask_engine, evaluate
 from dlm.evaluate.sets import SEED, SETS
 
@@ -33,9 +30,6 @@ def main() -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    if arguments.plot:
-        plot(arguments.files, arguments.plot)
-        return
     plan = Plan(
         arguments.corpora,
         _names(arguments),
@@ -84,15 +78,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=0, help="of torch; 0 takes what is fast")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")
-    parser.add_argument("--plot", type=Path, help="draw the runs in FILES here")
-    parser.add_argument("files", type=Path, nargs="*", help="JSON of earlier runs, to be drawn")
     return parser
 
 
 def _arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     arguments = parser.parse_args()
     # Hours of answers would be lost by a misspelt directory.
-    for file in (arguments.json, arguments.failures, arguments.plot):
+    for file in (arguments.json, arguments.failures):
         if file is not None and not file.parent.is_dir():
             parser.error(f"{file}: there is no directory {file.parent}")
     if bool(arguments.endpoint) != bool(arguments.model):

@@ -163,8 +163,6 @@ class Run:
     def resume(self) -> bool:
         """Resume from what `save` wrote; returns whether there was anything.
 
-        A state of an older version, without tokens, place or averages, resumes with new ones.
-
         Raises:
             ValueError: The file is damaged, or of a run of another shape than this one.
         """
@@ -185,12 +183,12 @@ class Run:
             optimizer.load_state_dict(saved)
         self.elapsed_s = state["elapsed_s"]
         self.step = state["step"]
-        self.tokens = state.get("tokens", 0)
-        self.place = Place(*state.get("place", (0, 0)))
+        self.tokens = state["tokens"]
+        self.place = Place(*state["place"])
         if self.average:
-            self.average.load(state.get("average"))
+            self.average.load(state["average"])
         if self.anchor:
-            self.anchor.load(state.get("first"))
+            self.anchor.load(state["first"])
         return True
 
     def train(

@@ -43,7 +43,7 @@ def test_an_endpoint_gets_the_same_table(
     api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     api.says = {"content": None, "tool_calls": [CALL]}
-    out, picture = tmp_path / "theirs.json", tmp_path / "both.png"
+    out = tmp_path / "theirs.json"
     options = ["--sets", "own,asking", "--scale", "0.02", "--free", "--json", str(out)]
     command = ["dlm.evaluate", "--endpoint", api.url, "--model", "theirs"]
     monkeypatch.setattr(sys, "argv", [*command, *options])
@@ -54,9 +54,6 @@ def test_an_endpoint_gets_the_same_table(
     assert "speed" not in figures
     assert "theirs" in capsys.readouterr().out
     assert all(body["model"] == "theirs" for body, _ in api.heard)
-    monkeypatch.setattr(sys, "argv", ["dlm.evaluate", "--plot", str(picture), str(out), str(out)])
-    main()
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("left", "sets"), [(10, {"own": 8, "asking": 2}), (0, None)])
@@ -96,8 +93,6 @@ def test_an_endpoint_that_fails_midway_leaves_what_was_measured(
         (["--data", "missing.jsonl"], "missing.jsonl"),
         (["--sets", "own,mine"], "got 'mine'"),
         (["--endpoint", "http://127.0.0.1:1/v1"], "--endpoint and --model go together"),
-        (["--plot", "x.png"], "files: got none"),
-        (["--plot", "x.png", "mine.jsonl"], "mine.jsonl: got no sets"),
         (["--json", "nowhere/figures.json"], "there is no directory nowhere"),
     ],
 )
