@@ -27,7 +27,7 @@ from benchmarks.report import RESULTS, ROOT
 from benchmarks.series import add_options
 
 PARITY = ("tests/kernels", "tests/dlm/fused/test_runner.py")
-QUICK = ("tests/kernels/test_mlp.py", "tests/dlm/fused/test_packing.py")
+QUICK = ("tests/kernels/test_parity.py", "tests/dlm/fused/test_packing.py")
 # A machine for measuring may lack the plugins that the project's options of pytest are for.
 PYTEST = (
     "-q",

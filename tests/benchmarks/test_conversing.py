@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.voice.conversing import at_once, converse, summary
+from benchmarks.voice.conversing import at_once, converse
 from benchmarks.voice.corpus import Utterance, demo_lines
 from benchmarks.voice.figures import Said
 from tests.benchmarks.test_figures import said
@@ -52,10 +52,3 @@ async def test_every_call_says_all_lines_and_begins_with_another() -> None:
     found = await at_once(converse, "ws://x", LINES, 2)
     assert len(found) == 6
     assert asked == [("ws://x", names), ("ws://x", [*names[1:], names[0]])]
-
-
-def test_the_figures_of_calls() -> None:
-    told = summary([said(), said(status="none", voice_to_voice_ms=None), said(early_commits=1)])
-    assert (told["turns"], told["replied"]) == (3, 2)
-    assert told["voice_to_voice_ms"]["p50"] == 400
-    assert told["false_cutoffs"]["count"] == 1

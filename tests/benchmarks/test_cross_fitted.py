@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from benchmarks.voice import corpus, cross_fitted, fit_endings
-from benchmarks.voice.cross_fitted import ALONE, OURS, draws, least_ms, ratio
+from benchmarks.voice.cross_fitted import ALONE, OURS, ratio
 from benchmarks.voice.fit_endings import of_messages, unseen
 from benchmarks.voice.pauses import Met, Traced
 from voice.hearing.end_of_turn import Cues
 
-NAN = float("nan")
 MESSAGES = [([("what time", 0.001), ("what time is it", 0.9)], 1)]
 
 
@@ -66,26 +64,6 @@ def test_no_weights_were_fitted_to_a_voice_they_judge(monkeypatch: pytest.Monkey
         id(weights): {n for n in fitted if fitted[n] is weights} for weights in fitted.values()
     }
     assert list(by_weights.values()) == [ASIDE, {"1", "4"}]
-
-
-def test_a_recording_is_drawn_with_all_that_was_made_of_it() -> None:
-    times = draws(["a", "b", "a", "c", "a"])
-    assert (times[:, 0] == times[:, 2]).all()
-    assert (times[:, 0] == times[:, 4]).all()
-    assert (times[:, [0, 1, 3]].sum(axis=1) == 3).all()
-    assert times[:, 0].mean() == pytest.approx(1, abs=0.1)
-    assert times[:, 0].std() > 0.5
-    assert (times == draws(["a", "b", "a", "c", "a"])).all()
-
-
-def test_the_least_dead_air_is_that_of_the_best_setting_within_the_budget() -> None:
-    table = np.array([[100.0, NAN, NAN, 100.0], [200.0, 300.0, NAN, 400.0], [900.0] * 4])
-    once, last = np.ones(4), np.array([0.0, 0.0, 0.0, 2.0])
-    third = np.array([0.0, 0.0, 1.0, 0.0])
-    times = np.array([once, last, third])
-    assert least_ms(table, times, 0.25) == pytest.approx([300, 100, 900])
-    assert least_ms(table, times, 0.1) == pytest.approx([900, 100, 900])
-    assert least_ms(table[:2], times, 0.1) == pytest.approx([np.inf, 100, np.inf])
 
 
 def test_a_ratio_has_an_interval_and_none_where_a_rule_cuts_off_too_many() -> None:

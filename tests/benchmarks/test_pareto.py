@@ -4,15 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.dead_air import cheapest, curve, grouped, silence_only
-from benchmarks.voice.endpointing import ours, profile_figures
+from benchmarks.voice.dead_air import cheapest, curve, silence_only
+from benchmarks.voice.endpointing import ours
 from benchmarks.voice.figures import Said
 from benchmarks.voice.pareto import (
     Point,
     draw,
     figures,
 )
-from benchmarks.voice.pauses import Met, Traced, Tracer, dead_air_ms
+from benchmarks.voice.pauses import Met, Traced, Tracer
 from tests.benchmarks.test_figures import said
 from voice.config import AsrConfig
 from voice.hearing.end_of_turn import Cues, Profile
@@ -42,12 +42,6 @@ def traced(*gaps_ms: float, name: str = "a", kind: str = "command") -> Traced:
     return Traced(name, kind, (*inner, Met(None, 20.0, DONE)))
 
 
-def test_dead_air_counts_from_the_true_end_and_a_cut_off_turn_has_none() -> None:
-    assert dead_air_ms(traced(), lambda _: 300) == 320
-    assert dead_air_ms(traced(200, 290), lambda _: 300) == 320
-    assert dead_air_ms(traced(200, 400), lambda _: 300) is None
-
-
 def test_what_knows_more_waits_less_for_as_few_cutoffs() -> None:
     heard = [traced(500, name=str(i)) for i in range(10)]
     silent = cheapest(curve(heard, silence_only, range(100, 1000, 100)), 0.0)
@@ -57,18 +51,6 @@ def test_what_knows_more_waits_less_for_as_few_cutoffs() -> None:
     assert silent.mean_ms == 620
     assert informed.mean_ms < silent.mean_ms / 2
     assert cheapest(curve(heard, silence_only, [100]), 0.5) is None
-
-
-def test_figures_are_of_groups_and_profiles() -> None:
-    groups = grouped([traced(), traced(400, kind="demo, pause"), traced(kind="read")])
-    assert {name: len(group) for name, group in groups.items()} == {
-        "in domain": 1,
-        "in domain, with pauses": 1,
-        "read": 1,
-    }
-    figures = profile_figures(groups["in domain"])
-    waits = [figures[name]["dead_air_ms"]["p50"] for name in ("eager", "balanced", "patient")]
-    assert waits == sorted(waits)
 
 
 def test_a_recording_is_met_with_all_cues() -> None:

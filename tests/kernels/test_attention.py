@@ -108,11 +108,6 @@ def check_blocks(device: torch.device) -> None:
 CHECKS = (check_requests, check_splits, check_heads, check_blocks)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_agrees_with_the_reference(check, device: torch.device) -> None:  # type: ignore[no-untyped-def]
-    check(device)
-
-
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_dtype(dtype: torch.dtype, device: torch.device) -> None:
     assert_parity(case([(6, 40, 3), (2, 9, 0)], dtype=dtype, device=device))

@@ -128,11 +128,6 @@ def check_padding(device: torch.device) -> None:
 CHECKS = (check_parity, check_bans, check_noise, check_the_rarest_noise, check_padding)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_agrees_with_the_reference(check, device: torch.device) -> None:  # type: ignore[no-untyped-def]
-    check(device)
-
-
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_dtype(dtype: torch.dtype, device: torch.device) -> None:
     generator = torch.Generator().manual_seed(3)

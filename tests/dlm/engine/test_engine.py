@@ -8,28 +8,11 @@ import pytest
 import torch
 
 from dlm.effort import Effort
-from dlm.engine.engine import Engine, Finished, Snapshot, TextDelta
-from dlm.language.answer_text import MASKED
+from dlm.engine.engine import Engine, Finished, TextDelta
 from dlm.language.messages import Answer, AnswerError, Turn
 from dlm.loading.weights import save_model
-from tests.dlm.asking import SAID, TIMER_CALL, ask, collected, failure, request, spoken, submit
-from tests.dlm.tiny import DIALOGUES, call_ids, model, taught, tokenizer
-
-
-@pytest.mark.parametrize("verified", [True, False])
-@pytest.mark.parametrize("effort", Effort)
-@pytest.mark.parametrize("turns", DIALOGUES[:2])
-def test_deltas_make_up_the_answer(
-    engine: Engine, turns: list[Turn], effort: Effort, verified: bool
-) -> None:
-    events = collected(submit(engine, request(turns[0], effort=effort, verified=verified)))
-    last = events[-1]
-    assert isinstance(last, Finished)
-    assert last.answer == Answer(turns[1].content, ())
-    assert last.reason == "stop"
-    assert spoken(events) == turns[1].content
-    # Text comes as it is decided, not all at the end.
-    assert sum(isinstance(event, TextDelta) for event in events) > 1
+from tests.dlm.asking import SAID, ask, collected, failure, request, spoken, submit
+from tests.dlm.tiny import DIALOGUES, model, taught, tokenizer
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -84,34 +67,6 @@ def test_characters_of_several_tokens_stream_whole(engine: Engine) -> None:
         assert isinstance(last, Finished)
         assert spoken(events) == last.answer.content
         assert turns[1].content.startswith(last.answer.content)
-
-
-def test_a_call_is_made_of_what_was_said(engine: Engine) -> None:
-    done = ask(engine, request(SAID, copy_sources=(SAID,)))
-    assert done.answer == Answer("", (TIMER_CALL,))
-    assert done.reason == "stop"
-    assert done.usage.answer_tokens == len(call_ids(TIMER_CALL)) + 1
-    done = ask(
-        engine, request(SAID, copy_sources=("two eggs",), tool_choice="set_timer", parallel=False)
-    )
-    assert done.answer.calls[0].arguments["duration"] in ("two", "eggs", "two eggs")
-
-
-def test_snapshots_show_what_is_undecided(babbler: Engine) -> None:
-    events = collected(
-        submit(babbler, request("hello", tools=(), effort=Effort.HIGH, max_tokens=20))
-    )
-    shots = [event for event in events if isinstance(event, Snapshot)]
-    assert any(MASKED in shot.text for shot in shots)
-    assert all(isinstance(shot.forwards, int) for shot in shots)
-    assert [shot.forwards for shot in shots] == sorted({shot.forwards for shot in shots})
-    # What is final stands at the beginning, once.
-    said = ""
-    for event in events:
-        if isinstance(event, TextDelta):
-            said += event.text
-        elif isinstance(event, Snapshot):
-            assert event.text.startswith(said)
 
 
 def test_a_second_turn_pays_for_its_new_words_alone(engine: Engine) -> None:
@@ -194,18 +149,3 @@ def test_a_checkpoint_directory_is_all_it_needs(tmp_path: Path, dtype: torch.dty
             assert answer == Answer(turns[1].content, turns[1].calls)
     finally:
         engine.close()
-
-
-@pytest.mark.parametrize("turns", DIALOGUES[:4])
-def test_an_earlier_answer_makes_the_same_one_cheaper(engine: Engine, turns: list[Turn]) -> None:
-    fresh = ask(engine, request(turns[0], copy_sources=(turns[0].content,)))
-    revised = ask(engine, request(turns[0], copy_sources=(turns[0].content,), draft=fresh.answer))
-    assert revised.answer == fresh.answer
-    assert revised.usage.kept == revised.usage.answer_tokens == fresh.usage.answer_tokens
-    assert revised.usage.forwards == 1 < fresh.usage.forwards
-    assert revised.usage.steps == 0 < fresh.usage.steps
-    other = ask(
-        engine, request(turns[0], copy_sources=(turns[0].content,), draft="Something else.")
-    )
-    assert other.answer == fresh.answer
-    assert other.usage.kept < revised.usage.kept

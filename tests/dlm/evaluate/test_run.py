@@ -104,10 +104,6 @@ def test_speed_is_measured_after_a_cached_prompt_of_unknown_answer() -> None:
     assert {"ms_replies", "ms_24_tokens_replies"} <= set(figures["high"])
 
 
-def test_malformed_answers_have_no_speed() -> None:
-    assert speed(list(cases([ROW])), lambda _: None)["low"] == {}
-
-
 FIGURES = {
     "checkpoint": "small",
     "sets": {"own": {"call": 0.5, "tool": 1.0, "decision_cases": 4}, "talk": {"talk": 0.25}},

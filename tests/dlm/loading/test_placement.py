@@ -111,12 +111,6 @@ def test_the_device_is_one_that_there_is() -> None:
     assert placement.best_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def test_products_are_measured_once() -> None:
-    for measured in (placement.bfloat16_is_fast, placement.int8_is_fast):
-        assert measured() is measured()
-        assert measured.cache_info().misses <= 1
-
-
 def test_a_short_step_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert placement.best_threads(config()) == 1

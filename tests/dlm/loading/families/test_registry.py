@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dlm.loading.families.family import QWEN, Part, demand, first, needed
+from dlm.loading.families.family import QWEN, Part
 from dlm.loading.families.llada2 import LLADA2
 from dlm.loading.families.quicksilver import QUICKSILVER
 from dlm.loading.families.registry import FAMILIES, recognise
@@ -97,19 +97,6 @@ def test_experts_are_parts_one_after_the_other() -> None:
         "1.up_proj.weight",
     ]
     assert {part.shape for part in parts} == {(5, 32)}
-
-
-def test_demands_pass_over_what_is_not_said() -> None:
-    demand({"a": 1, "b": None}, {"a": 1, "b": 2, "c": 3})
-    with pytest.raises(ValueError, match="a: got 1, expected 2"):
-        demand({"a": 1}, {"a": 2})
-
-
-def test_numbers_must_be_numbers() -> None:
-    assert (needed({"n": 3}, "n"), first([4, 5]), first(6)) == (3, 4, 6)
-    for wrong in ("3", 0, None, True):
-        with pytest.raises(ValueError, match="n: got"):
-            needed({"n": wrong}, "n")
 
 
 def test_a_stretched_context_is_written_and_read() -> None:
