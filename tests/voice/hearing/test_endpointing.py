@@ -134,8 +134,8 @@ def test_speech_resumes() -> None:
     assert player.events[-1].end_sample == 1700 * 16
 
 
-def test_a_click_does_not_hold_the_turn_open() -> None:
-    player = Player().speech(1000).silence(600).speech(40).silence(1000)
+def test_clicks_do_not_hold_the_turn_open() -> None:
+    player = Player().speech(1000).silence(300).speech(40).silence(260).speech(40).silence(1000)
     assert player.kinds() == [SpeechStarted, Pause, TurnEnded]
     assert player.events[-1].end_sample == 1000 * 16
     assert player.events[-1].decided_sample == 2200 * 16
