@@ -85,11 +85,11 @@ def recorded(folder: Path = SPEECH) -> Iterator[ShortWord]:
                 yield ShortWord(word, is_held_out(speaker), _read(tar, member.name), speaker)
 
 
-def each_by_another(words: Sequence[str], most: int, folder: Path = SPEECH) -> Iterator[ShortWord]:
+def each_by_another(words: Sequence[str], most: int) -> Iterator[ShortWord]:
     """So many recordings of each word, no two of them all by the same speaker, all held out."""
     heard: set[str] = set()
     found: Counter[str] = Counter()
-    for word in recorded(folder):
+    for word in recorded(SPEECH):
         wanted = word.word in words and found[word.word] < most and word.samples.any()
         if wanted and word.held_out and word.speaker not in heard:
             heard.add(word.speaker)

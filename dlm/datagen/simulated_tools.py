@@ -129,12 +129,11 @@ def _cancel_timer(world: World, a: Arguments) -> Result:
                 world.timers.remove(timer)
                 return _cancelled(timer[0])
         return failure(f"There is no {name} timer.")
-    if not world.timers:
-        return failure("No timer is running.")
-    if len(world.timers) > 1:
-        names = [_timer_name(*timer) for timer in world.timers]
-        return failure(f"Several timers are running. Which one: the {listing(names, 'or')}?")
-    return _cancelled(world.timers.pop()[0])
+    found = _timers_called(world, {})
+    if isinstance(found, Result):
+        return found
+    world.timers.clear()
+    return _cancelled(found[0])
 
 
 def _cancelled(name: str) -> Result:

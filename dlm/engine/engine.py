@@ -60,7 +60,6 @@ class Engine:
     Args:
         language: The checkpoint's dialect, or a tokenizer of the shipped family.
         max_requests: Unfinished requests at a time, waiting ones included.
-        round_tokens: New tokens of one forward, over all requests.
         prefix_bytes: Memory for keys and values of finished requests.
         runner: Runs the model; None runs it eagerly.
 
@@ -73,7 +72,6 @@ class Engine:
         model: Transformer,
         language: Tokenizer | Dialect,
         max_requests: int = MAX_REQUESTS,
-        round_tokens: int = ROUND_TOKENS,
         prefix_bytes: int = DEFAULT_BYTES,
         runner: Runner | None = None,
     ) -> None:
@@ -83,7 +81,7 @@ class Engine:
         self.max_requests = max_requests
         self._runner = runner or Eager(model)
         self._setup = RequestSetup(model.config, dialect, self._runner, prefix_bytes)
-        self._scheduler = Scheduler(self._runner, round_tokens, self._leave)
+        self._scheduler = Scheduler(self._runner, ROUND_TOKENS, self._leave)
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()

@@ -119,14 +119,14 @@ class Batch:
 
 
 class Clips:
-    """The prepared clips of a folder, the first ``count`` of them; None for all there are."""
+    """The prepared clips of a folder."""
 
-    def __init__(self, folder: Path, count: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         from faster_whisper.feature_extractor import FeatureExtractor
 
-        paths = sorted(path for path in folder.glob("*.npz") if path.stat().st_size)[:count]
-        if len(paths) < 2 or (count is not None and len(paths) < count):
-            raise ValueError(f"expected {count or 'clips'} in {folder}, got {len(paths)}")
+        paths = sorted(path for path in folder.glob("*.npz") if path.stat().st_size)
+        if len(paths) < 2:
+            raise ValueError(f"expected clips in {folder}, got {len(paths)}")
         self.count = len(paths)
         self._clips = sorted(map(_load, paths), key=lambda clip: len(clip["audio"]))
         self._mel = FeatureExtractor()

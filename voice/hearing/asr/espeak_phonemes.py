@@ -25,15 +25,15 @@ _IPA = {
     "n̩": "AH N", "əl": "AH L", "m̩": "AH M",
 }  # fmt: skip
 _LONGEST = max(map(len, _IPA))
+_LONGEST_WAIT_S = 20.0
 _IGNORED = "ˈˌː͡ \u0303"
 
 
-def pronounce(words: Sequence[str], timeout_s: float = 20.0) -> dict[str, str]:
+def pronounce(words: Sequence[str]) -> dict[str, str]:
     """Guess how words sound.
 
     Args:
         words: Lower-case words.
-        timeout_s: Longest wait for espeak-ng.
 
     Returns:
         Word → ARPAbet phones with a space between; a word that could not be guessed is not in it.
@@ -45,7 +45,7 @@ def pronounce(words: Sequence[str], timeout_s: float = 20.0) -> dict[str, str]:
         input="\n".join(words),
         capture_output=True,
         encoding="utf-8",
-        timeout=timeout_s,
+        timeout=_LONGEST_WAIT_S,
         check=False,
     )
     if run.returncode:
