@@ -104,22 +104,6 @@ def test_a_resumed_run_is_one_that_never_stopped(
         torch.testing.assert_close(written[0][name], written[1][name], atol=1e-2, rtol=1e-2)
 
 
-def test_a_state_without_place_tokens_and_average_is_resumed(tmp_path: Path) -> None:
-    run = Run(config(), tmp_path)
-    run.train(data(3), 5, quiet)
-    state = torch.load(tmp_path / "state.pt", weights_only=True)
-    for name in ("place", "tokens", "average"):
-        del state[name]
-    torch.save(state, tmp_path / "state.pt")
-    other = Run(config(average=0.9), tmp_path)
-    assert other.resume()
-    assert (other.step, other.tokens, other.place) == (3, 0, Place())
-    assert other.average is not None
-    with other.average.applied():
-        for mine, theirs in zip(other.model.parameters(), run.model.parameters(), strict=True):
-            assert torch.equal(mine, theirs)
-
-
 def test_what_is_written_is_the_average(tmp_path: Path) -> None:
     run = Run(config(average=0.9, learning_rate=0.05), tmp_path)
     run.train(data(6), 5, quiet)
