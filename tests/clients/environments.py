@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import sysconfig
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,23 @@ def python_with(name: str, requirement: str) -> Path:
         subprocess.run(
             [python, "-m", "pip", "install", "--quiet", *requirement.split()], check=True
         )
+        _seal(home, requirement.encode())
+    return python
+
+
+def python_beside(name: str, requirement: str) -> Path:
+    """The interpreter of an environment that holds a package on top of this environment's own.
+
+    For one that changes how others work where it is installed.
+    """
+    home = HOMES / name
+    python = home / "bin" / "python"
+    if not _made(home, requirement.encode()):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+        below = sysconfig.get_path("purelib", vars={"base": home})
+        (Path(below) / "below.pth").write_text(sysconfig.get_path("purelib"))
+        pins = ["--constraint", ROOT / "constraints.txt"]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, requirement], check=True)
         _seal(home, requirement.encode())
     return python
 

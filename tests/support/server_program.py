@@ -21,23 +21,23 @@ async def program(
     cwd: Path,
     under: Sequence[str] = (),
     settings: Sequence[str] = EMBEDDED,
+    command: Sequence[str] = (sys.executable, "-m", "voice.serve"),
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, list[str], str], None]:
-    """Start ``python -m voice.serve`` on a free port.
+    """Start ``python -m voice.serve``, or another command, on a free port.
 
     Args:
         *arguments: Further ones.
         cwd: The checkout.
         under: A program, with its arguments, that runs it.
         settings: Of the server.
+        command: That starts it.
 
     Yields:
         The process, the lines that it has printed, and its host and port.
     """
     process = await asyncio.create_subprocess_exec(
         *under,
-        sys.executable,
-        "-m",
-        "voice.serve",
+        *command,
         *as_arguments(settings),
         "--port",
         "0",

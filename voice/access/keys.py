@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol
 
 from voice.access.origins import AccessDenied, AllowedOrigins, is_loopback, names_loopback
 from voice.callers import LOCAL, OPERATOR, Caller, CallerKind
@@ -113,13 +113,25 @@ class EphemeralKeys:
         self._keys = {digest: entry for digest, entry in self._keys.items() if entry[0] > now}
 
 
+class MakesKeys(Protocol):
+    """What makes and knows ephemeral keys: `EphemeralKeys`, or one that several servers share."""
+
+    def mint(self, lifetime_s: int, session: Mapping[str, Any], user: str = "") -> EphemeralKey:
+        """See `EphemeralKeys.mint`."""
+        ...
+
+    def grant_of(self, key: str) -> Grant | None:
+        """See `EphemeralKeys.grant_of`."""
+        ...
+
+
 class AccessPolicy:
     """Accepts or refuses requests of the API by host, origin and key.
 
     Args:
         config: Address, origins and hosts.
         api_key: The key that clients must present; None leaves a loopback server open.
-        clock: Seconds since the epoch, for ephemeral keys.
+        ephemeral: Ephemeral keys; None has them in this process.
 
     Raises:
         ConfigError: As `check_exposure`.
@@ -129,11 +141,11 @@ class AccessPolicy:
         self,
         config: ServerConfig,
         api_key: str | None,
-        clock: Callable[[], float] = time.time,
+        ephemeral: MakesKeys | None = None,
     ) -> None:
         check_exposure(config, api_key)
         self.origins = AllowedOrigins(config)
-        self.ephemeral = EphemeralKeys(clock)
+        self.ephemeral = ephemeral or EphemeralKeys()
         self._key_digest = _digest(api_key) if api_key is not None else None
 
     def check(

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from voice.config.agent import AgentConfig as AgentConfig
+from voice.config.cluster import ClusterConfig
 from voice.config.compare import CompareConfig
 from voice.config.flow import mistakes
 from voice.config.mcp import McpServerConfig
@@ -426,6 +427,8 @@ class Config(Section):
     """Telephone lines; docs/telephony.md says how each is connected."""
     compare: CompareConfig = CompareConfig()
     """Variants of the agent side by side; docs/comparing.md says how."""
+    cluster: ClusterConfig = ClusterConfig()
+    """The server's parts as processes on any number of machines; docs/scaling.md says how."""
 
 
 def load_config(

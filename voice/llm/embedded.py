@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from dlm.engine.engine import Engine, Finished, Request
+    from dlm.language.chat_format import JsonCalls, MarkedCalls
     from dlm.language.messages import Answer, Call, Tool, Turn
 
 
@@ -34,6 +36,19 @@ _THREADS = 2
 """A short prompt need not wait while a long one is fitted to the context."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """Which tools a model can call.
+
+    Attributes:
+        most_chars: Of all declarations.
+        calls: How it writes calls.
+    """
+
+    most_chars: int
+    calls: MarkedCalls | JsonCalls | None
 
 
 class EmbeddedModel:
@@ -95,31 +110,12 @@ class EmbeddedModel:
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
         """See `ReplyModel.check_tools`."""
-        from dlm.grammar.formats import FormatError
-        from dlm.grammar.matcher import check_tools
-        from dlm.server.errors import ApiError
-        from dlm.server.tool_schemas import check_parameters
+        check_callable(tools, path, self.limits)
 
-        most = self._window.most_chars
-        if (given := declaration_chars(tools)) > most:
-            raise ProtocolError(
-                f"{path}: got {given} characters; expected at most {most}", param=path
-            )
-        where = path
-        try:
-            for index, tool in enumerate(tools):
-                check_parameters(tool.parameters, f"{path}.{index}.parameters")
-            check_tools(tuple(map(_tool, tools)), self._engine.dialect.calls)
-        except ApiError as error:
-            code = error.code or "unsupported_schema"
-            raise ProtocolError(str(error), code, error.param) from error
-        except ValueError as error:
-            if isinstance(error, FormatError) and error.tool is not None:
-                index = [tool.name for tool in tools].index(error.tool)
-                where = f"{path}.{index}.parameters"
-                if error.parameter is not None:
-                    where = f"{where}.properties.{error.parameter}"
-            raise ProtocolError(f"{where}: {error}", "unsupported_schema", where) from error
+    @property
+    def limits(self) -> ToolLimits:
+        """What decides on tools, without the weights."""
+        return ToolLimits(self._window.most_chars, self._engine.dialect.calls)
 
     def warm_up(self, prompt: Prompt) -> None:
         """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
@@ -152,6 +148,34 @@ class EmbeddedModel:
 
         tools = tuple(map(_tool, prompt.tools))
         return self._engine.room(Request(_turns(prompt), tools, reasoning=False))
+
+
+def check_callable(tools: Sequence[ToolSpec], path: str, limits: ToolLimits) -> None:
+    """See `ReplyModel.check_tools`."""
+    from dlm.grammar.formats import FormatError
+    from dlm.grammar.matcher import check_tools
+    from dlm.server.errors import ApiError
+    from dlm.server.tool_schemas import check_parameters
+
+    if (given := declaration_chars(tools)) > limits.most_chars:
+        raise ProtocolError(
+            f"{path}: got {given} characters; expected at most {limits.most_chars}", param=path
+        )
+    where = path
+    try:
+        for index, tool in enumerate(tools):
+            check_parameters(tool.parameters, f"{path}.{index}.parameters")
+        check_tools(tuple(map(_tool, tools)), limits.calls)
+    except ApiError as error:
+        code = error.code or "unsupported_schema"
+        raise ProtocolError(str(error), code, error.param) from error
+    except ValueError as error:
+        if isinstance(error, FormatError) and error.tool is not None:
+            index = [tool.name for tool in tools].index(error.tool)
+            where = f"{path}.{index}.parameters"
+            if error.parameter is not None:
+                where = f"{where}.properties.{error.parameter}"
+        raise ProtocolError(f"{where}: {error}", "unsupported_schema", where) from error
 
 
 def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:

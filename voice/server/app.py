@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from voice.access.closing import CloseCode, close_reason
-from voice.access.keys import AccessPolicy, Grant, chosen_subprotocol
+from voice.access.keys import AccessPolicy, Grant, MakesKeys, chosen_subprotocol
 from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
 from voice.config import Config, secret
@@ -97,6 +97,7 @@ def build_app(
     config: Config,
     audiosocket: Socket | None = None,
     open_session: OpenSession = Session,
+    ephemeral: MakesKeys | None = None,
 ) -> Starlette:
     """The application around loaded models.
 
@@ -105,6 +106,7 @@ def build_app(
         config: All options; the key is read from the environment now.
         audiosocket: Listens for AudioSocket's calls; None takes none.
         open_session: Makes the sessions of clients and calls.
+        ephemeral: Ephemeral keys; None has them in this process.
 
     Raises:
         ConfigError: The address is not loopback and there is no key, the file for metrics cannot
@@ -114,7 +116,8 @@ def build_app(
     """
     recorder, telemetry = _recorder(config), _telemetry(config)
     follow = telemetry.follow if telemetry else None
-    routes = Routes(resources, config, recorder.open if recorder else open_session, follow)
+    opened = recorder.open if recorder else open_session
+    routes = Routes(resources, config, opened, follow, ephemeral)
     speech = SpeechApi(resources, routes.body)
     return Starlette(
         routes=[
@@ -229,6 +232,7 @@ class Routes:
         config: Config,
         open_session: OpenSession,
         follow: Follow | None = None,
+        ephemeral: MakesKeys | None = None,
     ) -> None:
         self._open_session = open_session
         self._resources = resources
@@ -239,7 +243,7 @@ class Routes:
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
         server = config.server.model_copy(update={"allowed_hosts": hosts})
-        self.policy = AccessPolicy(server, secret(config.server.api_key_env))
+        self.policy = AccessPolicy(server, secret(config.server.api_key_env), ephemeral)
         tools = {name for one in self._agents.values() for name in one.team.tools}
         self.metrics = Metrics(config.metrics, sorted(tools), follow=follow)
         self.telephone = TelephoneRoutes(

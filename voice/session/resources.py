@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from voice.callers import Caller
-from voice.config import AgentConfig, AsrConfig, Config, load_team, variant_configs
+from voice.config import (
+    AgentConfig,
+    AsrConfig,
+    Config,
+    LlmConfig,
+    TtsConfig,
+    load_team,
+    variant_configs,
+)
 from voice.dialogue.flow import Team
 from voice.flow.checks import team_specs
-from voice.hearing.asr import Recognizer, Recognizers
+from voice.hearing.asr import MakesRecognizer, Recognizer, Recognizers, make_recognizer
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.vad import Vad, make_vad
 from voice.inputs import SessionOptions
@@ -25,6 +33,30 @@ from voice.types import Message, Position, Role, ToolSpec
 
 # As many as recognise: more threads than cores only help where they wait, and these compute.
 SYNTHESIS_THREADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Loaders:
+    """Where the parts that compute come from: this process, or others (`voice.cluster`).
+
+    Attributes:
+        model: As `voice.llm.loading.load_model`.
+        recogniser: As `voice.hearing.asr.make_recognizer`.
+        synthesizer: As `voice.speech.tts.make_synthesizer`.
+        voices: As `voice.speech.tts.installed_voices`.
+        recognition_threads: How many wait for the recogniser, or are it.
+        synthesis_threads: The same for voices.
+    """
+
+    model: Callable[[LlmConfig], tuple[ReplyModel, str]] = load_model
+    recogniser: MakesRecognizer = make_recognizer
+    synthesizer: Callable[[TtsConfig], tuple[Synthesizer, str]] = make_synthesizer
+    voices: Callable[[TtsConfig, Synthesizer], Voices] = installed_voices
+    recognition_threads: int = RECOGNITION_THREADS
+    synthesis_threads: int = SYNTHESIS_THREADS
+
+
+IN_PROCESS = Loaders()
 
 
 @dataclass(slots=True)
@@ -60,7 +92,7 @@ class Resources:
     others: tuple[AgentConfig, ...] = ()
 
     @classmethod
-    def load(cls, config: Config) -> Resources:
+    def load(cls, config: Config, loaders: Loaders = IN_PROCESS) -> Resources:
         """Load what the configuration names; slow.
 
         Raises:
@@ -72,16 +104,16 @@ class Resources:
         toolbox = Toolbox(config.tools, config.turn)
         team = Team((agent, *others))
         domain = _domain(team, toolbox)
-        recognizers = Recognizers()
+        recognizers = Recognizers(loaders.recogniser)
         with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
             # Each may wait seconds for a hub that does not answer; they wait together.
             hearing = pool.submit(_ears, recognizers, config.asr, agent, domain)
-            speaking = pool.submit(make_synthesizer, config.tts)
+            speaking = pool.submit(loaders.synthesizer, config.tts)
             detector = pool.submit(make_vad, config.vad)
             warm = pool.submit(toolbox.warm_up)
-            model, model_line = load_model(config.llm)
+            model, model_line = loaders.model(config.llm)
             mcp_lines = toolbox.connect(lambda tools: model.check_tools(tools, "tool"))
-            _warm_up(model, toolbox, team)
+            warm_up(model, toolbox, team)
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()
             detector.result()
@@ -96,11 +128,13 @@ class Resources:
             toolbox=toolbox,
             lines=[f"recogniser: {ear_line}", model_line, voice_line, capacity_line, *mcp_lines],
             recognition_threads=ThreadPoolExecutor(
-                RECOGNITION_THREADS, thread_name_prefix="recognition"
+                loaders.recognition_threads, thread_name_prefix="recognition"
             ),
-            synthesis_threads=ThreadPoolExecutor(SYNTHESIS_THREADS, thread_name_prefix="synthesis"),
+            synthesis_threads=ThreadPoolExecutor(
+                loaders.synthesis_threads, thread_name_prefix="synthesis"
+            ),
             recognizers=recognizers,
-            voices=installed_voices(config.tts, synthesizer),
+            voices=loaders.voices(config.tts, synthesizer),
             domain=domain,
             conversations=held,
             others=tuple(others),
@@ -161,7 +195,7 @@ class Resources:
         self, model: ReplyModel, config: AsrConfig, team: Team
     ) -> tuple[Recognizer, Domain, str]:
         """What hears an agent's users, once the model has been asked its first question."""
-        _warm_up(model, self.toolbox, team)
+        warm_up(model, self.toolbox, team)
         domain = _domain(team, self.toolbox)
         recognizer, line = _ears(self.recognizers, config, team.front, domain)
         return recognizer, domain, line
@@ -308,7 +342,7 @@ def _domain(team: Team, toolbox: Toolbox) -> Domain:
     )
 
 
-def _warm_up(model: ReplyModel, toolbox: Toolbox, team: Team) -> None:
+def warm_up(model: ReplyModel, toolbox: Toolbox, team: Team) -> None:
     """Ask each agent's first question in each of its steps, and keep what was read of it.
 
     That also shows whether their tools can be called.

@@ -1,4 +1,7 @@
 import base64
+import re
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -6,6 +9,7 @@ from voice.access.keys import (
     MAX_EPHEMERAL_KEYS,
     AccessPolicy,
     EphemeralKeys,
+    MakesKeys,
     chosen_subprotocol,
 )
 from voice.access.origins import AccessDenied, is_loopback
@@ -17,6 +21,7 @@ from voice.access.rate_limits import (
     TokenBucket,
 )
 from voice.callers import LOCAL, OPERATOR, Caller, CallerKind
+from voice.cluster.sealed_keys import SealedKeys
 from voice.config import ServerConfig
 from voice.errors import ConfigError
 
@@ -123,10 +128,18 @@ def test_no_message_tells_a_key() -> None:
     assert KEY not in repr(vars(KEYED))
 
 
-def test_an_ephemeral_key_is_good_until_it_expires() -> None:
+def shared_keys(clock: Callable[[], float] = time.time) -> SealedKeys:
+    return SealedKeys(KEY, clock)
+
+
+@pytest.mark.parametrize("keys", [EphemeralKeys, shared_keys])
+def test_an_ephemeral_key_is_good_until_it_expires(
+    keys: Callable[[Callable[[], float]], MakesKeys],
+) -> None:
     now = [1000.0]
-    policy = AccessPolicy(ServerConfig(), KEY, clock=lambda: now[0])
+    policy = AccessPolicy(ServerConfig(), KEY, keys(lambda: now[0]))
     made = policy.ephemeral.mint(60, {"instructions": "Hi."})
+    assert re.fullmatch("[A-Za-z0-9_-]+", made.value)
     assert made.value.startswith("ek_")
     assert made.expires_at == 1060
     assert made.value not in repr(vars(policy.ephemeral))
@@ -158,8 +171,9 @@ def test_without_a_key_only_what_comes_from_this_machine_is_its_users(
     assert (grant.main_key, grant.caller) == (True, caller)
 
 
-def test_a_key_tells_whose_it_is() -> None:
-    policy = AccessPolicy(ServerConfig(), KEY)
+@pytest.mark.parametrize("keys", [EphemeralKeys, shared_keys])
+def test_a_key_tells_whose_it_is(keys: Callable[[], MakesKeys]) -> None:
+    policy = AccessPolicy(ServerConfig(), KEY, keys())
     by_key = {KEY: OPERATOR}
     for user in ("ada", "bob"):
         by_key[policy.ephemeral.mint(60, {}, user).value] = Caller(CallerKind.USER, user)
@@ -171,6 +185,22 @@ def test_a_key_tells_whose_it_is() -> None:
     for name in ("x" * 257, "a\nb", "\ud800"):
         with pytest.raises(ValueError, match="name of a caller"):
             policy.ephemeral.mint(60, {}, name)
+
+
+def test_a_shared_key_is_good_at_every_server_and_tells_nothing() -> None:
+    made = shared_keys().mint(60, {"instructions": "Hush."}, "ada")
+    granted = shared_keys().grant_of(made.value)
+    assert granted is not None
+    assert (granted.session, granted.caller) == (
+        {"instructions": "Hush."},
+        Caller(CallerKind.USER, "ada"),
+    )
+    assert b"Hush" not in base64.urlsafe_b64decode(made.value.removeprefix("ek_") + "==")
+    assert SealedKeys("another").grant_of(made.value) is None
+    for forged in ("ek_", "ek_x", f"{made.value[:-9]}A{made.value[-8:]}", "ek_\u00e9"):
+        assert shared_keys().grant_of(forged) is None
+    with pytest.raises(ValueError, match="expected at most 16384"):
+        shared_keys().mint(60, {"instructions": "x" * 20_000})
 
 
 def test_ephemeral_keys_are_bounded() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from voice.config import AgentConfig, AsrConfig, WhisperConfig
@@ -97,26 +97,8 @@ class Recognizer(Protocol):
         ...
 
 
-class Recognizers:
-    """Recognisers that were loaded, so that none is loaded twice: one for each language model.
-
-    Agents that expect the same words share all of it, and under whisper all agents share the model.
-    May be used from any thread.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loaded: dict[str, tuple[Recognizer, str]] = {}
-
-    def of(self, config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, str]:
-        """The recogniser for an agent; slow the first time. As `make_recognizer`."""
-        expected = [config.model_dump(mode="json"), agent.phrases, agent.values]
-        key = json.dumps(expected, sort_keys=True)
-        with self._lock:
-            if key not in self._loaded:
-                loaded = [recognizer for recognizer, _ in self._loaded.values()]
-                self._loaded[key] = make_recognizer(config, agent, loaded)
-            return self._loaded[key]
+MakesRecognizer = Callable[[AsrConfig, AgentConfig, Iterable[Recognizer]], tuple[Recognizer, str]]
+"""What loads a recogniser, as `make_recognizer` does."""
 
 
 def make_recognizer(
@@ -149,6 +131,32 @@ def make_recognizer(
         reason = f"whisper {config.whisper.model} takes {whisper.decode_s:.1f} s for a decode"
         return _sphinx(config, agent), f"sphinx: {reason}"
     return whisper, f"whisper {config.whisper.model}"
+
+
+class Recognizers:
+    """Recognisers that were loaded, so that none is loaded twice: one for each language model.
+
+    Agents that expect the same words share all of it, and under whisper all agents share the model.
+    May be used from any thread.
+
+    Args:
+        make: Loads one.
+    """
+
+    def __init__(self, make: MakesRecognizer = make_recognizer) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._loaded: dict[str, tuple[Recognizer, str]] = {}
+
+    def of(self, config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, str]:
+        """The recogniser for an agent; slow the first time. As `make_recognizer`."""
+        expected = [config.model_dump(mode="json"), agent.phrases, agent.values]
+        key = json.dumps(expected, sort_keys=True)
+        with self._lock:
+            if key not in self._loaded:
+                loaded = [recognizer for recognizer, _ in self._loaded.values()]
+                self._loaded[key] = self._make(config, agent, loaded)
+            return self._loaded[key]
 
 
 def _whisper(config: WhisperConfig, loaded: Iterable[Recognizer]) -> WhisperRecognizer:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,7 @@ class WhisperRecognizer:
         self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
         return time.perf_counter() - began
 
-    def open(self, turn_id: int, domain: Domain = ANYTHING) -> WhisperStream:
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> WhisperStream[Repair]:
         """Begin the recognition of a turn; may be called from any thread.
 
         Raises:
@@ -312,14 +312,37 @@ class WhisperRecognizer:
         return len(data) / len(zlib.compress(data)) <= config.compression_ratio_threshold
 
 
-class WhisperStream:
+_Repairs = TypeVar("_Repairs", contravariant=True)
+
+
+class Decoder(Protocol[_Repairs]):
+    """What decodes for a `WhisperStream`; its repairs are what `decode` takes for one."""
+
+    @property
+    def config(self) -> WhisperConfig:
+        """How it decodes."""
+        ...
+
+    def decode(
+        self,
+        audio: Samples,
+        beam_size: int,
+        repair: _Repairs | None = None,
+        language: str = "",
+        times: bool = False,
+    ) -> Decoded:
+        """See `WhisperRecognizer.decode`."""
+        ...
+
+
+class WhisperStream(Generic[_Repairs]):
     """Recognition of one turn."""
 
     def __init__(
         self,
-        recognizer: WhisperRecognizer,
+        recognizer: Decoder[_Repairs],
         turn_id: int,
-        repair: Repair | None = None,
+        repair: _Repairs | None = None,
         language: str = "",
     ) -> None:
         self._recognizer = recognizer

@@ -1,0 +1,171 @@
+"""The deployments: ingresses with the conversations; engines, ears and voices that they share."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from ray import serve
+from ray.serve.deployment import Application, Deployment
+from ray.serve.handle import DeploymentHandle
+from starlette.types import ASGIApp
+
+from voice.cluster.remote_parts import EarsFacts, ModelFacts, VoiceFacts, remote_loaders
+from voice.cluster.sealed_keys import SealedKeys
+from voice.config import Config, load_config, load_team, secret
+from voice.config.cluster import ReplicasConfig
+from voice.dialogue.flow import Team
+from voice.errors import ConfigError
+from voice.hearing.asr.domain import Domain
+from voice.hearing.asr.whisper import Decoded, WhisperRecognizer
+from voice.llm.base import ModelEvent, Prompt
+from voice.llm.embedded import load_embedded
+from voice.server.app import build_app
+from voice.session.resources import Resources, warm_up
+from voice.speech.tts import installed_voices, make_synthesizer
+from voice.tools import Toolbox
+from voice.types import Samples, Segment, SpeechChunk
+
+_HELD = 1000
+"""Requests that a replica takes at once: how many conversations it has, it decides itself."""
+
+
+class Engine:
+    """The language model; answers of all ingresses are made together."""
+
+    def __init__(self, config: Config) -> None:
+        self._model, _ = load_embedded(config.llm)
+        agent, *others = load_team(config.agent)
+        apart = config.tools.model_copy(update={"database": ":memory:"})
+        warm_up(self._model, Toolbox(apart, config.turn), Team((agent, *others)))
+
+    def facts(self) -> ModelFacts:
+        """What has to be known of it before the first prompt."""
+        return ModelFacts(self._model.name, self._model.limits)
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        """See `ReplyModel.answer`."""
+        async with aclosing(self._model.answer(prompt)) as events:
+            async for event in events:
+                yield event
+
+    async def end_of_message(self, prompt: Prompt) -> float | None:
+        """See `ReplyModel.end_of_message`."""
+        return await self._model.end_of_message(prompt)
+
+
+class Ears:
+    """The recogniser."""
+
+    def __init__(self, config: Config) -> None:
+        self._whisper = WhisperRecognizer(config.asr.whisper)
+
+    def facts(self) -> EarsFacts:
+        """What has to be known of it before the first word."""
+        whisper = self._whisper
+        return EarsFacts(whisper.config, whisper.languages, whisper.decode_s)
+
+    async def decode(
+        self, audio: Samples, beam_size: int, domain: Domain | None, language: str, times: bool
+    ) -> Decoded:
+        """See `WhisperRecognizer.decode`."""
+        return await asyncio.to_thread(self._decode, audio, beam_size, domain, language, times)
+
+    def _decode(
+        self, audio: Samples, beam_size: int, domain: Domain | None, language: str, times: bool
+    ) -> Decoded:
+        repair = self._whisper.repair(domain) if domain else None
+        return self._whisper.decode(audio, beam_size, repair, language, times)
+
+
+class Voice:
+    """The voices."""
+
+    def __init__(self, config: Config) -> None:
+        self._own, _ = make_synthesizer(config.tts)
+        self._voices = installed_voices(config.tts, self._own)
+
+    def facts(self, name: str = "") -> VoiceFacts:
+        """Name and rate of a voice; without a name, of the configuration's."""
+        voice = self._voices.of(name) or self._own
+        return VoiceFacts(voice.name, voice.sample_rate_hz)
+
+    def names(self) -> tuple[str, ...]:
+        """Of all voices."""
+        return self._voices.names
+
+    async def synthesize(
+        self, name: str, segment: Segment, speed: float
+    ) -> AsyncGenerator[SpeechChunk, None]:
+        """See `Synthesizer.synthesize`."""
+        chunks = (self._voices.of(name) or self._own).synthesize(segment, speed)
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk
+
+
+class Ingress:
+    """The application with the conversations."""
+
+    def __init__(
+        self,
+        config: Config,
+        engine: DeploymentHandle,
+        ears: DeploymentHandle,
+        voice: DeploymentHandle,
+        key: str,
+    ) -> None:
+        self._config = config
+        self._key = key
+        self._loaders = remote_loaders(engine, ears, voice)
+
+    async def __serve_build_asgi_app__(self) -> ASGIApp:
+        resources = await asyncio.to_thread(Resources.load, self._config, self._loaders)
+        return build_app(resources, self._config, ephemeral=SealedKeys(self._key))
+
+
+def application(config: Config) -> Application:
+    """All of it.
+
+    Raises:
+        ConfigError: The configuration asks for what a cluster does not have.
+    """
+    for option, wrong in (
+        ("llm.engine", config.llm.engine == "remote"),
+        ("asr.engine", config.asr.engine == "sphinx"),
+        ("compare.variants", bool(config.compare.variants)),
+        ("telephony.audiosocket_port", bool(config.telephony.audiosocket_port)),
+    ):
+        if wrong:
+            raise ConfigError(f"{option}: a cluster does not have that")
+    parts = config.cluster
+    engine = _deployment(Engine, parts.engine, config).bind(config)
+    ears = _deployment(Ears, parts.ears, config).bind(config)
+    voice = _deployment(Voice, parts.voice, config).bind(config)
+    # As good as before where parts are replaced, if there is a key.
+    key = secret(config.server.api_key_env) or secrets.token_hex(32)
+    # Ray takes the application from a method of the class, which has its handles by then.
+    conversations = serve.ingress()(Ingress)
+    return _deployment(conversations, parts.ingress, config).bind(config, engine, ears, voice, key)
+
+
+def from_arguments(arguments: dict[str, str]) -> Application:
+    """For ``serve run voice.cluster.deployments:from_arguments config=FILE``."""
+    return application(load_config(arguments.get("config"), []))
+
+
+def _deployment(part: type[Any], replicas: ReplicasConfig, config: Config) -> Deployment:
+    made: Deployment = serve.deployment(
+        name=part.__name__.lower(),
+        max_ongoing_requests=_HELD,
+        graceful_shutdown_timeout_s=config.cluster.drain_s,
+        ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},
+        autoscaling_config={
+            "min_replicas": replicas.least,
+            "max_replicas": replicas.most,
+            "target_ongoing_requests": replicas.ongoing,
+        },
+    )(part)
+    return made

@@ -1,0 +1,215 @@
+"""Model, recogniser and voice of other processes, with the interfaces of those in this one.
+
+What goes wrong in a part, its process included, is the same error that a part here would raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ray.exceptions import RayError
+from ray.serve.exceptions import RayServeException
+from ray.serve.handle import DeploymentHandle
+
+from voice.config import AgentConfig, AsrConfig, LlmConfig, TtsConfig, WhisperConfig
+from voice.errors import ModelError, VoiceError
+from voice.hearing.asr import Recognizer
+from voice.hearing.asr.domain import ANYTHING, Domain
+from voice.hearing.asr.transcribed import Transcribed
+from voice.hearing.asr.whisper import Decoded, WhisperStream
+from voice.llm.base import ModelEvent, Prompt
+from voice.llm.embedded import ToolLimits, check_callable
+from voice.session.resources import Loaders
+from voice.speech.tts import Synthesizer, Voices
+from voice.types import Samples, Segment, SpeechChunk, ToolSpec
+
+_WAITING_THREADS = 32
+"""Of an ingress, for decodes and for sentences that others make."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What has to be known of a model before the first prompt."""
+
+    name: str
+    limits: ToolLimits
+
+
+@dataclass(frozen=True, slots=True)
+class EarsFacts:
+    """What has to be known of a recogniser before the first word."""
+
+    config: WhisperConfig
+    languages: tuple[str, ...]
+    decode_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceFacts:
+    """A voice's own name, and the rate of its audio."""
+
+    name: str
+    sample_rate_hz: int
+
+
+class RemoteModel:
+    """The language model of a replica; see `ReplyModel`."""
+
+    def __init__(self, handle: DeploymentHandle) -> None:
+        facts: ModelFacts = _answer(handle.facts)
+        self.name = facts.name
+        self._limits = facts.limits
+        self._answer = handle.options(stream=True).answer
+        self._end_of_message = handle.end_of_message
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        """See `ReplyModel.answer`."""
+        events = self._answer.remote(_portable(prompt))
+        try:
+            with _errors("the language model"):
+                async for event in events:
+                    yield event
+        finally:
+            events.cancel()
+
+    async def end_of_message(self, prompt: Prompt) -> float | None:
+        """See `ReplyModel.end_of_message`."""
+        try:
+            found: float | None = await self._end_of_message.remote(_portable(prompt))
+        except (RayError, RayServeException):
+            return None
+        return found
+
+    def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
+        """See `ReplyModel.check_tools`."""
+        check_callable(tools, path, self._limits)
+
+    def warm_up(self, prompt: Prompt) -> None:
+        """Nothing: every replica has done it for the agents of the configuration."""
+
+    async def close(self) -> None:
+        """Nothing: the replicas serve others too."""
+
+
+class RemoteRecognizer:
+    """The recogniser of a replica, which decodes; the turn's audio is here. See `Recognizer`."""
+
+    name = "whisper"
+    tells_times = True
+
+    def __init__(self, handle: DeploymentHandle) -> None:
+        facts: EarsFacts = _answer(handle.facts)
+        self.config = facts.config
+        self.languages = facts.languages
+        self.decode_s = facts.decode_s
+        self._handle = handle
+
+    def timed_s(self) -> float:
+        """What a second of silence took a replica when it was loaded."""
+        return self.decode_s
+
+    def open(self, turn_id: int, domain: Domain = ANYTHING) -> WhisperStream[Domain]:
+        """See `Recognizer.open`."""
+        return WhisperStream(self, turn_id, domain, domain.language)
+
+    def decode(
+        self,
+        audio: Samples,
+        beam_size: int,
+        repair: Domain | None = None,
+        language: str = "",
+        times: bool = False,
+    ) -> Decoded:
+        """See `WhisperRecognizer.decode`; repaired is what the domain knows."""
+        with _errors("the recogniser"):
+            decoded: Decoded = _answer(
+                self._handle.decode, audio, beam_size, repair, language, times
+            )
+        return decoded
+
+    def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
+        """See `Recognizer.transcribe`."""
+        found = self.decode(audio, self.config.beam_size, None, language, times)
+        return Transcribed(found.text, found.language, found.words)
+
+
+class RemoteSynthesizer:
+    """A voice of a replica; see `Synthesizer`.
+
+    Raises:
+        ModelError: It cannot be loaded there.
+    """
+
+    def __init__(self, handle: DeploymentHandle, name: str = "") -> None:
+        with _errors("the voice"):
+            facts: VoiceFacts = _answer(handle.facts, name)
+        self.name = facts.name
+        self.sample_rate_hz = facts.sample_rate_hz
+        self._synthesize = handle.options(stream=True).synthesize
+
+    def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
+        """See `Synthesizer.synthesize`."""
+        with _errors("the voice"):
+            yield from self._synthesize.remote(self.name, segment, speed)
+
+
+def remote_loaders(
+    engine: DeploymentHandle, ears: DeploymentHandle, voice: DeploymentHandle
+) -> Loaders:
+    """Parts that wait for those of other processes."""
+
+    def model(config: LlmConfig) -> tuple[RemoteModel, str]:
+        remote = RemoteModel(engine)
+        return remote, f"language model: {remote.name}, of the cluster"
+
+    def recogniser(
+        config: AsrConfig, agent: AgentConfig, loaded: Iterable[Recognizer] = ()
+    ) -> tuple[Recognizer, str]:
+        remote = RemoteRecognizer(ears)
+        return remote, f"whisper {remote.config.model}, of the cluster"
+
+    def synthesizer(config: TtsConfig) -> tuple[RemoteSynthesizer, str]:
+        remote = RemoteSynthesizer(voice)
+        return remote, f"voice: {remote.name}, of the cluster"
+
+    def voices(config: TtsConfig, own: Synthesizer) -> Voices:
+        names: tuple[str, ...] = _answer(voice.names)
+        return Voices({name: partial(RemoteSynthesizer, voice, name) for name in names})
+
+    return Loaders(model, recogniser, synthesizer, voices, _WAITING_THREADS, _WAITING_THREADS)
+
+
+def _portable(prompt: Prompt) -> Prompt:
+    """The prompt without what only this process can do.
+
+    Values that name something there is, such as a timer, are read in this conversation's own
+    entries: there the model is asked without them, as one that is remote.
+    """
+    return replace(prompt, tools=tuple(map(_portable_tool, prompt.tools)))
+
+
+def _portable_tool(tool: ToolSpec) -> ToolSpec:
+    readings = {name: one for name, one in tool.readings.items() if not one.anywhere}
+    return replace(tool, readings=readings, confirmation=None)
+
+
+def _answer(method: Any, *arguments: object) -> Any:
+    """What a replica answers; blocks, so it is called from threads only."""
+    return method.remote(*arguments).result()
+
+
+@contextmanager
+def _errors(what: str) -> Iterator[None]:
+    """Raise the errors of a part as they were there, and of its process as `ModelError`."""
+    try:
+        yield
+    except (RayError, RayServeException) as error:
+        # Ray's text has the traceback, and with it what was said.
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, VoiceError):
+            raise cause from None
+        raise ModelError(f"{what} has failed: {type(error).__name__}") from None
