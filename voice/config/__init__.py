@@ -22,7 +22,7 @@ from voice.config.flow import mistakes
 from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
 from voice.config.options import Section, Url, find_file, key_of, read_options, with_overrides
-from voice.config.server import ServerConfig
+from voice.config.server import ServerConfig, WebRtcConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError
 
@@ -425,6 +425,8 @@ class Config(Section):
     """Conversations that are kept, if that is asked for."""
     telephony: TelephonyConfig = TelephonyConfig()
     """Telephone lines; docs/telephony.md says how each is connected."""
+    webrtc: WebRtcConfig = WebRtcConfig()
+    """Calls by WebRTC; docs/webrtc.md says how."""
     compare: CompareConfig = CompareConfig()
     """Variants of the agent side by side; docs/comparing.md says how."""
     cluster: ClusterConfig = ClusterConfig()

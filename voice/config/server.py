@@ -55,3 +55,19 @@ class ServerConfig(Section):
     """A Realtime client that sends nothing for so long is disconnected."""
     ping_s: float = Field(default=20.0, gt=0)
     """How often a WebSocket is pinged, and how long the answer may take."""
+
+
+class WebRtcConfig(Section):
+    """Calls by WebRTC, with the extra `webrtc`; docs/webrtc.md."""
+
+    ice_servers: tuple[str, ...] = ()
+    """STUN and TURN servers, as `stun:host:port` or `turn:host:port`, for a server that clients
+    reach through NAT; none by default, and nobody is asked."""
+    ice_user: str = ""
+    """Name at the TURN server."""
+    ice_credential_env: str = "QUICKSILVER_ICE_CREDENTIAL"
+    """Environment variable that holds the password at the TURN server."""
+    connect_timeout_s: float = Field(default=15.0, gt=0)
+    """How long a client that has got its answer may take to connect."""
+    gone_after_s: float = Field(default=10.0, gt=0)
+    """A client from which nothing has come for so long is gone, and its conversation ends."""

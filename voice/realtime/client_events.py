@@ -91,6 +91,10 @@ class ResponseCancel(WireModel):
     response_id: str | None = None
 
 
+class OutputAudioClear(WireModel):
+    """``output_audio_buffer.clear``, over WebRTC: the agent's sound stops."""
+
+
 class Played(WireModel):
     """``quicksilver.played``: the client has played ``audio_end_ms`` of the item so far."""
 
@@ -109,6 +113,7 @@ CLIENT_EVENTS: dict[str, type[WireModel]] = {
     "conversation.item.delete": ItemDelete,
     "response.create": ResponseCreate,
     "response.cancel": ResponseCancel,
+    "output_audio_buffer.clear": OutputAudioClear,
     "quicksilver.played": Played,
 }
 
@@ -128,8 +133,6 @@ def parse_event(data: dict[str, Any]) -> WireModel:
     kind = data.get("type")
     if not isinstance(kind, str):
         raise ProtocolError("type: expected a string", "missing_required_parameter", "type")
-    if kind == "output_audio_buffer.clear":
-        raise ProtocolError(f"{kind} exists over WebRTC only", "unsupported_event", "type")
     model = CLIENT_EVENTS.get(kind)
     if model is None:
         raise ProtocolError(

@@ -1,4 +1,4 @@
-"""One Realtime conversation over an accepted WebSocket.
+"""One Realtime conversation over an accepted WebSocket, or a data channel of WebRTC.
 
 It moves text between the socket, the protocol and the session, and decides with which close code
 the connection ends. Keys, origins and the number of sessions are checked before.
@@ -12,9 +12,10 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from starlette.types import Message
+from starlette.websockets import WebSocketDisconnect
 
 from voice.access.closing import CloseCode, Closing, first_of
 from voice.access.rate_limits import ClientLimits
@@ -24,7 +25,9 @@ from voice.realtime.protocol import RealtimeProtocol
 from voice.realtime.wire import ServerEvent
 
 if TYPE_CHECKING:
+    from voice.session.resources import Resources
     from voice.session.session import Session
+    from voice.session.variants import Assigned
 
 MAX_BYTES = 16 * 1024 * 1024
 """About four minutes of speech as 24 kHz PCM in base64."""
@@ -36,12 +39,34 @@ _CLOSE_TIMEOUT_S = 1.0
 _log = logging.getLogger(__name__)
 
 
+class Channel(Protocol):
+    """What carries the messages: a WebSocket, or what receives, sends and closes like one."""
+
+    async def receive(self) -> Message:
+        """The next message, as ASGI has it."""
+
+    async def send_text(self, data: str) -> None:
+        """Send a message."""
+
+    async def close(self, code: int, reason: str | None = None) -> None:
+        """End the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A conversation that does not run yet."""
+
+    session: Session
+    protocol: RealtimeProtocol
+    assigned: Assigned[Resources]
+
+
 class SlowClient(VoiceError):
     """More messages wait for the client than may."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class _Text:
     text: str
     audio_of: str | None
 
@@ -58,7 +83,7 @@ class Outbox:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._messages: deque[_Message] = deque()
+        self._messages: deque[_Text] = deque()
         self._bytes = 0
         self._closed = False
         self._changed = asyncio.Event()
@@ -74,7 +99,7 @@ class Outbox:
         for event in events:
             audio_of = event["response_id"] if event["type"] == AUDIO_DELTA else None
             text = _json(event)
-            self._messages.append(_Message(text, audio_of))
+            self._messages.append(_Text(text, audio_of))
             self._bytes += len(text)
         if self._bytes > self._max_bytes:
             raise SlowClient(f"{self._bytes} bytes wait for a client that does not read")
@@ -118,7 +143,7 @@ class RealtimeConnection:
 
     def __init__(
         self,
-        socket: WebSocket,
+        socket: Channel,
         session: Session,
         protocol: RealtimeProtocol,
         observe: Callable[[SessionEvent], None],
@@ -153,6 +178,10 @@ class RealtimeConnection:
         finally:
             self._session.close("connection ended")
         await self.close(closing.code, closing.reason)
+
+    def tell(self, events: Iterable[ServerEvent]) -> None:
+        """Send what the door itself has to say; see `Outbox.put`."""
+        self._outbox.put(events)
 
     async def _converse(self) -> None:
         self._outbox.put(self._protocol.opening())
@@ -215,8 +244,6 @@ class RealtimeConnection:
 
     async def close(self, code: CloseCode, reason: str) -> None:
         """End the connection, if the client has not. Raises nothing; waits a second at most."""
-        if self._socket.application_state is not WebSocketState.CONNECTED:
-            return
         try:
             # The close frame is queued after what the client has not read; it may never leave.
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):

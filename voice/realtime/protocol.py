@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from voice.session.session import Session
 
 
+MEDIA_RATE_HZ = 24_000
+"""Of the agent's audio where a door plays it."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalNames:
     """The server's names of its model, its voice, the voices to be chosen, and the agent."""
@@ -102,6 +106,7 @@ class RealtimeProtocol:
         idle_s: The agent's idle timeout, for a client that sends ``quicksilver``; others, made for
             OpenAI's API, expect one only if they set it.
         trace_id: Of the trace that the conversation is in; empty where there is none.
+        by_media: The door hears and plays audio itself, as over WebRTC, at `MEDIA_RATE_HZ`.
     """
 
     def __init__(
@@ -112,12 +117,14 @@ class RealtimeProtocol:
         reply_limit: TokenBucket | None = None,
         idle_s: float = 0.0,
         trace_id: str = "",
+        by_media: bool = False,
     ) -> None:
         self._session = session
         self._names = names
         self._new_id = new_id
         self._reply_limit = reply_limit
         self._idle_s = idle_s
+        self._by_media = by_media
         self._base = session.options
         self._greeted = self._extended = False
         self._object = initial_object(self._base)
@@ -168,6 +175,8 @@ class RealtimeProtocol:
         self._check_voice(changed, "session")
         self._check_agent(changed)
         wanted = option_changes(changed, self._base)
+        if self._by_media:
+            wanted |= {"holds": True, "output_rate_hz": MEDIA_RATE_HZ}
         greets = extended and not changed.transcribes
         if greets:
             wanted["idle_timeout_s"] = wanted["idle_timeout_s"] or self._idle_s
@@ -203,8 +212,23 @@ class RealtimeProtocol:
             limits = [_rate_limits(self._reply_limit)]
         return self._stamped(self._events.translate(event) + limits)
 
+    def sounding(self, stage: str, reply_id: str) -> list[ServerEvent]:
+        """See `ServerEvents.sounding`."""
+        return self._stamped(self._events.sounding(stage, reply_id))
+
+    def cut_short(self, reply_id: str, played_ms: float) -> list[ServerEvent]:
+        """See `ServerEvents.cut_short`."""
+        return self._stamped(self._events.cut_short(reply_id, played_ms))
+
     def _apply(self, event: WireModel) -> list[ServerEvent]:
         match event:
+            case client.AudioAppend() | client.Played() if self._by_media:
+                raise ProtocolError("audio is not sent by events here", "unsupported_event", "type")
+            case client.OutputAudioClear() if not self._by_media:
+                message = "output_audio_buffer.clear exists over WebRTC only"
+                raise ProtocolError(message, "unsupported_event", "type")
+            case client.OutputAudioClear():
+                self._session.interrupt()
             case client.AudioAppend(audio=audio):
                 audio_format = self._object.audio.input.format
                 samples = decode_audio(audio, audio_format)
@@ -351,9 +375,10 @@ class RealtimeProtocol:
             )
         request = read_response_request(response, self._object, self._base, self._events.items)
         self._check_voice(request.session, "response")
-        reply_id = self._session.create_response(
-            request.overrides, request.context, request.out_of_band
-        )
+        overrides = dict(request.overrides)
+        if self._by_media:
+            overrides.pop("output_rate_hz", None)
+        reply_id = self._session.create_response(overrides, request.context, request.out_of_band)
         if self._reply_limit:
             self._reply_limit.take()
         self._events.expect(reply_id, self._form(request.session, request.metadata))
@@ -391,6 +416,7 @@ class RealtimeProtocol:
             voice=self._names.chosen(session.audio.output.voice_name),
             max_output_tokens=session.max_output_tokens,
             metadata=metadata,
+            by_media=self._by_media,
         )
 
     def _session_event(self, kind: str) -> ServerEvent:

@@ -59,6 +59,7 @@ class ResponseFormat:
 
     Attributes:
         speech: Audio with its transcript, or text alone.
+        by_media: The door plays the audio, and no event carries it.
         max_output_tokens: As the client set it.
         metadata: The client's own, echoed.
     """
@@ -68,6 +69,7 @@ class ResponseFormat:
     voice: str
     max_output_tokens: int | str
     metadata: dict[str, str] | None = None
+    by_media: bool = False
 
 
 @dataclass(slots=True)
@@ -113,6 +115,8 @@ class Response:
         if not self.form.speech or not len(samples):
             return []
         events = self._open()
+        if self.form.by_media:
+            return events
         for chunk in audio_chunks(samples, sample_rate_hz, first=not self._audio_sent):
             self._audio_sent = True
             delta = encode_audio(chunk, self.form.audio_format)
@@ -341,6 +345,18 @@ class ServerEvents:
     def response_of_item(self, item_id: str) -> Response | None:
         """The response whose message has this id, if it is a recent one."""
         return next((r for r in self._responses.values() if r.item_id == item_id), None)
+
+    def sounding(self, stage: str, reply_id: str) -> list[ServerEvent]:
+        """A response's sound ``started``, ``stopped`` or was ``cleared``, where the door plays."""
+        return [{"type": f"output_audio_buffer.{stage}", "response_id": reply_id}]
+
+    def cut_short(self, reply_id: str, played_ms: float) -> list[ServerEvent]:
+        """So much of a response has been played at such a door, and nothing more will be."""
+        if reply_id not in self._responses:
+            return []
+        where = {"item_id": self._responses[reply_id].item_id, "content_index": 0}
+        kind = "conversation.item.truncated"
+        return [{"type": kind, **where, "audio_end_ms": round(played_ms)}]
 
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
         """The server events of a session event."""

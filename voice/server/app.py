@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -18,6 +18,7 @@ from contextlib import (
 )
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
 from voice.errors import ConfigError, ProtocolError, StoreError
 from voice.metrics import CONTENT_TYPE, Follow, Metrics
-from voice.realtime.connection import RealtimeConnection
+from voice.realtime.connection import Begun, RealtimeConnection
 from voice.realtime.extensions import checked_names
 from voice.realtime.protocol import LocalNames, RealtimeProtocol, granted, preview
 from voice.realtime.server_events import error_event
@@ -48,6 +49,7 @@ from voice.realtime.session_object import agent_named
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
+from voice.server.realtime_calls import RealtimeCalls
 from voice.server.speech_api import SpeechApi
 from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session
@@ -119,12 +121,14 @@ def build_app(
     opened = recorder.open if recorder else open_session
     routes = Routes(resources, config, opened, follow, ephemeral)
     speech = SpeechApi(resources, routes.body)
+    calls = RealtimeCalls(routes.slots, routes.metrics, config, routes.begin)
     return Starlette(
         routes=[
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
             *caller_routes(resources.toolbox.database, config.records, routes.guarded),
             *_conversations(recorder, routes),
+            *calls.routes(routes.guarded),
             Route("/v1/models", routes.guarded(routes.models)),
             Route("/v1/agent", routes.guarded(routes.agent)),
             Route("/v1/audio/voices", routes.guarded(speech.voices)),
@@ -151,13 +155,14 @@ def build_app(
             Middleware(_HostCheck, policy=routes.policy),
         ],
         exception_handlers={HTTPException: _not_routed},
-        lifespan=_lifespan(resources, routes, recorder, telemetry, audiosocket),
+        lifespan=_lifespan(resources, routes, calls, recorder, telemetry, audiosocket),
     )
 
 
 def _lifespan(
     resources: Resources,
     routes: Routes,
+    calls: RealtimeCalls,
     recorder: Recorder | None,
     telemetry: Telemetry | None,
     audiosocket: Socket | None,
@@ -173,6 +178,7 @@ def _lifespan(
             if recorder is not None:
                 await stack.enter_async_context(recorder.running())
             await stack.enter_async_context(routes.telephone.listening(audiosocket))
+            await stack.enter_async_context(calls.running())
             yield
 
     return lifespan
@@ -238,7 +244,7 @@ class Routes:
         self._resources = resources
         self._config = config
         self._agents = _offered(resources, config.server.agents)
-        self._slots = SessionSlots(config.server.max_sessions or resources.conversations)
+        self.slots = SessionSlots(config.server.max_sessions or resources.conversations)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
@@ -247,7 +253,7 @@ class Routes:
         tools = {name for one in self._agents.values() for name in one.team.tools}
         self.metrics = Metrics(config.metrics, sorted(tools), follow=follow)
         self.telephone = TelephoneRoutes(
-            resources, config, self.policy, self._slots, self.metrics, open_session
+            resources, config, self.policy, self.slots, self.metrics, open_session
         )
 
     def guarded(
@@ -273,13 +279,11 @@ class Routes:
         """``/v1/realtime``: a conversation, or a refusal before the upgrade."""
         try:
             grant = self.policy.check(socket.headers, socket.scope["subprotocols"], _peer(socket))
-            wanted = socket.query_params.get("extensions", "")
-            extensions = checked_names(name for name in wanted.split(",") if name)
-            resources = self._chosen(socket, grant)
+            _extensions(socket)
+            self._chosen(socket, grant)
             if "call_id" in socket.query_params:
-                raise ProtocolError(
-                    "call_id: calls by WebRTC or SIP are not taken here", "not_found", "call_id"
-                )
+                message = "call_id: a call has one connection; none can join it"
+                raise ProtocolError(message, "not_found", "call_id")
         except AccessDenied as denied:
             self.metrics.refused(denied.code)
             await socket.send_denial_response(_refusal(denied))
@@ -288,15 +292,15 @@ class Routes:
             denial = _error(400, str(error), error.code, error.param)
             await socket.send_denial_response(denial)
             return
-        with self._slots.slot() as free:
+        with self.slots.slot() as free:
             await socket.accept(chosen_subprotocol(socket.scope["subprotocols"]))
             if free:
-                await self._converse(socket, resources.assign(grant.caller), grant, extensions)
+                await self._converse(socket, grant)
             else:
                 self.metrics.refused("capacity")
-                event = error_event(self._slots.full, "capacity", "server_error")
+                event = error_event(self.slots.full, "capacity", "server_error")
                 await socket.send_text(json.dumps(event))
-                await socket.close(CloseCode.TRY_AGAIN_LATER, self._slots.full)
+                await socket.close(CloseCode.TRY_AGAIN_LATER, self.slots.full)
 
     def _chosen(self, connection: HTTPConnection, grant: Grant) -> Resources:
         """Those of the agent that the address names, or an ephemeral key's session.
@@ -320,53 +324,66 @@ class Routes:
             raise ProtocolError(text, param=path)
         return self._agents.get(name, self._resources)
 
-    async def _converse(
+    def begin(
         self,
-        socket: WebSocket,
-        assigned: Assigned[Resources],
+        connection: HTTPConnection,
         grant: Grant,
-        extensions: list[str],
-    ) -> None:
+        changes: Mapping[str, Any] = MappingProxyType({}),
+        by_media: bool = False,
+    ) -> Begun:
+        """A conversation as the address, the key and, last, ``changes`` of the session ask for it.
+
+        Raises:
+            ProtocolError: Something that was asked for is wrong.
+        """
+        assigned = self._chosen(connection, grant).assign(grant.caller)
         own = assigned.resources.options()
         if grant.session:
             own = granted(own, grant.session)
         session = self._open_session(
-            assigned.resources, replace(own, idle_timeout_s=0.0), None, grant.caller
+            assigned.resources, replace(own, idle_timeout_s=0.0, holds=by_media), None, grant.caller
         )
-        reply_limit = self._reply_limits.of(grant.account)
-        names = _names(assigned.resources)
         protocol = RealtimeProtocol(
             session,
-            names,
-            reply_limit=reply_limit,
+            _names(assigned.resources),
+            reply_limit=self._reply_limits.of(grant.account),
             idle_s=own.idle_timeout_s,
-            trace_id=socket.scope.get(TRACE_ID, ""),
+            trace_id=connection.scope.get(TRACE_ID, ""),
+            by_media=by_media,
         )
         try:
-            if socket.query_params.get("intent") == "transcription":
+            if connection.query_params.get("intent") == "transcription":
                 protocol.configure({"type": "transcription"})
-            if grant.session:
-                protocol.configure(dict(grant.session))
-            if extensions:
+            for wanted in (grant.session, changes):
+                if wanted:
+                    protocol.configure(dict(wanted))
+            if extensions := _extensions(connection):
                 protocol.enable_extensions(extensions)
-        except ProtocolError as error:
+        except ProtocolError:
             session.close("refused")
+            raise
+        return Begun(session, protocol, assigned)
+
+    async def _converse(self, socket: WebSocket, grant: Grant) -> None:
+        try:
+            begun = self.begin(socket, grant)
+        except ProtocolError as error:
             await socket.close(CloseCode.POLICY, close_reason(str(error)))
             return
-        with self.metrics.conversation(session, assigned) as observe:
-            _log.info("session %s begins", protocol.session_id)
+        with self.metrics.conversation(begun.session, begun.assigned) as observe:
+            _log.info("session %s begins", begun.session.session_id)
             await self._run(
                 RealtimeConnection(
                     socket,
-                    session,
-                    protocol,
+                    begun.session,
+                    begun.protocol,
                     observe,
                     self._config.server.send_timeout_s,
                     ClientLimits(self._config.server),
                     self._config.server.idle_session_s,
                 )
             )
-            _log.info("session %s ends", protocol.session_id)
+            _log.info("session %s ends", begun.session.session_id)
 
     async def _run(self, connection: RealtimeConnection) -> None:
         try:
@@ -436,7 +453,7 @@ class Routes:
 
     async def health(self, request: Request) -> Response:
         """``GET /healthz``."""
-        counts = {"sessions": self._slots.taken, "max_sessions": self._slots.limit}
+        counts = {"sessions": self.slots.taken, "max_sessions": self.slots.limit}
         return JSONResponse({"status": "ok", **counts})
 
 
@@ -479,6 +496,11 @@ def _offered(resources: Resources, names: Iterable[str]) -> dict[str, Resources]
             raise ConfigError(f"server.agents: got {other.agent.name!r} twice; expected it once")
         found[other.agent.name] = other
     return found
+
+
+def _extensions(connection: HTTPConnection) -> list[str]:
+    wanted = connection.query_params.get("extensions", "")
+    return checked_names(name for name in wanted.split(",") if name)
 
 
 def _names(resources: Resources) -> LocalNames:

@@ -127,7 +127,7 @@ class CallBridge:
                 if not self._playback.say(reply_id, samples):
                     raise ProtocolError("the line does not take audio")
             case AudioStopped():
-                self._cut()
+                self.cut()
             case ReplyEnded(reply_id):
                 self._playback.end(reply_id)
             case ReplyHeld():
@@ -171,6 +171,11 @@ class CallBridge:
             return None
         return max(0.0, self._playback.dry_s - self._clock()) + self._playback.waiting_s
 
+    @property
+    def sounding(self) -> tuple[str, ...]:
+        """See `Playback.sounding`."""
+        return self._playback.sounding
+
     def _append_silence(self, now_s: float) -> None:
         silent_s = 0.0 if self._heard_s is None else now_s - self._heard_s
         if silent_s >= SILENT_LINE_S:
@@ -206,17 +211,17 @@ class CallBridge:
         self._entries.clear()
         self._session.create_response()
 
-    def _cut(self) -> None:
+    def cut(self) -> list[Progress]:
+        """Stop the agent's sound; returns how much of each reply cut short was played."""
         cut = self._playback.clear(self._clock())
-        if not cut:
-            return
-        self._out += self._codec.clear()
+        self._out += self._codec.clear() if cut else []
         for progress in cut:
             try:
                 self._session.truncate(progress.reply_id, progress.played_ms)
             except ProtocolError:
                 # An apology cut before its first word never became an item.
                 _log.debug("nothing to cut short")
+        return cut
 
     def _report(self, heard: list[Progress]) -> None:
         for progress in heard:

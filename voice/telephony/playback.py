@@ -93,6 +93,11 @@ class Playback:
         return not self._replies
 
     @property
+    def sounding(self) -> tuple[str, ...]:
+        """The replies of which something has been sent, and not all has been played."""
+        return tuple(reply.reply_id for reply in self._replies if reply.since_s is not None)
+
+    @property
     def waiting_s(self) -> float:
         """How much audio has not been sent."""
         return sum(reply.samples for reply in self._replies) / self._rate_hz

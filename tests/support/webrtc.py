@@ -1,0 +1,163 @@
+"""A client of `/v1/realtime/calls` on aiortc: a microphone that is fed, a loudspeaker that is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from fractions import Fraction
+from typing import Any
+
+import av
+import httpx
+import numpy as np
+from aiortc import (
+    MediaStreamTrack,
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCPeerConnection,
+    RTCSessionDescription,
+)
+from aiortc.mediastreams import MediaStreamError
+
+from tests.support.patience import PATIENCE_S
+from voice.demo.virtual_audio import room_tone
+from voice.types import Samples
+
+PATH = "/v1/realtime/calls"
+RATE_HZ = 24_000
+FRAME = RATE_HZ // 50
+
+
+class Microphone(MediaStreamTrack):
+    """What is queued, in real time, and room tone around it."""
+
+    kind = "audio"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting = np.zeros(0, np.int16)
+        self._tone = room_tone(0.02, RATE_HZ)
+        self._frames = 0
+        self._began_s: float | None = None
+
+    def say(self, samples: Samples) -> None:
+        self._waiting = np.concatenate([self._waiting, samples])
+
+    @property
+    def silent(self) -> bool:
+        return not len(self._waiting)
+
+    async def recv(self) -> av.AudioFrame:
+        clock = asyncio.get_running_loop().time
+        self._began_s = clock() if self._began_s is None else self._began_s
+        await asyncio.sleep(self._began_s + self._frames * 0.02 - clock())
+        said, self._waiting = self._waiting[:FRAME], self._waiting[FRAME:]
+        samples = self._tone.copy()
+        samples[: len(said)] += said
+        frame = av.AudioFrame.from_ndarray(samples[None], format="s16", layout="mono")
+        frame.sample_rate, frame.time_base = RATE_HZ, Fraction(1, RATE_HZ)
+        frame.pts = self._frames * FRAME
+        self._frames += 1
+        return frame
+
+
+class Client:
+    """One call.
+
+    Attributes:
+        heard: The agent's sound, at 48 kHz, mono, packet after packet.
+        location: Of the call.
+    """
+
+    def __init__(self) -> None:
+        self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self.microphone = Microphone()
+        self.events: list[dict[str, Any]] = []
+        self.heard: list[Samples] = []
+        self.location = ""
+        self.channel: RTCDataChannel = self.connection.createDataChannel("oai-events")
+        self._changed = asyncio.Event()
+        self._listening: asyncio.Task[None] | None = None
+        self.channel.on("message", self._receive)
+        self.channel.on("close", self._changed.set)
+        self.connection.on("track", self._track)
+
+    async def offer(self) -> str:
+        self.connection.addTrack(self.microphone)
+        await self.connection.setLocalDescription(await self.connection.createOffer())
+        return str(self.connection.localDescription.sdp)
+
+    async def answered(self, answer: str) -> None:
+        await self.connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+
+    async def until(self, kind: str, times: int = 1) -> dict[str, Any]:
+        """The event of this type, once so many have come."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(found := self.of(kind)) < times:
+                assert self.channel.readyState != "closed", "the call is over"
+                self._changed.clear()
+                await self._changed.wait()
+        return found[times - 1]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] == kind]
+
+    def send(self, kind: str, **fields: Any) -> None:
+        self.channel.send(json.dumps({"type": kind, **fields}))
+
+    async def over(self) -> None:
+        """Wait until the server has ended the call."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.connection.connectionState not in ("closed", "failed"):
+                await asyncio.sleep(0.02)
+
+    async def quiet(self, loud: bool = False) -> None:
+        """Wait until the last tenth of a second that came was silent, or not."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.heard) < 5 or (np.abs(self.heard[-5:]).max() > 500) != loud:
+                await asyncio.sleep(0.02)
+
+    async def close(self) -> None:
+        await self.connection.close()
+        if self._listening is not None:
+            await self._listening
+
+    def _receive(self, text: str) -> None:
+        self.events.append(json.loads(text))
+        self._changed.set()
+
+    def _track(self, track: MediaStreamTrack) -> None:
+        self._listening = asyncio.ensure_future(self._listen(track))
+
+    async def _listen(self, track: MediaStreamTrack) -> None:
+        try:
+            while True:
+                frame = await track.recv()
+                assert isinstance(frame, av.AudioFrame)
+                self.heard.append(frame.to_ndarray().reshape(-1, 2)[:, 0].copy())
+        except MediaStreamError:
+            return
+
+
+@asynccontextmanager
+async def calling(
+    address: str,
+    headers: Mapping[str, str] | None = None,
+    rewrite: Callable[[str], str] = lambda answer: answer,
+    query: str = "",
+) -> AsyncGenerator[Client, None]:
+    """A call to a server, connected; ``rewrite`` changes its answer."""
+    client = Client()
+    try:
+        sdp = {"Content-Type": "application/sdp", **(headers or {})}
+        async with httpx.AsyncClient(base_url=f"http://{address}") as http:
+            answer = await http.post(PATH + query, content=await client.offer(), headers=sdp)
+        assert answer.status_code == 201, answer.text
+        assert answer.headers["content-type"].startswith("application/sdp")
+        client.location = answer.headers["location"]
+        await client.answered(rewrite(answer.text))
+        yield client
+    finally:
+        await client.close()

@@ -1,0 +1,1 @@
+"""Calls by WebRTC: the Realtime protocol on a data channel, and sound as Opus beside it."""

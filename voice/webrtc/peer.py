@@ -1,0 +1,296 @@
+"""One WebRTC connection: an offer is answered, then sound and events go in and out.
+
+The only module that imports aiortc. It knows nothing of sessions; who may call, and how many, is
+decided before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import deque
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import av
+import numpy as np
+from aiortc import (
+    MediaStreamTrack,
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCIceServer,
+    RTCPeerConnection,
+    RTCRtpCodecParameters,
+    RTCRtpReceiver,
+    RTCSessionDescription,
+)
+from aiortc.codecs import CODECS
+from aiortc.sdp import SessionDescription
+from starlette.types import Message
+
+from voice.config import secret
+from voice.config.server import WebRtcConfig
+from voice.errors import ProtocolError
+from voice.types import Samples
+from voice.webrtc.rtp_input import RATE_HZ, Packet
+
+PLAYED_HZ = 24_000
+OFFER = "an offer has one audio section and at most one data channel, with ICE, DTLS and Opus"
+_MOST_PACKETS = 512
+_MOST_FRAMES = 3
+_MOST_MESSAGES = 256
+_MOST_BUFFERED_BYTES = 64 * 1024
+_CLOSE_S = 1.0
+_CANDIDATES = re.compile(r"^a=(candidate:|end-of-candidates).*\r?\n?", re.MULTILINE)
+_KEYS = "audio/telephone-event"
+
+_log = logging.getLogger(__name__)
+
+# aiortc answers with those codecs of its list that were offered. Keys never reach its decoders:
+# `_Packets` takes them before.
+CODECS["audio"] += [
+    RTCRtpCodecParameters(mimeType=_KEYS, clockRate=rate_hz, channels=1, payloadType=payload_type)
+    for rate_hz, payload_type in ((RATE_HZ, 110), (8000, 126))
+]
+
+
+class EventChannel:
+    """The data channel, as a `voice.realtime.connection.Channel`.
+
+    Bounded both ways: `send_text` waits for a client that does not read, and one that sends far
+    more than is read counts as gone.
+
+    Args:
+        offered: Whether the client will open one; what is sent to one that does not is dropped.
+
+    Attributes:
+        gone: Set when the client is.
+    """
+
+    def __init__(self, offered: bool) -> None:
+        self._offered = offered
+        self._incoming: deque[Message] = deque()
+        self._channel: RTCDataChannel | None = None
+        self._changed = asyncio.Event()
+        self.gone = asyncio.Event()
+
+    def opened(self, channel: RTCDataChannel) -> None:
+        """Take the first channel that the client opens."""
+        if self._channel is not None:
+            channel.close()
+            return
+        channel.bufferedAmountLowThreshold = _MOST_BUFFERED_BYTES
+        channel.on("message", self._take)
+        channel.on("bufferedamountlow", self._changed.set)
+        channel.on("close", self.end)
+        self._channel = channel
+        self._changed.set()
+
+    def end(self) -> None:
+        """The client is gone. May be called again."""
+        self.gone.set()
+        self._changed.set()
+
+    def _take(self, data: str | bytes) -> None:
+        text = data if isinstance(data, str) else None
+        self._incoming.append({"type": "websocket.receive", "text": text})
+        self._changed.set()
+        if len(self._incoming) > _MOST_MESSAGES:
+            self.end()
+
+    async def receive(self) -> Message:
+        """The next message, as ASGI has it."""
+        while not self.gone.is_set():
+            if self._incoming:
+                return self._incoming.popleft()
+            self._changed.clear()
+            await self._changed.wait()
+        return {"type": "websocket.disconnect"}
+
+    async def send_text(self, data: str) -> None:
+        """Send a message, once the channel is open and what was sent has mostly left.
+
+        Raises:
+            RuntimeError: The client is gone.
+        """
+        while self._offered and not self.gone.is_set():
+            if self._channel and self._channel.bufferedAmount <= _MOST_BUFFERED_BYTES:
+                self._channel.send(data)
+                return
+            self._changed.clear()
+            await self._changed.wait()
+        if self._offered:
+            raise RuntimeError("the client is gone")
+
+    async def close(self, code: int, reason: str | None = None) -> None:
+        """Does nothing: a data channel has no close code, and `Peer.close` ends it."""
+
+
+class _Voice(MediaStreamTrack):
+    """What the client hears. Full, it makes who plays wait: what has not been sent is not heard."""
+
+    kind = "audio"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue(_MOST_FRAMES)
+        self._position = 0
+
+    async def play(self, pcm: bytes) -> None:
+        await self._frames.put(pcm)
+
+    async def recv(self) -> av.AudioFrame:
+        pcm = await self._frames.get()
+        frame = av.AudioFrame("s16", "mono", len(pcm) // 2)
+        frame.planes[0].update(pcm)
+        frame.sample_rate, frame.time_base = PLAYED_HZ, Fraction(1, PLAYED_HZ)
+        frame.pts = self._position
+        self._position += frame.samples
+        return frame
+
+
+class _Packets:
+    """Stands where aiortc has its jitter buffer, and hands packets on as they come.
+
+    That buffer holds back 80 ms of audio, after the first loss 320 ms, and leaves losses out.
+    """
+
+    def __init__(self, keys: frozenset[int], heard: asyncio.Queue[Packet]) -> None:
+        self._keys = keys
+        self._heard = heard
+
+    def add(self, packet: Any) -> tuple[bool, None]:
+        is_key = packet.payload_type in self._keys
+        with suppress(asyncio.QueueFull):
+            self._heard.put_nowait(
+                Packet(packet.sequence_number, packet.timestamp, packet.payload, is_key)
+            )
+        return False, None
+
+    def replace_in(self, receiver: RTCRtpReceiver) -> None:
+        name = "_RTCRtpReceiver__jitter_buffer"
+        if not hasattr(receiver, name):
+            raise RuntimeError("this version of aiortc is not known; see the extra webrtc")
+        setattr(receiver, name, self)
+
+
+class _OpusDecoder:
+    """Decodes the packets of one stream, to `RATE_HZ`, mono."""
+
+    def __init__(self) -> None:
+        self._codec = av.AudioCodecContext.create("libopus", "r")
+        self._codec.format = av.AudioFormat("s16")
+        self._codec.layout = av.AudioLayout("mono")
+        self._codec.sample_rate = RATE_HZ
+
+    def decode(self, payload: bytes) -> Samples:
+        """(T,) int16 samples; as `voice.webrtc.rtp_input.Decode`."""
+        try:
+            frames = self._codec.decode(av.Packet(payload))
+        except av.FFmpegError as error:
+            raise ValueError("got no Opus packet") from error
+        parts = [frame.to_ndarray()[0] for frame in frames]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int16)
+
+
+class Peer:
+    """The server's end of one connection; made by `Peer.answering`.
+
+    Attributes:
+        answer: SDP for the client.
+        events: The data channel; its ``gone`` is the end of the connection.
+        connected: Set once sound and events can pass.
+        decode: Decodes the client's audio, packet by packet.
+        heard: The client's audio. Overflow rule: what finds the queue full is lost.
+    """
+
+    def __init__(self, connection: RTCPeerConnection, voice: _Voice, answer: str) -> None:
+        self.answer = answer
+        media = SessionDescription.parse(answer).media
+        self.events = EventChannel(any(each.kind == "application" for each in media))
+        self.connected = asyncio.Event()
+        self.decode = _OpusDecoder().decode
+        self.heard: asyncio.Queue[Packet] = asyncio.Queue(_MOST_PACKETS)
+        self._connection = connection
+        self._voice = voice
+        connection.on("datachannel", self.events.opened)
+        connection.on("connectionstatechange", self._changed)
+        audio = next(each for each in media if each.kind == "audio")
+        self._is_heard = audio.direction in ("sendrecv", "sendonly")
+        keys = frozenset(each.payloadType for each in audio.rtp.codecs if each.mimeType == _KEYS)
+        _Packets(keys, self.heard).replace_in(connection.getTransceivers()[0].receiver)
+
+    @classmethod
+    async def answering(cls, offer: str, config: WebRtcConfig) -> Peer:
+        """Answer an offer; the connection is made behind this.
+
+        Without ICE servers the addresses that the client names are not used: it finds the server,
+        and the server sends to where it comes from and nowhere else.
+
+        Raises:
+            ProtocolError: It is none, or of another kind than clients of the Realtime API send.
+        """
+        offer = offer if config.ice_servers else _CANDIDATES.sub("", offer)
+        connection = RTCPeerConnection(RTCConfiguration(iceServers=_servers(config)))
+        try:
+            _check(offer)
+            voice = _Voice()
+            transceiver = connection.addTransceiver(voice, direction="sendrecv")
+            known = RTCRtpReceiver.getCapabilities("audio").codecs
+            wanted = [codec for codec in known if codec.mimeType in ("audio/opus", _KEYS)]
+            transceiver.setCodecPreferences(wanted)
+            await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
+            await connection.setLocalDescription(await connection.createAnswer())
+            return cls(connection, voice, connection.localDescription.sdp)
+        except BaseException as error:
+            await connection.close()
+            # aiortc's parser raises whatever the text makes it stumble over.
+            if isinstance(error, Exception) and not isinstance(error, ProtocolError | OSError):
+                raise ProtocolError(f"sdp: {OFFER}", "invalid_sdp", "sdp") from error
+            raise
+
+    async def play(self, pcm: bytes) -> None:
+        """Send a frame of 20 ms, 16-bit samples at `PLAYED_HZ`, if the client wants to hear any."""
+        if self._is_heard:
+            await self._voice.play(pcm)
+
+    async def watch(self, gone_after_s: float) -> None:
+        """Take the client for gone when nothing has come for so long; until cancelled."""
+        received, silent_s = 0, 0.0
+        while True:
+            await asyncio.sleep(gone_after_s / 4)
+            silent_s += gone_after_s / 4
+            stats = (await self._connection.getStats()).values()
+            packets = sum(each.packetsReceived for each in stats if each.type == "transport")
+            if packets != received:
+                received, silent_s = packets, 0.0
+            elif silent_s >= gone_after_s:
+                self.events.end()
+
+    async def close(self) -> None:
+        """End the connection; the client is told. Waits a second at most."""
+        self.events.end()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._connection.close()
+
+    def _changed(self) -> None:
+        state = self._connection.connectionState
+        if state == "connected":
+            self.connected.set()
+        elif state in ("failed", "closed"):
+            self.events.end()
+
+
+def _check(offer: str) -> None:
+    kinds = sorted(media.kind for media in SessionDescription.parse(offer).media)
+    if kinds not in (["application", "audio"], ["audio"]):
+        raise ValueError(f"got the sections {kinds}")
+
+
+def _servers(config: WebRtcConfig) -> list[RTCIceServer]:
+    # None, aiortc's default, would be a public server.
+    credential = secret(config.ice_credential_env)
+    return [RTCIceServer(url, config.ice_user or None, credential) for url in config.ice_servers]
