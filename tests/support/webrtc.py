@@ -1,4 +1,4 @@
-"""A client of `/v1/realtime/calls` on aiortc: a microphone that is fed, a loudspeaker that is kept."""
+"""A client of `/v1/realtime/calls` on aiortc: a microphone that is fed, and what was heard."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from aiortc import (
     RTCSessionDescription,
 )
 from aiortc.mediastreams import MediaStreamError
+from aiortc.rtp import RtpPacket
+from aiortc.sdp import SessionDescription
 
 from tests.support.patience import PATIENCE_S
 from voice.demo.virtual_audio import room_tone
@@ -112,6 +114,24 @@ class Client:
         async with asyncio.timeout(PATIENCE_S):
             while self.connection.connectionState not in ("closed", "failed"):
                 await asyncio.sleep(0.02)
+
+    def vanish(self) -> None:
+        """Say nothing more, not even that it is the end."""
+        for protocol in self._ice()._protocols:
+            protocol.transport.abort()
+
+    async def press(self, *keys: int) -> None:
+        """Press keys, as RFC 4733 has them."""
+        sender = self.connection.getTransceivers()[0].sender
+        codecs = SessionDescription.parse(self.connection.remoteDescription.sdp).media[0].rtp.codecs
+        number = next(c.payloadType for c in codecs if c.mimeType == "audio/telephone-event")
+        for place, key in enumerate(keys):
+            packet = RtpPacket(number, 1, place, 1000 * (place + 1), ssrc=sender._ssrc)
+            packet.payload = bytes([key, 0x80, 0, 160])
+            await sender.transport._send_rtp(packet.serialize())
+
+    def _ice(self) -> Any:
+        return self.connection.getTransceivers()[0].sender.transport.transport._connection
 
     async def quiet(self, loud: bool = False) -> None:
         """Wait until the last tenth of a second that came was silent, or not."""

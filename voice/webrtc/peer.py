@@ -44,7 +44,7 @@ _MOST_MESSAGES = 256
 _MOST_BUFFERED_BYTES = 64 * 1024
 _CLOSE_S = 1.0
 _CANDIDATES = re.compile(r"^a=(candidate:|end-of-candidates).*\r?\n?", re.MULTILINE)
-_KEYS = "audio/telephone-event"
+_OPUS, _KEYS = "audio/opus", "audio/telephone-event"
 
 _log = logging.getLogger(__name__)
 
@@ -239,7 +239,7 @@ class Peer:
             voice = _Voice()
             transceiver = connection.addTransceiver(voice, direction="sendrecv")
             known = RTCRtpReceiver.getCapabilities("audio").codecs
-            wanted = [codec for codec in known if codec.mimeType in ("audio/opus", _KEYS)]
+            wanted = [codec for codec in known if codec.mimeType in (_OPUS, _KEYS)]
             transceiver.setCodecPreferences(wanted)
             await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
             await connection.setLocalDescription(await connection.createAnswer())
@@ -285,9 +285,14 @@ class Peer:
 
 
 def _check(offer: str) -> None:
-    kinds = sorted(media.kind for media in SessionDescription.parse(offer).media)
+    sections = SessionDescription.parse(offer).media
+    kinds = sorted(section.kind for section in sections)
     if kinds not in (["application", "audio"], ["audio"]):
         raise ValueError(f"got the sections {kinds}")
+    if not all(section.dtls and section.dtls.fingerprints for section in sections):
+        raise ValueError("got no fingerprint")
+    if not any(codec.mimeType == _OPUS for each in sections for codec in each.rtp.codecs):
+        raise ValueError("got no Opus")
 
 
 def _servers(config: WebRtcConfig) -> list[RTCIceServer]:
