@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 import av
 import httpx
 import numpy as np
+from aioice.ice import get_host_addresses
 from aiortc import (
     MediaStreamTrack,
     RTCConfiguration,
@@ -181,3 +183,68 @@ async def calling(
         yield client
     finally:
         await client.close()
+
+
+class Network(asyncio.DatagramProtocol):
+    """A bad network between a client and one address: packets are lost and come late.
+
+    Args:
+        loss: Share of the packets, both ways.
+        jitter_s: Each is delayed by up to so much.
+    """
+
+    def __init__(self, loss: float, jitter_s: float) -> None:
+        self._loss = loss
+        self._jitter_s = jitter_s
+        self._random = random.Random(1)
+        self._transport: asyncio.DatagramTransport | None = None
+        self._server: tuple[str, int] | None = None
+        self._client: tuple[str, int] | None = None
+        self.passed = self.lost = 0
+
+    def between(self, answer: str) -> str:
+        """The server's answer, in which this network stands for its address."""
+        assert self._transport is not None
+        own = self._transport.get_extra_info("sockname")
+        lines = []
+        for line in answer.splitlines():
+            if line.startswith("a=candidate"):
+                parts = line.split()
+                if parts[4] != own[0]:
+                    continue
+                self._server = (parts[4], int(parts[5]))
+                parts[5] = str(own[1])
+                line = " ".join(parts)
+            lines.append(line)
+        return "\r\n".join(lines) + "\r\n"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        assert self._transport is not None
+        if addr != self._server:
+            self._client = addr
+        to = self._client if addr == self._server else self._server
+        # What sets the connection up has timers of seconds; media and events are what is tried.
+        media = 127 < data[0] < 192
+        if media and self._random.random() < self._loss:
+            self.lost += 1
+            return
+        self.passed += media
+        delay_s = self._random.random() * self._jitter_s if media else 0.0
+        asyncio.get_running_loop().call_later(delay_s, self._transport.sendto, data, to)
+
+
+@asynccontextmanager
+async def bad_network(loss: float, jitter_s: float) -> AsyncGenerator[Network, None]:
+    """Such a network at this machine's address."""
+    host = next(a for a in get_host_addresses(use_ipv4=True, use_ipv6=False))
+    network = Network(loss, jitter_s)
+    made = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: network, local_addr=(host, 0)
+    )
+    try:
+        yield network
+    finally:
+        made[0].close()

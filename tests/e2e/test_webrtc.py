@@ -1,0 +1,67 @@
+"""A person by WebRTC, end to end: recorded speech in, Opus both ways, the real server between."""
+
+from __future__ import annotations
+
+import io
+import wave
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.support.server_program import program
+from tests.support.webrtc import Client, bad_network, calling
+from voice.demo.client import at_client_rate
+from voice.demo.recordings import load
+from voice.types import SAMPLE_RATE_HZ
+
+pytestmark = pytest.mark.e2e
+
+SESSION = {
+    "type": "realtime",
+    "audio": {"input": {"transcription": {"model": "local"}}},
+    "quicksilver": {"events": ["heard"], "greet": False},
+}
+
+
+async def test_what_is_said_is_understood_and_the_reply_heard(repo_root: Path) -> None:
+    """With and without 5 % of the packets lost, and each of the others late by up to 80 ms."""
+    async with program(cwd=repo_root) as (_, _, address):
+        async with calling(address) as client:
+            assert await asked(client) == "Set a timer for 10 minutes."
+            # What was heard is heard, by the server's own ears.
+            assert "timer set for 10 minutes" in (await words_of(client, address)).lower()
+        async with (
+            bad_network(0.05, 0.08) as network,
+            calling(address, rewrite=network.between) as client,
+        ):
+            assert await asked(client) == "Set a timer for 10 minutes."
+            assert network.lost > 5
+            assert network.lost < 0.15 * network.passed
+
+
+async def asked(client: Client) -> str:
+    """Say a line of the demo, and wait until the reply has been heard; the line's transcript."""
+    await client.until("session.created")
+    client.send("session.update", session=SESSION)
+    await client.until("session.updated")
+    client.heard.clear()
+    client.microphone.say(at_client_rate(load("assistant-1-timer"), SAMPLE_RATE_HZ))
+    await client.until("output_audio_buffer.stopped")
+    await client.quiet()
+    text = client.of("response.output_audio_transcript.done")[-1]["transcript"]
+    assert client.of("quicksilver.heard")[-1]["chars"] == len(text)
+    heard = client.of("conversation.item.input_audio_transcription.completed")
+    return str(heard[-1]["transcript"])
+
+
+async def words_of(client: Client, address: str) -> str:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as recording:
+        recording.setparams((1, 2, 48_000, 0, "NONE", ""))
+        recording.writeframes(np.concatenate(client.heard).tobytes())
+    async with httpx.AsyncClient(base_url=f"http://{address}", timeout=60) as http:
+        files = {"file": ("heard.wav", file.getvalue())}
+        answer = await http.post("/v1/audio/transcriptions", files=files, data={"model": "local"})
+    return str(answer.json()["text"])
