@@ -8,6 +8,7 @@
 import { Conversation } from "./conversation.js";
 import { apply } from "./server-events.js";
 import { RealtimeClient } from "./realtime.js";
+import { RtcSocket, transport } from "./rtc-socket.js";
 import { Pace } from "./pace.js";
 import { momentOf, Recorder } from "./record.js";
 import { Sound } from "./sound.js";
@@ -44,11 +45,19 @@ export class Call {
    */
   constructor(url, listener) {
     this._listener = listener;
-    this._client = new RealtimeClient(url, {
-      onEvent: (event) => this._receive(event),
-      onLink: (link) => this._linked(link),
-      onProblem: (problem) => listener.onNotice(problem),
-    });
+    this._transport = transport(location);
+    /** Whether this connection has the sound beside it: the server plays, and hears, itself. */
+    this._rtc = false;
+    const platform = { WebSocket: this._sockets() };
+    this._client = new RealtimeClient(
+      url,
+      {
+        onEvent: (event) => this._receive(event),
+        onLink: (link) => this._linked(link),
+        onProblem: (problem) => listener.onNotice(problem),
+      },
+      platform,
+    );
     this.conversation = new Conversation({
       onTurn: listener.onTurn,
       onError: (message) => listener.onNotice(message || "The server reported an error."),
@@ -136,6 +145,7 @@ export class Call {
   interrupt() {
     const { active } = this.conversation;
     if (active && !this._stale.has(active.id)) this._client.send({ type: "response.cancel" });
+    if (this._rtc) this._client.send({ type: "output_audio_buffer.clear" });
     this._silence();
   }
 
@@ -149,10 +159,24 @@ export class Call {
     this._release();
   }
 
+  /** @returns {any} What `RealtimeClient` makes its connections of. */
+  _sockets() {
+    const call = this;
+    return function (/** @type {string} */ url, /** @type {string[]} */ protocols) {
+      const { line } = call.sound;
+      call._rtc = call._transport.wanted && line !== null;
+      if (!call._rtc || !line) return new WebSocket(url, protocols);
+      return new RtcSocket(url, protocols, line, () => {
+        call._transport.wanted = call._transport.forced;
+      });
+    };
+  }
+
   /** @param {import("./packer.js").Packet} packet */
   _send({ samples, frame }) {
     const event = { type: "input_audio_buffer.append", audio: encode(samples) };
-    if (this._client.send(event)) this._timeline.sent(samples.length, frame);
+    if (this._rtc ? this._client.open : this._client.send(event))
+      this._timeline.sent(samples.length, frame);
   }
 
   /** @param {Link} link */
@@ -233,6 +257,7 @@ export class Call {
     if (event.type === "input_audio_buffer.speech_stopped") this._speechEnded(event);
     if (event.type === "response.output_audio.delta") this._hear(event);
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
+    if (event.type.startsWith("output_audio_buffer.")) this._sounds(event);
     const refused = event.type === "error" && event.error?.event_id === this._request;
     if (event.type === "response.created" || refused) {
       this._request = "";
@@ -274,6 +299,16 @@ export class Call {
     } catch (error) {
       this._listener.onNotice(`The server sent sound that cannot be decoded (${error}).`);
     }
+  }
+
+  /** @param {ServerEvent} event What the server plays. */
+  _sounds({ type, response_id }) {
+    const replies = this.conversation.turns.flatMap((turn) => turn.replies);
+    const id = replies.findLast((reply) => reply.id === response_id)?.itemId ?? "";
+    if (type.endsWith("started")) this._played({ type: "audible", id, frame: this.sound.frame });
+    if (type.endsWith("stopped")) this._played({ type: "finished", id, playedMs: 0 });
+    if (type.endsWith("cleared")) this.conversation.interrupted(id);
+    this.conversation.playing = type.endsWith("started");
   }
 
   /** @param {ServerEvent} event */

@@ -37,7 +37,23 @@ export class Sound {
     this.microphone = null;
     /** @type {Speaker | null} */
     this.speaker = null;
+    /** @type {MediaStreamAudioDestinationNode | null} Where the microphone can be had as a stream. */
+    this._out = null;
+    /** Chromium gives no sound of a remote stream that no element plays, be it muted. */
+    this._element = new Audio();
     this._closings = 0;
+  }
+
+  /** @returns {import("./rtc-socket.js").Line | null} Both ends, for a call by WebRTC. */
+  get line() {
+    const { _context: context, _out: out, speaker } = this;
+    if (!context || !out || !speaker) return null;
+    const hear = (/** @type {MediaStream} */ stream) => {
+      this._element.muted = this._element.autoplay = true;
+      this._element.srcObject = stream;
+      context.createMediaStreamSource(stream).connect(speaker.analyser);
+    };
+    return { stream: out.stream, hear };
   }
 
   /** @returns {number} Frames a second of the clock; 1 while there is none. */
@@ -115,6 +131,8 @@ export class Sound {
     this.microphone = null;
     this.speaker?.flush();
     this.speaker = null;
+    this._out = null;
+    this._element.srcObject = null;
     const context = this._context;
     this._context = null;
     if (context) context.onstatechange = null;
@@ -127,6 +145,7 @@ export class Sound {
     const context = new AudioContext({ latencyHint: "interactive" });
     this._context = context;
     if (deviceId) await this.changeSpeaker(deviceId);
+    this._out = context.createMediaStreamDestination();
     this.speaker = await Speaker.open(context, this._listener);
     await context.resume();
     context.onstatechange = () => this.wake();
@@ -140,5 +159,6 @@ export class Sound {
     }
     const context = /** @type {AudioContext} */ (this._context);
     this.microphone = await Microphone.open(context, stream, this._listener);
+    if (this._out) this.microphone.analyser.connect(this._out);
   }
 }

@@ -1,4 +1,4 @@
-"""@openai/agents-realtime in Chromium, on an allowed page, with an ephemeral key as a subprotocol.
+"""@openai/agents-realtime in Chromium, on an allowed page, with an ephemeral key, both ways it has.
 
 The page is another server's: the SDK compiles code as it runs, which our page's policy forbids.
 """
@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from tests.e2e.chromium import PROGRAM, chromium_page
+from tests.e2e.chromium import FAKE_MICROPHONE, PROGRAM, chromium_page
 from tests.e2e.test_agents_js_client import client_home
 from tests.support.fakes import FakeParts, FakeSession, fake_app
 from tests.support.patience import PATIENCE_S
@@ -30,12 +30,20 @@ pytestmark = [
 
 KEY = "the-key-of-this-server"
 BUNDLE = Path("node_modules/@openai/agents-realtime/dist/bundle/openai-realtime-agents.umd.js")
+WEBSOCKET = 'new OpenAIRealtimeWebSocket({{ url: "ws://{address}/v1/realtime" }})'
+WEBRTC = """
+new OpenAIRealtimeWebRTC({{
+  baseUrl: "http://{address}/v1/realtime/calls",
+  audioElement: (window.element = new Audio()),
+}})
+"""
 CONNECT = """
 (async () => {{
-  const {{ OpenAIRealtimeWebSocket, RealtimeAgent, RealtimeSession }} = OpenAIAgentsRealtime;
-  const url = "ws://{address}/v1/realtime";
+  const {{ OpenAIRealtimeWebSocket, OpenAIRealtimeWebRTC, RealtimeAgent, RealtimeSession }} =
+    OpenAIAgentsRealtime;
   const agent = new RealtimeAgent({{ name: "test", instructions: "Be brief." }});
-  const transport = new OpenAIRealtimeWebSocket({{ url }});
+  const transport = {transport};
+  window.transport = transport;
   window.session = new RealtimeSession(agent, {{ transport }});
   window.failures = [];
   session.on("error", (event) => failures.push(JSON.stringify(event)));
@@ -45,14 +53,19 @@ CONNECT = """
 """
 PAGE = "<script>window.quicksilver = {}</script>"
 """What the browser is waited for."""
+RECEIVED = """
+transport.connectionState.peerConnection.getStats().then((stats) =>
+  [...stats.values()].find(({ type }) => type === "inbound-rtp").packetsReceived)
+"""
 SAID = """
 session.history.filter((item) => item.role === "assistant" && item.status === "completed")
   .map((item) => item.content[0].transcript).join("")
 """
 
 
+@pytest.mark.parametrize("transport", [WEBSOCKET, WEBRTC], ids=["websocket", "webrtc"])
 async def test_the_sdk_talks_from_a_page(
-    client_home: Path, monkeypatch: pytest.MonkeyPatch
+    transport: str, client_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
     parts = FakeParts()
@@ -63,13 +76,20 @@ async def test_the_sdk_talks_from_a_page(
             async with httpx.AsyncClient(base_url=f"http://{address}") as http:
                 bearer = {"Authorization": f"Bearer {KEY}"}
                 minted = await http.post("/v1/realtime/client_secrets", json={}, headers=bearer)
-            async with chromium_page(f"http://{elsewhere}/") as page:
+            async with chromium_page(f"http://{elsewhere}/", *FAKE_MICROPHONE) as page:
                 await page.evaluate((client_home / BUNDLE).read_text(encoding="utf-8"))
                 key = minted.json()["value"]
-                await page.evaluate(CONNECT.format(key=key, address=address))
+                script = CONNECT.format(key=key, transport=transport.format(address=address))
+                await page.evaluate(script)
                 await answer(parts.sessions[0])
                 assert await page.until(SAID) == "Hi there."
                 assert await page.evaluate("failures") == []
+                if transport == WEBRTC:
+                    assert await page.evaluate("transport.callId.startsWith('rtc_')")
+                    assert await page.evaluate(RECEIVED) > 0
+                    await parts.sessions[0].called("append_audio", 10)
+                    await page.evaluate("session.interrupt()")
+                    await parts.sessions[0].called("interrupt", 1)
     added = next(call for call in parts.sessions[0].calls if call[0] == "add_item")
     assert added[2].content == "hello"
 

@@ -233,7 +233,12 @@ class Network(asyncio.DatagramProtocol):
             return
         self.passed += media
         delay_s = self._random.random() * self._jitter_s if media else 0.0
-        asyncio.get_running_loop().call_later(delay_s, self._transport.sendto, data, to)
+        asyncio.get_running_loop().call_later(delay_s, self._deliver, data, to)
+
+    def _deliver(self, data: bytes, to: tuple[str, int]) -> None:
+        assert self._transport is not None
+        if not self._transport.is_closing():
+            self._transport.sendto(data, to)
 
 
 @asynccontextmanager

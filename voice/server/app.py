@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
     from voice.records.recorder import Recorder
     from voice.session.resources import Resources
-    from voice.session.variants import Assigned
     from voice.telemetry.export import Telemetry
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"

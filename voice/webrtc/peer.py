@@ -157,7 +157,7 @@ class _Packets:
     That buffer holds back 80 ms of audio, after the first loss 320 ms, and leaves losses out.
     """
 
-    def __init__(self, keys: frozenset[int], heard: asyncio.Queue[Packet]) -> None:
+    def __init__(self, keys: frozenset[int | None], heard: asyncio.Queue[Packet]) -> None:
         self._keys = keys
         self._heard = heard
 
@@ -219,7 +219,8 @@ class Peer:
         connection.on("connectionstatechange", self._changed)
         audio = next(each for each in media if each.kind == "audio")
         self._is_heard = audio.direction in ("sendrecv", "sendonly")
-        keys = frozenset(each.payloadType for each in audio.rtp.codecs if each.mimeType == _KEYS)
+        codecs = audio.rtp.codecs
+        keys = frozenset(each.payloadType for each in codecs if each.mimeType == _KEYS)
         _Packets(keys, self.heard).replace_in(connection.getTransceivers()[0].receiver)
 
     @classmethod
@@ -238,8 +239,9 @@ class Peer:
             _check(offer)
             voice = _Voice()
             transceiver = connection.addTransceiver(voice, direction="sendrecv")
-            known = RTCRtpReceiver.getCapabilities("audio").codecs
-            wanted = [codec for codec in known if codec.mimeType in (_OPUS, _KEYS)]
+            known = RTCRtpReceiver.getCapabilities("audio")
+            assert known is not None
+            wanted = [codec for codec in known.codecs if codec.mimeType in (_OPUS, _KEYS)]
             transceiver.setCodecPreferences(wanted)
             await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
             await connection.setLocalDescription(await connection.createAnswer())

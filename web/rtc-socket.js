@@ -1,0 +1,97 @@
+// @ts-check
+/**
+ * A WebRTC call that looks like a WebSocket: events go over a data channel, sound beside it.
+ *
+ * Sound over WebRTC bears with a network that loses packets, where a WebSocket would wait for them.
+ */
+
+/** @typedef {{stream: MediaStream, hear: (stream: MediaStream) => void}} Line */
+
+const LONGEST_DIAL_MS = 8000;
+const KEY = "openai-insecure-api-key.";
+
+/**
+ * @param {Location} page
+ * @returns {{wanted: boolean, forced: boolean}} Whether a page calls by WebRTC, and no other way.
+ */
+export function transport({ hostname, search }) {
+  const asked = new URLSearchParams(search).get("transport");
+  const near = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const wanted = asked ? asked === "webrtc" : !near;
+  return { wanted: wanted && "RTCPeerConnection" in globalThis, forced: asked !== null };
+}
+
+export class RtcSocket {
+  /**
+   * @param {string} url Of the WebSocket.
+   * @param {string[]} protocols One of them may carry a key, as for a WebSocket.
+   * @param {Line} line
+   * @param {() => void} onUnable No call came about, for a reason that a WebSocket may not have.
+   */
+  constructor(url, protocols, line, onUnable) {
+    this.readyState = 0;
+    /** @type {() => void} */
+    this.onopen = () => {};
+    /** @type {(message: {data: unknown}) => void} */
+    this.onmessage = () => {};
+    /** @type {(closed: {code: number, reason: string}) => void} */
+    this.onclose = () => {};
+    this._onUnable = onUnable;
+    this._peer = new RTCPeerConnection();
+    this._channel = this._peer.createDataChannel("oai-events");
+    this._channel.onopen = () => {
+      this.readyState = 1;
+      this.onopen();
+    };
+    this._channel.onmessage = (message) => this.onmessage(message);
+    // The server ends a call; a network that fails is noticed by the connection.
+    this._channel.onclose = () => this._end(this._peer.connectionState === "failed" ? 1006 : 1000);
+    this._peer.onconnectionstatechange = () => {
+      if (this._peer.connectionState === "failed") this._end(1006);
+    };
+    this._peer.ontrack = ({ streams }) => line.hear(streams[0]);
+    this._peer.addTrack(line.stream.getAudioTracks()[0], line.stream);
+    setTimeout(() => this.readyState === 0 && this._end(1006), LONGEST_DIAL_MS);
+    this._dial(url, protocols).catch(() => this._end(1006));
+  }
+
+  get bufferedAmount() {
+    return this._channel.bufferedAmount;
+  }
+
+  /** @param {string} text */
+  send(text) {
+    this._channel.send(text);
+  }
+
+  close() {
+    this.readyState = 3;
+    this._peer.close();
+  }
+
+  /** @param {string} url @param {string[]} protocols */
+  async _dial(url, protocols) {
+    const calls = new URL(url.replace(/^ws/, "http"));
+    calls.pathname += "/calls";
+    const key = protocols.find((each) => each.startsWith(KEY))?.slice(KEY.length);
+    const headers = { "Content-Type": "application/sdp" };
+    await this._peer.setLocalDescription();
+    const answer = await fetch(calls, {
+      method: "POST",
+      body: this._peer.localDescription?.sdp,
+      headers: key ? { ...headers, Authorization: `Bearer ${key}` } : headers,
+    });
+    // Another way in would be refused as well: without a key, or where all places are taken.
+    if ([401, 403, 503].includes(answer.status)) this._onUnable = () => {};
+    if (!answer.ok) return this._end(answer.status === 503 ? 1013 : 1006);
+    await this._peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  }
+
+  /** @param {number} code As of a WebSocket. */
+  _end(code) {
+    if (this.readyState === 3) return;
+    if (this.readyState === 0) this._onUnable();
+    this.close();
+    this.onclose({ code, reason: "" });
+  }
+}
