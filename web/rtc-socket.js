@@ -51,7 +51,7 @@ export class RtcSocket {
     };
     this._peer.ontrack = ({ streams }) => line.hear(streams[0]);
     this._peer.addTrack(line.stream.getAudioTracks()[0], line.stream);
-    setTimeout(() => this.readyState === 0 && this._end(1006), LONGEST_DIAL_MS);
+    this._timer = setTimeout(() => this.readyState === 0 && this._end(1006), LONGEST_DIAL_MS);
     this._dial(url, protocols).catch(() => this._end(1006));
   }
 
@@ -66,6 +66,7 @@ export class RtcSocket {
 
   close() {
     this.readyState = 3;
+    clearTimeout(this._timer);
     this._peer.close();
   }
 

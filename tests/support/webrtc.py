@@ -166,16 +166,19 @@ class Client:
 @asynccontextmanager
 async def calling(
     address: str,
-    headers: Mapping[str, str] | None = None,
+    session: Mapping[str, Any] | None = None,
     rewrite: Callable[[str], str] = lambda answer: answer,
     query: str = "",
 ) -> AsyncGenerator[Client, None]:
-    """A call to a server, connected; ``rewrite`` changes its answer."""
+    """A call to a server; ``session`` goes with the offer, ``rewrite`` changes the answer."""
     client = Client()
     try:
-        sdp = {"Content-Type": "application/sdp", **(headers or {})}
+        offer = await client.offer()
+        body: dict[str, Any] = {"content": offer, "headers": {"Content-Type": "application/sdp"}}
+        if session is not None:
+            body = {"files": {"sdp": (None, offer), "session": (None, json.dumps(session))}}
         async with httpx.AsyncClient(base_url=f"http://{address}") as http:
-            answer = await http.post(PATH + query, content=await client.offer(), headers=sdp)
+            answer = await http.post(PATH + query, **body)
         assert answer.status_code == 201, answer.text
         assert answer.headers["content-type"].startswith("application/sdp")
         client.location = answer.headers["location"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
@@ -84,6 +85,16 @@ def _check_url(url: str) -> str:
         raise ValueError(f"got {url!r}; expected an origin such as https://voice.example.com")
     return url
 
+
+def _check_ice_servers(urls: tuple[str, ...]) -> tuple[str, ...]:
+    for url in urls:
+        if not re.fullmatch(r"(stun|turns?):[\w.-]+(:\d{1,5})?(\?transport=(udp|tcp))?", url):
+            raise ValueError(f"got {url!r}; expected such as stun:host:3478 or turn:host:3478")
+    return urls
+
+
+IceServers = Annotated[tuple[str, ...], AfterValidator(_check_ice_servers)]
+"""STUN and TURN servers, as RFC 7064 and RFC 7065 write them."""
 
 Networks = Annotated[tuple[str, ...], AfterValidator(_check_networks)]
 """Addresses and networks, as `ipaddress` reads them."""

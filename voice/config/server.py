@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from voice.config.options import Networks, Origins, Section
+from voice.config.options import IceServers, Networks, Origins, Section
 
 
 class ServerConfig(Section):
@@ -60,7 +60,7 @@ class ServerConfig(Section):
 class WebRtcConfig(Section):
     """Calls by WebRTC, with the extra `webrtc`; docs/webrtc.md."""
 
-    ice_servers: tuple[str, ...] = ()
+    ice_servers: IceServers = ()
     """STUN and TURN servers, as `stun:host:port` or `turn:host:port`, for a server that clients
     reach through NAT; none by default, and nobody is asked."""
     ice_user: str = ""

@@ -84,7 +84,7 @@ class Session:
         self._group: asyncio.TaskGroup | None = None
         self._replies: dict[str, ReplyStarted] = {}
         self._closed = asyncio.Event()
-        self._reason = ""
+        self._reason, self._greets = "", False
         self._ringing: asyncio.Task[None] | None = None
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
@@ -166,6 +166,8 @@ class Session:
                 self._group = group
                 group.create_task(self._input.run())
                 group.create_task(self._output.run())
+                if self._greets:
+                    self.greet()
                 self._ring_if_wanted()
                 group.create_task(self._flows.resume(self._runner.feed))
                 group.create_task(self._learn(self.options.client_tools))
@@ -351,8 +353,11 @@ class Session:
         self._runner.execute(self._conversation.interrupt())
 
     def greet(self) -> None:
-        """Say the agent's greeting, if it has one, or where a flow goes on."""
-        self._spawn(self._greet())
+        """Say the agent's greeting, if any, or where a flow goes on, once `run` has begun."""
+        if self._group is None:
+            self._greets = True
+        else:
+            self._spawn(self._greet())
 
     async def _greet(self) -> None:
         greeting = await self._flows.greeting()

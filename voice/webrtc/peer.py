@@ -293,7 +293,7 @@ def _check(offer: str) -> None:
         raise ValueError(f"got the sections {kinds}")
     if not all(section.dtls and section.dtls.fingerprints for section in sections):
         raise ValueError("got no fingerprint")
-    if not any(codec.mimeType == _OPUS for each in sections for codec in each.rtp.codecs):
+    if not any(codec.mimeType.lower() == _OPUS for each in sections for codec in each.rtp.codecs):
         raise ValueError("got no Opus")
 
 

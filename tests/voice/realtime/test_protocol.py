@@ -73,6 +73,7 @@ def test_audio_goes_to_the_session(wire: Wire) -> None:
     appended = [call for call in wire.session.calls if call[0] == "append_audio"]
     assert appended == [("append_audio", 480, 24_000), ("append_audio", 960, 8_000)]
     assert wire.error("input_audio_buffer.append", audio="?")["param"] == "audio"
+    assert wire.error("output_audio_buffer.clear")["code"] == "unsupported_event"
 
 
 def test_manual_turns(wire: Wire) -> None:
