@@ -100,6 +100,7 @@ def test_an_agent_has_a_tool_once(tmp_path: Path) -> None:
         ),
         ('telephony.audiosocket_peers=["::1", "foo"]', "got 'foo'; expected an address or a"),
         ('server.allowed_origins=["http://[oops"]', "got 'http://[oops'; expected an origin: Inv"),
+        ('webrtc.ice_servers=["stun.example"]', "got 'stun.example'; expected such as stun:host"),
     ],
 )
 def test_what_cannot_be_read_is_refused(override: str, told: str) -> None:
