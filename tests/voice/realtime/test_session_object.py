@@ -84,7 +84,12 @@ def test_optional_fields_are_echoed_once_set() -> None:
     assert shown["reasoning"] == {"effort": "low"}
     assert shown["parallel_tool_calls"] is False
     assert shown["prompt"] == {"id": "pmpt_1"}
-    assert shown["quicksilver"] == {"events": ["state"], "agent_tools": None, "greet": True}
+    assert shown["quicksilver"] == {
+        "events": ["state"],
+        "agent_tools": None,
+        "greet": True,
+        "agent": "",
+    }
 
 
 def test_a_partial_change_keeps_the_rest() -> None:
@@ -268,7 +273,12 @@ def test_changes_become_options(changes: dict[str, Any], options: dict[str, Any]
 
 def test_every_option_but_the_agents_own_is_set() -> None:
     known = {field.name for field in fields(SessionOptions)}
-    assert set(option_changes(SessionObject(), BASE)) == known - {"loudness", "moments"}
+    assert set(option_changes(SessionObject(), BASE)) == known - {
+        "loudness",
+        "moments",
+        "calls",
+        "answers",
+    }
 
 
 @pytest.mark.parametrize(
