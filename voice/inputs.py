@@ -67,6 +67,7 @@ class SessionOptions:
 
     Attributes:
         instructions: System message.
+        remembered: What the model is told of what the user asked to be remembered.
         moments: What is said at once to certain messages, without asking the model.
         calls: Tools that certain messages call without asking the model, as in an agent's file.
         answers: The tool that other questions for facts call; empty leaves them to the model.
@@ -101,6 +102,7 @@ class SessionOptions:
     """
 
     instructions: str = ""
+    remembered: str = ""
     moments: Moments = NO_MOMENTS
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answers: str = ""

@@ -232,6 +232,8 @@ class ToolSpec:
     """Whether it ends the conversation: the user is asked first, unless they have said goodbye."""
     undoes: bool = False
     """Whether it takes back what another tool has done."""
+    behind: frozenset[str] = frozenset()
+    """Tools of which one has to be what was called before, for patterns to call this one."""
     readings: Mapping[str, Reading] = field(default_factory=dict, compare=False)
     """By parameter, what its value must be readable as."""
     confirmation: Confirmation | None = field(default=None, compare=False)

@@ -37,7 +37,7 @@ def fill(database: Database) -> None:
 
 
 NONE = dict.fromkeys(
-    ("alerts", "list_items", "orders", "appointments", "flows", "conversations"), 0
+    ("alerts", "list_items", "orders", "appointments", "flows", "facts", "conversations"), 0
 )
 OTHER = {"agent": "assistant", "caller": f"{ADA}.uk", "entries": {"conversations": 1}}
 LISTED = [
@@ -130,8 +130,29 @@ async def test_the_servers_own_key_does_the_same_over_the_api(
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "caller")
 
 
+async def test_a_fact_is_corrected_and_deleted_over_the_api(keyed: Server) -> None:
+    store = Store(keyed.parts.toolbox.database, Owner("assistant", ADA))
+    store.keep_fact("my car is red", changed=100.0)
+    (fact,) = store.facts()
+    path = f"/v1/callers/user:ada%2Fand:bob@example.com/facts/{fact.id}"
+    for caller in ("local", NUMBER):
+        others = await keyed.http.delete(f"/v1/callers/{caller}/facts/{fact.id}", headers=BEARER)
+        assert (others.status_code, others.json()["error"]["code"]) == (404, "not_found")
+    wrong = await keyed.http.put(path, json={"text": "blue"}, headers=BEARER)
+    assert wrong.status_code == 400
+    put = await keyed.http.put(path, json={"content": "my car is blue"}, headers=BEARER)
+    assert put.json()["content"] == "my car is blue"
+    assert [one.content for one in store.facts()] == ["my car is blue"]
+    assert (await keyed.http.delete(path, headers=BEARER)).status_code == 200
+    assert store.facts() == []
+
+
 OF_LOCAL = "/v1/callers/local/data"
-PATHS = [("GET", "/v1/callers"), ("GET", OF_LOCAL), ("DELETE", OF_LOCAL)]
+OF_FACT = "/v1/callers/local/facts/1"
+PATHS = [
+    ("GET", "/v1/callers"), ("GET", OF_LOCAL), ("DELETE", OF_LOCAL), ("PUT", OF_FACT),
+    ("DELETE", OF_FACT),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)

@@ -75,6 +75,10 @@ STORING: Plan = (
     ("change_alarm", {"to": "nine p m", "when": "seven p m"}),
     ("set_reminder", {"text": f"call {WHO}", "when": "in twenty minutes"}),
     ("set_reminder", {"text": f"pay {WHO}"}),
+    ("remember_fact", {"fact": f"my {WHO} lives in the third house"}),
+    ("remember_fact", {"fact": "my car is red"}),
+    ("call_me", {"name": WHO}),
+    ("change_fact", {"to": f"my {WHO} lives in the fourth house"}),
     ("change_reminder", {"text": f"pay {WHO}", "when": "tomorrow at five"}),
     ("add_to_list", {"item": f"{WHO}, milk and eggs"}),
     ("add_to_list", {"item": "milk"}),
@@ -102,6 +106,8 @@ READING: Plan = (
     ("read_order", {}),
     ("answer_question", {"message": "what did I order"}),
     ("coming_up", {"message": "what is coming up"}),
+    ("list_facts", {}),
+    ("recall_fact", {"question": "what is my name"}),
     ("list_appointments", {}),
     ("get_opening_hours", {}),
     ("start_over", {}),
@@ -120,6 +126,7 @@ ENDING: Plan = (
     ("cancel_alarm", {"when": "nine p m"}),
     ("cancel_reminder", {"text": f"pay {WHO}"}),
     ("clear_list", {"list": "party"}),
+    ("forget_fact", {"what": "my car"}),
     ("remove_drink", {"drink": "mocha"}),
     ("undo_last", {"message": "undo that"}),
     ("cancel_order", {}),
@@ -133,6 +140,7 @@ ENDING: Plan = (
     ("transfer_call", {"to": "nobody"}),
     ("end_conversation", {}),
 )  # fmt: skip
+OF_THE_CONVERSATION = ("alerts", "list_items", "appointments", "flows", "facts")
 OF_THE_LINE = ("send_digits", "transfer_call")
 """Answers that tell one line from another, and no caller."""
 
@@ -298,7 +306,9 @@ async def together(
     return answers
 
 
-async def alone(plans: Sequence[Plan], minutes: float = 0.0) -> list[list[str]]:
+async def alone(
+    plans: Sequence[Plan], minutes: float = 0.0, caller: Caller | None = LOCAL
+) -> list[list[str]]:
     """What the only caller there is gets answered in two conversations, 20 minutes apart."""
     clock = Clock()
     clock.advance(minutes=minutes)
@@ -307,7 +317,7 @@ async def alone(plans: Sequence[Plan], minutes: float = 0.0) -> list[list[str]]:
     world.clock = world.toolbox.ringer._now = clock  # type: ignore[assignment, method-assign]
     answers = []
     for name, plan in zip("abc", plans, strict=False):
-        scope = SessionScope(name, "test", LOCAL, now=clock)
+        scope = SessionScope(name, "test", caller, now=clock)
         answered = await together(world, {"ines": scope}, plan)
         answers.append(answered["ines"])
         clock.advance(minutes=20)
@@ -336,14 +346,16 @@ def test_every_tool_has_its_place_in_the_plan(world: World) -> None:
 
 async def test_nobody_has_to_do_with_another_callers_data(world: World, tmp_path: Path) -> None:
     first, second = await alone([(*STORING, *READING), ENDING])
-    ((strangers_second,)) = await alone([ENDING], minutes=20)
+    # Nothing is remembered for a stranger.
+    ((strangers_first,)) = await alone([(*STORING, *READING)], caller=None)
+    ((strangers_second,)) = await alone([ENDING], minutes=20, caller=None)
     async with world.serving("") as open_at, world.serving(KEY) as keyed_at:
         async with conversations(world, open_at, keyed_at) as sessions:
             assert {who: found.scope.caller for who, found in sessions.items()} == CALLERS
             scopes = {who: found.scope for who, found in sessions.items()}
             answers = await together(world, scopes, (*STORING, *READING))
             for who in CALLERS:
-                assert answers[who] == first, who
+                assert answers[who] == (strangers_first if who in STRANGERS else first), who
         await ended(world)
         check_rows(world, tmp_path)
         world.clock.advance(minutes=20)
@@ -387,7 +399,10 @@ def check_rows(world: World, folder: Path) -> None:
     assert len({tuple(had[caller].items()) for caller in known}) == 1
     left = [entries for caller, entries in had.items() if caller not in known]
     assert left == [
-        {**dict.fromkeys(("alerts", "list_items", "appointments", "flows"), 0), "orders": 1}
+        {
+            **dict.fromkeys(OF_THE_CONVERSATION, 0),
+            "orders": 1,
+        }
     ] * len(STRANGERS)
 
 

@@ -308,7 +308,7 @@ class ToolsConfig(Section):
     keep_flows_minutes: float = Field(default=60.0, gt=0, le=525_600)
     """How long a caller who hung up in the middle of a flow can go on where they were."""
     documents_dir: str = ""
-    """Folder of text files that search_documents reads."""
+    """Folder that search_documents reads: Markdown, HTML, PDF and plain text."""
     weather_url: str = "https://api.open-meteo.com/v1/forecast"
     """Open-Meteo forecast endpoint."""
     geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
@@ -332,6 +332,18 @@ class ToolsConfig(Section):
     mcp_hosts: tuple[str, ...] = ()
     """Hosts, with their port where it is not the usual one, of the MCP servers that a Realtime
     client may name; empty is none: the server would send requests wherever a client wants."""
+
+
+class MemoryConfig(Section):
+    """What callers ask to be remembered; docs/memory.md."""
+
+    keep: bool = True
+    """Whether an agent with the tools for it remembers what a caller asks it to. A stranger, of
+    whom nothing is known when the conversation is over, is told that it cannot."""
+    keep_days: float = Field(default=365.0, gt=0, le=36_500)
+    """How long a fact is kept, from when it was said or corrected last."""
+    most_facts: int = Field(default=100, ge=1, le=1000)
+    """How many facts of a caller's; who has as many has to have one forgotten first."""
 
 
 class LocalConfig(Section):
@@ -415,6 +427,8 @@ class Config(Section):
     """Replies that are worked out while the user still speaks."""
     tools: ToolsConfig = ToolsConfig()
     """What the tools work with."""
+    memory: MemoryConfig = MemoryConfig()
+    """What callers ask to be remembered."""
     local: LocalConfig = LocalConfig()
     """`python -m voice.local`."""
     metrics: MetricsConfig = MetricsConfig()

@@ -56,8 +56,9 @@ class AgentConfig(Section):
     """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
     calls: Calls = Field(default_factory=dict)
     """Tool → how people ask for it, in patterns like those of `takes_over`: such a message calls it
-    without asking the model. It has no arguments, or `message` alone, which is what was said. The
-    model may call it as well only if `tools` has it."""
+    without asking the model. A named group, (?P<fact>.+), is an argument of the tool in the user's
+    own words, and `message` is all that was said. The model may call the tool as well only if
+    `tools` has it."""
     answers: str = ""
     """Tool that is called by every other question for facts, without asking the model; like one of
     `calls`. Where there are steps or other agents it has no effect."""

@@ -22,7 +22,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 def _checked(calls: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     for tool, patterns in calls.items():
-        found_anywhere(tool, patterns)
+        for pattern in patterns:
+            found_anywhere(tool, (pattern,))
     return calls
 
 

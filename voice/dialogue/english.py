@@ -17,9 +17,9 @@ VERBS = word_set("""
     close convert count create cross cut delete dim disable drop edit empty end erase exchange
     extend fetch figure find forget get give have include increase keep kill lengthen let list lock
     look lower make mark mention move mute note open order pause place play please postpone pull
-    push put raise read reduce remind remove rename reschedule reset restart ring run say schedule
-    search send set shift shorten show shut skip snooze solve start stick stop strike swap switch
-    take tell throw time transfer translate turn unlock update wake wipe work write
+    push put raise read reduce remember remind remove rename reschedule reset restart ring run say
+    schedule search send set shift shorten show shut skip snooze solve start stick stop strike swap
+    switch take tell throw time transfer translate turn unlock update wake wipe work write
     are can could did do does don't how i'd i'll is what what's when where which who will would
 """)
 """Words with which a request begins."""

@@ -16,8 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 
 from voice.config.agent import AgentConfig
+from voice.config.called_for import called_for
 from voice.config.flow import PLACE, NeedConfig, StepConfig
-from voice.config.moments import found_anywhere, plain_words
+from voice.config.moments import plain_words
 from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
 from voice.inputs import SessionOptions
 from voice.types import Confirmation, Position, ToolCall, ToolResult, ToolSpec
@@ -160,15 +161,14 @@ class Team:
         moved = (now.agent, now.step) != (before.agent, before.step)
         return _filled(self.step(now).says, now) if moved else ""
 
-    def wanted(self, position: Position, message: str) -> str:
-        """Name of the tool that the patterns of agents and steps find in a message; else empty."""
+    def wanted(self, position: Position, message: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """The tools that the patterns of agents and steps find in a message, with arguments."""
+        agent = self.agent(position)
+        yield from called_for(message, self.step(position).calls, agent.calls)
         words = plain_words(message)
-        if tool := called_by(words, self.step(position).calls, self.agent(position).calls):
-            return tool
-        for other in self.agent(position).hand_over:
+        for other in agent.hand_over:
             if self._agents[other].takes_over.found.search(words):
-                return hand_over_tool(other)
-        return ""
+                yield hand_over_tool(other), {}
 
     def taken(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -236,6 +236,8 @@ class Team:
         own = {
             "instructions": (front.instructions, self.instructions(position)),
             "voice": (front.voice, agent.voice),
+            # What is remembered is the first agent's.
+            "remembered": (options.remembered, options.remembered * (agent is front)),
             "moments": (front.fixed_words, agent.fixed_words),
             "agent_tools": (options.agent_tools, (*tools, *others)),
         }
@@ -340,12 +342,6 @@ class Team:
                 path = path[: path.index(to)]
             position = replace(position, step=to, path=path, known=known)
         return position
-
-
-def called_by(words: str, *calls: Mapping[str, tuple[str, ...]]) -> str:
-    """The first tool of which a pattern is found in plain words; else empty."""
-    every = (named for some in calls for named in some.items())
-    return next((name for name, one in every if found_anywhere("calls", one).search(words)), "")
 
 
 class Flow:

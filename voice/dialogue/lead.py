@@ -5,18 +5,18 @@ Where there is one agent without a flow it decides nothing, so that replies need
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from voice.config.moments import plain_words
+from voice.config.called_for import called_for
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.english import asks, asks_of_the_agent
-from voice.dialogue.flow import Flow, called_by
+from voice.dialogue.flow import Flow
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
-from voice.types import Position, ToolCall, ToolResult, ToolSpec
+from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 
 
 class Lead:
@@ -53,15 +53,31 @@ class Lead:
         offered = flow.team.offered(flow.position, self._tools, exact)
         return flow.team.over(options, flow.position, offered)
 
-    def wanted(self, options: SessionOptions, message: str) -> str:
-        """The tool that a message calls without asking the model; empty where a client leads."""
+    def wanted(
+        self, options: SessionOptions, message: str, dialogue: History
+    ) -> tuple[str, dict[str, str]] | None:
+        """The tool that a message calls without asking the model, with its arguments; else None.
+
+        A tool whose arguments cannot be read was not meant, nor one that is called only ``behind``
+        others, where the message before has called none of these.
+        """
+        for name, values in self._found(options, message):
+            spec = self._tools[name]
+            fits = not spec.behind or spec.behind & _called_before(dialogue)
+            read = (spec.readings[n].read(v) for n, v in values.items() if n in spec.readings)
+            if fits and None not in read:
+                takes = spec.parameters.get("properties", {})
+                return name, {**({"message": message} if "message" in takes else {}), **values}
+        return None
+
+    def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """What patterns find, the first before the others; nothing where a client leads."""
         if flow := self.under(options):
-            return flow.team.wanted(flow.position, message)
-        if not options.agent_tools or options.client_tools:
-            return ""
-        called = called_by(plain_words(message), options.calls)
-        asked = asks(message) and not asks_of_the_agent(message)
-        return called or (options.answers if asked else "")
+            yield from flow.team.wanted(flow.position, message)
+        elif options.agent_tools and not options.client_tools:
+            yield from called_for(message, options.calls)
+            if options.answers and asks(message) and not asks_of_the_agent(message):
+                yield options.answers, {}
 
     def drives(self, reply: Reply) -> bool:
         """Whether the flow decides what a message does, and the model no more than which tool."""
@@ -118,3 +134,15 @@ class Lead:
 
     def _told(self, flow: Flow) -> Command:
         return Emit(FlowChanged(flow.position, tuple(flow.team.missing(flow.position))))
+
+
+def _called_before(dialogue: History) -> set[str]:
+    """Names of the tools that the user's message before the newest has called."""
+    asked, called = 0, set()
+    for message in (entry.message for entry in reversed([*dialogue])):
+        asked += message.role is Role.USER
+        if asked > 1:
+            break
+        if asked:
+            called.add(message.name)
+    return called

@@ -83,7 +83,8 @@ class Reply:
         missed: What no call has carried, in the user's words.
         question: The model's, with which the agent ends; empty for none.
         doubted: Calls that the user is asked about at its end, for want of confidence.
-        agreed: Whether its calls are those that the user was asked about; no others follow.
+        agreed: Whether its calls are those that the user was asked about, or asked for by their
+            patterns; no others follow for the same request.
         follows: The call of the turn before that is made again with another value.
         insists: Whether the model may call nothing else by now.
         requests: Those of the user's message, answered in turn; None is the whole message.
@@ -158,7 +159,7 @@ class Reply:
         self.retries = 0
 
     def agree(self) -> None:
-        """The user has said yes to the calls that are to be made."""
+        """The calls that are to be made are all that the user wants."""
         self.agreed = True
 
     def see(self, context: History, before: frozenset[str]) -> None:
@@ -200,6 +201,7 @@ class Reply:
         if self.requests is None or not self.requests.left:
             return False
         self.requests, self.retries = self.requests.go_on(dialogue.last_id), 0
+        self.agreed = False
         return True
 
     def miss(self, parts: Sequence[str]) -> None:

@@ -209,7 +209,7 @@ class ReplyLoop:
         if reply.requests and reply.options.tool_choice == "auto":
             seen = self._dialogue.view(self._limits.max_history)
             reply.follow(followed(seen, self._own_tools(reply)))
-        return [self._generate()]
+        return self._ask_request(reply)
 
     def carry_out(self, call: ToolCall) -> list[Command]:
         """Run a call that the client has approved, in the reply that was begun."""
@@ -228,10 +228,11 @@ class ReplyLoop:
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
         """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
-        told = options.instructions, self.lead.note()
+        told = options.instructions, options.remembered, self.lead.note()
         system = tuple(Message(Role.SYSTEM, text) for text in told if text)
-        # What the program calls by itself would be a riddle to the model.
-        hidden = {*options.calls, *filter(None, [options.answers])} - {*options.agent_tools}
+        # What the program calls by itself would be a riddle to a model that need not tell of it.
+        called = () if self._limits.rephrases else (*options.calls, options.answers)
+        hidden = {*filter(None, called)} - {*options.agent_tools}
         shown = (
             one
             for one in self.lead.seen(seen).view(self._limits.max_history)
@@ -331,16 +332,8 @@ class ReplyLoop:
         """
         if reply.options.tool_choice != "auto" or reply.base is None:
             return None
-        if tool := self.lead.wanted(reply.base, message):
-            takes = self._tools[tool].parameters.get("properties", {})
-            given = {"message": message} if "message" in takes else {}
-            call = ToolCall(self._ids("call"), tool, given)
-            held = confirmed_ones((call,), self.lead.asking_first(), message)
-            self._unconfirmed = held.unconfirmed
-            if held.question:
-                return self._answer_aside(held.question)
-            reply.agree()
-            return self._call(reply, held.made)
+        if (called := self._called_for(reply, message, whole=True)) is not None:
+            return called
         flow = self.lead.under(reply.base)
         if flow is None or not flow.asking:
             return None
@@ -357,6 +350,30 @@ class ReplyLoop:
         reply.also_agree(taken.agrees, flow.position)
         made = (ToolCall(self._ids("call"), name, {**given}) for name, given in taken.calls)
         return self._call(reply, tuple(made))
+
+    def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
+        """Call the tool that a message, or one of its requests, asks for by its patterns.
+
+        None is for the model, and of a ``whole`` message for its requests, where words of it are
+        taken: "remember that my car is red and set a timer".
+        """
+        wanted = self.lead.wanted(reply.base or reply.options, message, self._dialogue)
+        in_parts = whole and not (self.lead.drives(reply) or self._limits.rephrases)
+        if wanted is None or (in_parts and wanted[1].keys() - {"message"}):
+            return None
+        call = ToolCall(self._ids("call"), *wanted)
+        held = confirmed_ones((call,), self.lead.asking_first(), message)
+        self._unconfirmed = held.unconfirmed
+        if held.question:
+            return self._conclude(reply, held.question)
+        reply.agree()
+        return self._call(reply, held.made)
+
+    def _ask_request(self, reply: Reply) -> list[Command]:
+        """Call what the request plainly asks for, or else ask the model."""
+        request = reply.requests.current if reply.requests and self._takes_apart(reply) else None
+        called = self._called_for(reply, request.text) if request and not request.again else None
+        return [self._generate()] if called is None else called
 
     def learn_late(self, result: ToolResult) -> list[Command]:
         """Take in what a call has brought that was answered for because it took too long."""
@@ -496,7 +513,7 @@ class ReplyLoop:
             self.lead.aside()
         out = self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
-            return [*out, self._generate()]
+            return out + self._ask_request(reply)
         out += self._say_behind(reply, not_understood(reply.missed))
         ends = bool(instead) and not reply.doubted
         return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
@@ -612,9 +629,8 @@ class ReplyLoop:
             return [*out, self._generate()]
         if self._limits.rephrases:
             return [*out, self._generate(words_only=True)]
-        # The yes was for these calls alone.
-        reply.ask_again(own_words(self._dialogue.view(self._limits.max_history)))
-        return out + self._playback.speak(reply, reply.tell()) + self._close(reply)
+        # What was agreed to, or asked for by its pattern, is all there is to this request.
+        return out + self._tell_at_once(reply)
 
     def _speech_failed(self, event: SpeechFailed) -> list[Command]:
         """End the reply without the sound it cannot have."""

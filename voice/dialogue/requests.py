@@ -29,7 +29,7 @@ MOST = 4
 _LONGEST = 80
 """Words of a message that is read here."""
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
-_BEGINS = re.compile(rf"(?:{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
+_BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """How a request begins that is not on the same thing as the one before it."""
 _PHRASE = re.compile(
     rf"\b(?:and (?:then |also )?)?(?:{'|'.join(NUMBERS | ARTICLES)})\b|\band ", re.IGNORECASE

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = load_config(options.config, [*options.set, "tools.database=:memory:"])
         agents = load_team(options.file)
-        team_specs(Team(agents), Toolbox(config.tools, config.turn))
+        team_specs(Team(agents), Toolbox(config.tools, config.turn, memory=config.memory))
     except VoiceError as error:
         print(error, file=sys.stderr)
         return 1

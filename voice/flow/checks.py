@@ -5,6 +5,7 @@ The order of the steps is checked where a file is read, by `voice.config.flow`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from voice.config import AgentConfig
@@ -61,17 +62,25 @@ def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]
 
 
 def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
-    """Tools that patterns call and that there are not, or that need more than a message."""
+    """Tools of patterns that there are not, and arguments that they lack or have not."""
     steps = {f"steps.{name}.calls": step.calls for name, step in agent.steps.items()}
-    answers: Calls = {agent.answers: ()} if agent.answers else {}
+    answers: Calls = {agent.answers: ("",)} if agent.answers else {}
     places: dict[str, Calls] = {"calls": agent.calls, "answers": answers, **steps}
     for where, calls in places.items():
-        for tool in calls:
+        for tool, patterns in calls.items():
             if tool not in tools:
                 yield f"{where}: got {tool!r}, which is no tool; {hint(tool, tools)}"
-            elif needs := {*tools[tool].parameters.get("required", ())} - {"message"}:
-                expected = "expected a tool that needs nothing but a message"
-                yield f"{where}: got {tool!r}, which needs {sorted(needs)}; {expected}"
+                continue
+            parameters = tools[tool].parameters
+            for pattern in patterns:
+                given = {*re.compile(pattern).groupindex}
+                if others := given - {*parameters.get("properties", {})}:
+                    yield f"{where}: got the groups {sorted(others)}, no arguments of {tool!r}"
+                if needs := {*parameters.get("required", ())} - given - {"message"}:
+                    yield (
+                        f"{where}: got {tool!r}, which needs {sorted(needs)}; expected groups of"
+                        f" these names in {pattern!r}"
+                    )
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:

@@ -34,7 +34,7 @@ async def serve(config: Config, sound: Sound) -> None:
         raise ConfigError("mcp is not installed: pip install 'quicksilver-voice[mcp]'") from error
     from voice.mcp.server import AgentServer
 
-    toolbox = Toolbox(config.tools, config.turn)
+    toolbox = Toolbox(config.tools, config.turn, memory=config.memory)
     try:
         server = AgentServer(config, load_agent(config.agent), toolbox, sound).server()
         async with stdio_server() as (read, write):

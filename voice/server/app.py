@@ -125,7 +125,7 @@ def build_app(
         routes=[
             WebSocketRoute("/v1/realtime", routes.realtime),
             Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
-            *caller_routes(resources.toolbox.database, config.records, routes.guarded),
+            *caller_routes(resources.toolbox.database, config.records, routes.guarded, routes.body),
             *_conversations(recorder, routes),
             *calls.routes(routes.guarded),
             Route("/v1/models", routes.guarded(routes.models)),

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,22 +15,37 @@ from voice.access.keys import Grant
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ProtocolError
+from voice.realtime.wire import parse_json, validated
+from voice.tools.builtin.memory import LONGEST as LONGEST_FACT
 from voice.tools.database import Database
 
 if TYPE_CHECKING:
     from voice.records.caller_data import CallerData
 
 Endpoint = Callable[[Request, Grant], Awaitable[Response]]
+Body = Callable[[Request], Awaitable[str]]
 Guard = Callable[[Endpoint], Callable[[Request], Awaitable[Response]]]
 
 
-def caller_routes(database: Database, records: RecordsConfig, guarded: Guard) -> list[Route]:
+class _FactChange(BaseModel):
+    """Body of a request that corrects a fact."""
+
+    model_config = ConfigDict(extra="forbid")
+    content: str = Field(min_length=1, max_length=LONGEST_FACT)
+
+
+def caller_routes(
+    database: Database, records: RecordsConfig, guarded: Guard, body: Body
+) -> list[Route]:
     """``GET /v1/callers``, and ``GET`` and ``DELETE /v1/callers/{caller}/data``.
+
+    ``PUT`` and ``DELETE /v1/callers/{caller}/facts/{id}`` are for one of the export's ``facts``.
 
     Args:
         database: Whose entries they are.
         records: Where conversations are kept, or were.
         guarded: Makes a route's function of an endpoint, with checks of host, origin and key.
+        body: Reads a request's text.
     """
 
     def data() -> CallerData:
@@ -50,8 +66,20 @@ def caller_routes(database: Database, records: RecordsConfig, guarded: Guard) ->
         grant.check_operator()
         return JSONResponse(await asyncio.to_thread(data().deleted, _caller_of(request)))
 
-    path = "/v1/callers/{caller:path}/data"
+    async def fact(request: Request, grant: Grant) -> Response:
+        grant.check_operator()
+        content = ""
+        if request.method == "PUT":
+            content = validated(_FactChange, parse_json(await body(request))).content
+        number, caller = request.path_params["id"], _caller_of(request)
+        if not await asyncio.to_thread(database.correct_fact, caller, number, content):
+            error = {"message": "there is no such fact", "type": "invalid_request_error"}
+            return JSONResponse({"error": error | {"code": "not_found", "param": "id"}}, 404)
+        return JSONResponse({"caller": str(caller), "id": number, "content": content or None})
+
+    path, of_fact = "/v1/callers/{caller:path}/data", "/v1/callers/{caller:path}/facts/{id:int}"
     return [
+        Route(of_fact, guarded(fact), methods=["PUT", "DELETE"]),
         Route("/v1/callers", guarded(callers)),
         Route(path, guarded(export)),
         Route(path, guarded(delete), methods=["DELETE"]),

@@ -101,7 +101,7 @@ class Resources:
         """
         compared = variant_configs(config)
         agent, *others = load_team(config.agent)
-        toolbox = Toolbox(config.tools, config.turn)
+        toolbox = Toolbox(config.tools, config.turn, memory=config.memory)
         team = Team((agent, *others))
         domain = _domain(team, toolbox)
         recognizers = Recognizers(loaders.recogniser)

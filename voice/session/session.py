@@ -26,6 +26,7 @@ from voice.events import (
     FlowChanged,
     ReplyEnded,
     ReplyStarted,
+    ReplyToolResult,
     ServerListing,
     SessionEnded,
     SessionEvent,
@@ -39,6 +40,8 @@ from voice.session.command_runner import CommandRunner
 from voice.session.live_backend import LiveBackend, SessionCallbacks
 from voice.session.named_servers import NamedServers, check_address
 from voice.session.preemptive_generation import DraftParts, PreemptiveGeneration
+from voice.session.remembered import TOOLS as MEMORY_TOOLS
+from voice.session.remembered import Remembered
 from voice.session.resources import Resources
 from voice.session.saved_flow import SavedFlow
 from voice.session.tool_runs import ToolRuns
@@ -89,6 +92,7 @@ class Session:
         # Announcements by their keys; at most one but for moments of change.
         self._announced: dict[str, asyncio.Future[bool]] = {}
         self._flows = SavedFlow(resources.team, resources.toolbox, self._scope)
+        self._remembered = Remembered(resources.agent, resources.toolbox, self._scope)
         self._servers = self._begin_servers()
         self._output = AudioOutput(
             resources.voice, resources.synthesis_threads, self._emit, self._feed
@@ -114,9 +118,8 @@ class Session:
             ),
         )
         self._input.configure(self.options)
-        self._items = ItemTranscription(
-            resources.recognizer, resources.recognition_threads, self._runner.feed
-        )
+        threads = resources.recognition_threads
+        self._items = ItemTranscription(resources.recognizer, threads, self._runner.feed)
         self._expect(resources.domain)
 
     def _begin_servers(self) -> NamedServers:
@@ -170,6 +173,7 @@ class Session:
                     self.greet()
                 self._ring_if_wanted()
                 group.create_task(self._flows.resume(self._runner.feed))
+                group.create_task(self._remember())
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
                 self._ask_servers()
@@ -360,9 +364,14 @@ class Session:
             self._spawn(self._greet())
 
     async def _greet(self) -> None:
-        greeting = await self._flows.greeting()
+        greeting = await self._remembered.greeting(await self._flows.greeting())
         if greeting:
             self._runner.feed(Announce(greeting))
+
+    async def _remember(self) -> None:
+        told = await self._remembered.read()
+        if told != self.options.remembered and not self._closed.is_set():
+            self._runner.feed(OptionsChanged(replace(self.options, remembered=told)))
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
         """A door reports where it stopped playing a reply; the dialogue keeps what was heard.
@@ -420,6 +429,8 @@ class Session:
                     del self._replies[next(iter(self._replies))]
             case FlowChanged(position):
                 self._flows.changed(position)
+            case ReplyToolResult(result=result) if result.name in MEMORY_TOOLS:
+                self._spawn(self._remember())
         self._latency.observe(event)
         self._give(event)
         if isinstance(event, ReplyEnded):

@@ -13,7 +13,7 @@ import inspect
 import logging
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import ModuleType
@@ -215,6 +215,7 @@ def tool(
     undoes: bool = False,
     ends: bool = False,
     asked: Asked | None = None,
+    behind: Collection[str] = (),
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -227,10 +228,12 @@ def tool(
         ends: Whether it ends the conversation, so that the user is asked first unless they have
             said goodbye.
         asked: What the user is asked before it runs.
+        behind: Names of tools: patterns of an agent's file call it only where the message before
+            has called one of them.
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (read_only, cancellable, undoes, ends, asked))
+        setattr(function, _MARK, (read_only, cancellable, undoes, ends, asked, frozenset(behind)))
         return function
 
     return mark
@@ -278,11 +281,11 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    unmarked = (False, False, False, False, None)
-    read_only, cancellable, undoes, ends, asked = getattr(function, _MARK, unmarked)
+    unmarked = (False, False, False, False, None, frozenset[str]())
+    read_only, cancellable, undoes, ends, asked, behind = getattr(function, _MARK, unmarked)
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    spec = ToolSpec(name, description, schema, read_only, cancellable, ends, undoes)
+    spec = ToolSpec(name, description, schema, read_only, cancellable, ends, undoes, behind)
     values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked)
 

@@ -30,6 +30,7 @@ from voice.tools.database import Database
 from voice.tools.database.tables import (
     alerts,
     appointments,
+    facts,
     flows,
     list_items,
     orders,
@@ -65,6 +66,19 @@ class Alert:
     length_s: float
     session_id: str
     repeat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What the owner asked to be remembered, in their own words.
+
+    Attributes:
+        about: "name" where the content is what they want to be called; else empty.
+    """
+
+    id: int
+    about: str
+    content: str
 
 
 _FIELDS = [alerts.c[name] for name in Alert.__dataclass_fields__]
@@ -286,6 +300,34 @@ class Store:
         query = select(flows.c.content).where(self._mine(flows), flows.c.saved > after)
         rows = self._database.read(query.order_by(flows.c.id.desc()).limit(1))
         return rows[0][0] if rows else ""
+
+    def facts(self) -> list[Fact]:
+        """What is remembered, oldest first."""
+        query = select(facts.c.id, facts.c.about, facts.c.content).where(self._mine(facts))
+        return [Fact(*row) for row in self._database.read(query.order_by(facts.c.id))]
+
+    def keep_fact(
+        self, content: str, changed: float, about: str = "", was: Fact | None = None
+    ) -> None:
+        """Remember something, in the place of what it ``was``; ``changed`` as moments elsewhere."""
+        row = {"content": content, "changed": changed, "about": about}
+        if was is None:
+            (added,) = self._database.write(insert(facts).values(**self._owned, **row))
+            key = added.inserted_primary_key
+            assert key is not None
+            self._inverses.append(lambda: self.remove_fact(key[0]))
+        else:
+            self._inverses.append(partial(self.keep_fact, was.content, changed, was.about, was))
+            self._database.write(
+                update(facts).where(self._mine(facts), facts.c.id == was.id).values(row)
+            )
+
+    def remove_fact(self, fact_id: int) -> bool:
+        """Forget something; False if it was not there."""
+        mine = delete(facts).where(self._mine(facts), facts.c.id == fact_id)
+        rows = self._database.read(mine.returning(facts.c.content, facts.c.changed, facts.c.about))
+        self._inverses.extend(partial(self.keep_fact, *row) for row in rows)
+        return bool(rows)
 
     def forget(self) -> None:
         """Delete all that is the owner's."""

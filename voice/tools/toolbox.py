@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from voice.config import AgentConfig, ToolsConfig, TurnConfig, secret
+from voice.config import AgentConfig, MemoryConfig, ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError, StoreError
 from voice.tools.builtin import (
     agenda,
@@ -92,6 +92,7 @@ class Toolbox:
         turn: Has the longest time that a tool may take.
         now: The clock of timers, alarms and reminders; None is this machine's.
         house: The devices; None makes those that the config names.
+        memory: What is kept of what callers ask to be remembered.
 
     Raises:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
@@ -108,8 +109,10 @@ class Toolbox:
         turn: TurnConfig,
         now: Clock | None = None,
         house: House | None = None,
+        memory: MemoryConfig = MemoryConfig(),  # noqa: B008
     ) -> None:
         self._config = config
+        self._memory = memory
         self._finish_s = turn.tool_finish_s
         self._tools = _gathered(_extra_modules(config.modules))
         self._now: Clock = now or MachineClock()
@@ -119,8 +122,8 @@ class Toolbox:
         self.house: House = house or _house(config, self._web)
         self._documents = Documents(_folder(config.documents_dir))
         self._provided: dict[type, object] = {
-            ToolsConfig: config, Ringer: self.ringer, Web: self._web, House: self.house,
-            Documents: self._documents,
+            ToolsConfig: config, MemoryConfig: memory, Ringer: self.ringer, Web: self._web,
+            House: self.house, Documents: self._documents,
         }  # fmt: skip
         self._check_provided()
         self._mcp: ConfiguredServers | None = None
@@ -352,7 +355,7 @@ class Toolbox:
         while True:
             now_s = self._now().timestamp()
             with suppress(StoreError):
-                await asyncio.to_thread(self.database.sweep, self._config, now_s)
+                await asyncio.to_thread(self.database.sweep, self._config, now_s, self._memory)
             await asyncio.sleep(_SWEEP_S)
 
     def _spec_for(self, tool: Tool, session: SessionScope) -> ToolSpec:

@@ -286,7 +286,7 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
     message: str, asked_for: bool
 ) -> None:
     team = Team(load_team("clinic"))
-    assert (team.wanted(team.enter("clinic"), message) == "hand_over_to_nurse") is asked_for
+    assert (("hand_over_to_nurse", {}) in team.wanted(team.enter("clinic"), message)) is asked_for
 
 
 @pytest.mark.parametrize(
@@ -307,9 +307,9 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
 )  # fmt: skip
 def test_what_an_agent_answers_by_a_tool_without_the_model(message: str, tool: str) -> None:
     team = Team(load_team("clinic"))
-    assert team.wanted(team.enter("clinic"), message) == tool
-    done = Position("clinic", "done")
-    assert team.wanted(done, "thanks, actually no, cancel that") == "cancel_appointment"
+    assert next(team.wanted(team.enter("clinic"), message), ("", {})) == (tool, {})
+    done = team.wanted(Position("clinic", "done"), "thanks, actually no, cancel that")
+    assert next(done) == ("cancel_appointment", {})
 
 
 def test_emergencies_have_words_at_every_agent_that_ships() -> None:

@@ -40,8 +40,12 @@ HEAD = 'name = "desk"\ninstructions = "Be brief."\n'
         ),
         (
             'tools = ["note_name"]\ncalls.note_name = ["name"]\n',
-            "steps.first.calls: got 'note_name', which needs ['name']; expected a tool that needs"
-            " nothing but a message",
+            "steps.first.calls: got 'note_name', which needs ['name']; expected groups of these"
+            " names in 'name'",
+        ),
+        (
+            'tools = ["note_name"]\ncalls.note_name = ["(?P<name>.+) (?P<way>now)"]\n',
+            "steps.first.calls: got the groups ['way'], no arguments of 'note_name'",
         ),
     ],
 )

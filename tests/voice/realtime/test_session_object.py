@@ -278,6 +278,7 @@ def test_every_option_but_the_agents_own_is_set() -> None:
         "moments",
         "calls",
         "answers",
+        "remembered",
     }
 
 

@@ -22,9 +22,9 @@ from voice.config import ToolsConfig, TurnConfig
 from voice.dialogue.opposites import LEFT_ALONE
 from voice.events import ReplyEnded
 from voice.tools import SessionScope, Toolbox
-from voice.tools.builtin.memory import QUESTION
+from voice.tools.builtin.memory import QUESTION_WITH_FACTS as QUESTION
 from voice.tools.database import Database, sqlite_file
-from voice.tools.database.tables import alerts, list_items
+from voice.tools.database.tables import TABLES, alerts, list_items
 from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role, ToolCall
 
@@ -54,6 +54,7 @@ def fill(database: Database, owner: Owner, text: str) -> None:
     store.place_order(text, "1 latte", placed=100.0)
     store.book(100.0 + len(text), text, text)
     store.save_flow(text, saved=100.0)
+    store.keep_fact(text, changed=100.0)
 
 
 def on_disk(folder: Path) -> bytes:
@@ -68,7 +69,7 @@ def test_what_is_deleted_is_nowhere_in_the_files(tmp_path: Path, database: Datab
         fill(database, Owner(agent, ADA), f"{SECRET} {agent}")
         fill(database, Owner(agent, BOB), "water the flowers")
     assert SECRET.encode() in on_disk(tmp_path)
-    one_each = dict.fromkeys(("alerts", "list_items", "orders", "appointments", "flows"), 1)
+    one_each = dict.fromkeys((table.name for table in TABLES), 1)
     assert database.delete(ADA, "coffee") == one_each
     assert f"{SECRET} coffee".encode() not in on_disk(tmp_path)
     assert f"{SECRET} assistant".encode() in on_disk(tmp_path)

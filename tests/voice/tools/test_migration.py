@@ -118,6 +118,7 @@ def test_nothing_is_lost_of_a_file_from_before_revisions(tmp_path: Path) -> None
             ],
             "appointments": [],
             "flows": [],
+            "facts": [],
         }  # fmt: skip
     with opened(file, Owner("coffee", ADA)) as store:
         assert store.add_alert(AlertKind.ALARM, "", 10.0, "s").id == 10

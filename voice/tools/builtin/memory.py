@@ -1,16 +1,59 @@
-"""Forgets all that is kept for the user, who is asked first."""
+"""What a caller asks to be remembered: kept, told, corrected, forgotten, one fact or all there is.
+
+A fact is a sentence in the caller's own words. A question is answered by the facts that have all
+its words; nothing is kept that nobody asked for, and nothing is concluded from what is kept.
+"""
 
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from datetime import datetime
+from typing import Annotated
 
-from voice.tools.registry import Asked, tool
+from voice.config import MemoryConfig
+from voice.tools import phrasing
+from voice.tools.full_text import content_words, phrase_query
+from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
-from voice.tools.store import Store
+from voice.tools.store import Fact, Store
 
 QUESTION = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
-
+QUESTION_WITH_FACTS = QUESTION.replace("your lists", "what I remember of you, your lists")
+_NAME = "name"
+LONGEST = 300
+"""Characters of a fact."""
+_MOST_TOLD = 8
+_SOFT = """
+again called call color colour date day know long many month much name number old place remember
+time told year
+"""
+"""Words of a question that the fact which answers it need not have."""
+_IS = re.compile(r"\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I)
+_ONES = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    "|sixteen|seventeen|eighteen|nineteen"
+    "|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    "|(?:thir|four|fif|six|seven|eigh|nine)teenth|half|quarter|noon|midnight|oh|zero"
+    "|(?:twen|thir|for|fif|six|seven|eigh|nine)(?:ty|tieth)|hundred|thousand"
+    r"|\d[\d:.,]*(?:st|nd|rd|th)?"
+)
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_KINDS = tuple(
+    re.compile(rf"\b(?:{kind})(?:[\s-]+(?:(?:past|and|to) )?(?:{kind}))*\b", re.I)
+    for kind in (_ONES, _MONTHS, "(?:mon|tues|wednes|thurs|fri|satur|sun)day")
+)
+"""Words that stand in each other's place: numbers, months, days of the week."""
+_BETWEEN = frozenset(("the", "of", "on", "at", "in", "and", "o'clock", "am", "pm"))
+_YOURS = {
+    "i am": "you are", "i'm": "you're", "i was": "you were", "am i": "are you", "i": "you",
+    "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "we": "you", "us": "you",
+    "our": "your", "ours": "yours", "you are": "I am", "you're": "I'm", "your": "my",
+    "yours": "mine", "you": "me",
+}  # fmt: skip
 _FORGET_ALL = re.compile(
     r"(?:(?:yes|yeah|yep|yup|sure|okay|ok|please|do|go ahead|and|just)\W+)*"
     r"(?:delete|erase|forget|remove|clear|wipe|destroy|drop|get rid of)\W+"
@@ -22,14 +65,214 @@ _FORGET_ALL = re.compile(
 """What agrees to the question in its own words; of "everything but my alarms" nothing is known."""
 
 
+def to_you(text: str) -> str:
+    """A sentence of the user's as it is said to them: "my car is red" → "your car is red"."""
+    said = "|".join(_YOURS).replace("'", "['’]")
+    return re.sub(
+        rf"\b(?:{said})\b(?!['’](?!s\b))",
+        lambda one: _YOURS[" ".join(one[0].lower().replace("’", "'").split())],
+        text,
+        flags=re.I,
+    )
+
+
+def wording(fact: Fact) -> str:
+    """A fact as a sentence of the user's."""
+    return f"my name is {fact.content}" if fact.about == _NAME else fact.content
+
+
+def note(facts: Sequence[Fact], most_chars: int = 1000) -> str:
+    """What a model is told at the beginning; the newest facts, as many as fit. Empty for none."""
+    said: list[str] = []
+    for fact in reversed(facts):
+        most_chars -= len(wording(fact))
+        if most_chars >= 0:
+            said.append(wording(fact))
+    return (
+        f"What the user asked you to remember, in their words: {'; '.join(said)}." if said else ""
+    )
+
+
+def greeting_by_name(greeting: str, facts: Iterable[Fact]) -> str:
+    """A greeting with what the caller wants to be called: "Hello Anna, this is …"."""
+    name = next((fact.content for fact in facts if fact.about == _NAME), "")
+    if not name or not greeting:
+        return greeting
+    named, found = re.subn(r"^(hello|hi|good \w+|welcome)\b", rf"\1 {name}", greeting, flags=re.I)
+    return named if found else f"Hello {name}. {greeting}"
+
+
+def _a_name(said: str, _: datetime) -> None:
+    if not re.fullmatch(r"[^\W\d_]+(?:[-' ’][^\W\d_]+){0,2}\.?", said.strip()):
+        raise Unreadable(_NAME, said)
+
+
+def _fits(said: str, *, store: Store) -> None:
+    if not _fitting(said, store.facts()):
+        raise ToolError("I do not know.")
+
+
+_OfFact = Annotated[str, Known(_fits)]
+
+
+@tool()
+def call_me(
+    name: Annotated[str, Readable(_a_name)],
+    *,
+    scope: SessionScope,
+    store: Store,
+    memory: MemoryConfig,
+) -> str:
+    """Remember what the user wants to be called."""
+    had = _may_keep(scope, store, memory)
+    was = next((fact for fact in had if fact.about == _NAME), None)
+    said = phrasing.name(name.strip(" ."))
+    store.keep_fact(said, scope.now().timestamp(), _NAME, was)
+    return f"I will call you {said}."
+
+
+@tool()
+def remember_fact(fact: str, *, scope: SessionScope, store: Store, memory: MemoryConfig) -> str:
+    """Remember a fact for later conversations, because the user asks for it."""
+    had = _may_keep(scope, store, memory)
+    said = " ".join(fact.split()).rstrip(".!")
+    if len(said) > LONGEST:
+        raise ToolError("That is too long for me to remember.")
+    if not any(_same(said, wording(one)) for one in had):
+        if len(had) >= memory.most_facts:
+            raise ToolError("I remember as much as I may. Please have me forget something first.")
+        store.keep_fact(said, scope.now().timestamp())
+    return f"I will remember that {to_you(said)}."
+
+
+@tool(read_only=True)
+def recall_fact(question: _OfFact, *, store: Store) -> str:
+    """Answer a question by what the user asked to be remembered."""
+    found = _fitting(question, store.facts())
+    if not found:
+        raise ToolError("I do not know. You have not asked me to remember that.")
+    # What contradicts the best one is told as well.
+    return _told([one for one in found if _same(_subject(one), _subject(found[0]))])
+
+
+@tool(read_only=True)
+def list_facts(about: str = "", *, store: Store) -> str:
+    """Say what the user asked to be remembered, all or about something."""
+    facts = store.facts()
+    found = _fitting(about, facts) if about else facts
+    if about and not found:
+        return "I do not know. You have not asked me to remember anything about that."
+    return _told(found) if found else "You have not asked me to remember anything."
+
+
+@tool(behind=("recall_fact", "list_facts", "remember_fact", "change_fact", "call_me"))
+def change_fact(to: str, *, scope: SessionScope, store: Store) -> str:
+    """Correct a remembered fact that was told or kept last."""
+    facts = store.facts()
+    before = scope.said[1] if len(scope.said) > 1 else ""
+    candidates = _fitting(to if _IS.search(to) else before, facts) or facts
+    changed = [(fact, new) for fact in candidates if (new := _corrected(fact, to))]
+    if len(changed) != 1:
+        raise ToolError("I am not sure what to change. Please say: no, and then all that is right.")
+    ((fact, new),) = changed
+    store.keep_fact(new, scope.now().timestamp(), fact.about, was=fact)
+    return f"Corrected: {to_you(wording(Fact(fact.id, fact.about, new)))}."
+
+
+@tool(undoes=True)
+def forget_fact(what: _OfFact, *, store: Store) -> str:
+    """Forget a remembered fact."""
+    found = _fitting(what, store.facts())
+    if not found:
+        raise ToolError("I do not remember anything of the kind.")
+    if len(found) > 1:
+        raise ToolError(f"Which one shall I forget? {_told(found)}")
+    store.remove_fact(found[0].id)
+    return f"Forgotten: {to_you(wording(found[0]))}."
+
+
+def _question(*, store: Store) -> str:
+    return QUESTION_WITH_FACTS if store.facts() else QUESTION
+
+
 def _forgets_all(message: str) -> bool:
     return _FORGET_ALL.fullmatch(message.lower().strip()) is not None
 
 
-@tool(asked=Asked(lambda: QUESTION, _forgets_all, always=True))
+@tool(asked=Asked(_question, _forgets_all, always=True))
 def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Forget everything about the user."""
     store.forget()
     scope.forget()
     ringer.wake()
     return "All that I kept for you is deleted."
+
+
+def _may_keep(scope: SessionScope, store: Store, memory: MemoryConfig) -> list[Fact]:
+    """What is kept already.
+
+    Raises:
+        ToolError: Nothing may be kept.
+    """
+    if not memory.keep:
+        raise ToolError("I am not set up to remember things.")
+    if scope.caller is None:
+        raise ToolError("I cannot remember that, because I do not know who you are.")
+    return store.facts()
+
+
+def _fitting(said: str, facts: Sequence[Fact]) -> list[Fact]:
+    """The facts that have all words of a question, the best and then the newest first.
+
+    Where some are about nothing else than the question names, only those.
+    """
+    words = content_words(said)
+    needed = [word for word in words if word not in _SOFT.split()] or words
+    if not needed or not facts:
+        return []
+    with closing(sqlite3.connect(":memory:")) as index:
+        index.execute("CREATE VIRTUAL TABLE facts USING fts5(text, tokenize='porter')")
+        index.executemany("INSERT INTO facts VALUES (?)", [(wording(fact),) for fact in facts])
+        rows = index.execute(
+            "SELECT rowid FROM facts WHERE facts MATCH ? ORDER BY rank, rowid DESC",
+            (f"({phrase_query(needed, ' AND ')}) AND ({phrase_query(words)})",),
+        ).fetchall()
+    found = [facts[number - 1] for (number,) in rows]
+    exact = [one for one in found if set(content_words(_subject(one))) == set(words)]
+    return exact or found
+
+
+def _subject(fact: Fact) -> str:
+    return _IS.split(wording(fact), maxsplit=1)[0]
+
+
+def _same(one: str, other: str) -> bool:
+    return re.findall(r"\w+", one.lower()) == re.findall(r"\w+", other.lower())
+
+
+def _told(facts: Sequence[Fact]) -> str:
+    said = [f"{phrasing.sentence(to_you(wording(fact)))}." for fact in facts[:_MOST_TOLD]]
+    more = len(facts) - len(said)
+    return " ".join([*said, *([f"And {phrasing.counted(more, 'other thing')}."] if more else [])])
+
+
+def _corrected(fact: Fact, to: str) -> str:
+    """The content of a fact that is otherwise; empty where the words do not fit it."""
+    right, text = " ".join(to.split()).rstrip(".!"), wording(fact)
+    if _IS.search(right):
+        return right if _same(_subject(fact), _IS.split(right, maxsplit=1)[0]) else ""
+    if fact.about == _NAME:
+        return phrasing.name(right)
+    said = [(kind, kind.search(right)) for kind in _KINDS]
+    rest = right
+    for kind, _ in said:
+        rest = kind.sub(" ", rest)
+    head, tail = text[: (found.end() if (found := _IS.search(text)) else 0)], text
+    tail = text[len(head) :]
+    if set(rest.lower().split()) <= _BETWEEN:
+        for kind, new in said:
+            if new and not kind.search(tail):
+                return ""
+            tail = kind.sub(new[0], tail, count=1) if new else tail
+        return head + tail
+    return head + right if head else ""

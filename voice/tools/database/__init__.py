@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from voice.callers import Caller, CallerKind
-from voice.config import ToolsConfig
+from voice.config import MemoryConfig, ToolsConfig
 from voice.errors import ConfigError, ConflictError, StoreError
 from voice.tools.database.faults import Trouble, is_conflict, trouble_of, words_of
 from voice.tools.database.postgresql import PostgresqlDatabase
@@ -44,6 +44,7 @@ from voice.tools.database.tables import (
     TABLES,
     alerts,
     appointments,
+    facts,
     flows,
     list_items,
     orders,
@@ -145,13 +146,32 @@ class Database:
         """Delete all entries of a caller, at one agent or at any: table → how many there were."""
         return self._delete(TABLES, caller, agent)
 
+    def correct_fact(self, caller: Caller, fact_id: int, content: str) -> bool:
+        """Put another content into a fact of a caller's, or delete it where that is empty.
+
+        False if there is none with this id.
+        """
+        mine = owned_by(facts, caller) & (facts.c.id == fact_id)
+        changed = {"content": content, "changed": self._clock().timestamp()}
+        one = update(facts).where(mine).values(changed) if content else delete(facts).where(mine)
+        (done,) = self.write(one)
+        if not content:
+            self._erase()
+        return done.rowcount == 1
+
     def delete_stranger(self, caller: Caller) -> None:
         """Delete what a conversation leaves that nobody can come back to."""
         self._delete([table for table in TABLES if table not in _OUTLIVES_STRANGERS], caller, None)
 
-    def sweep(self, kept: ToolsConfig, now_s: float) -> None:
+    def sweep(
+        self,
+        kept: ToolsConfig,
+        now_s: float,
+        memory: MemoryConfig = MemoryConfig(),  # noqa: B008
+    ) -> None:
         """Delete what has been kept long enough, and overwrite all that was deleted so far."""
-        self.write(*_sweeps(kept, now_s))
+        old = facts.c.changed < now_s - memory.keep_days * _DAY_S
+        self.write(*_sweeps(kept, now_s), delete(facts).where(old))
         self._erase()
 
     def _delete(self, tables: Sequence[Table], caller: Caller, agent: str | None) -> dict[str, int]:

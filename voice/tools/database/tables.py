@@ -86,6 +86,13 @@ flows = _table(
     _required("saved", Double),
     _required("content", Text),
 )
+# What a caller asked to be remembered; ``about`` is "name" for what they want to be called.
+facts = _table(
+    "facts",
+    _required("changed", Double),
+    _required("about", Text),
+    _required("content", Text),
+)
 Index("alerts_due", alerts.c.agent, alerts.c.caller, alerts.c.told, alerts.c.due)
 Index("list_items_owner", list_items.c.caller, list_items.c.agent)
 Index("orders_owner", orders.c.caller, orders.c.agent)
@@ -93,8 +100,9 @@ Index("appointments_owner", appointments.c.caller, appointments.c.agent)
 # Of two who book a time at once, one gets it.
 Index("appointments_due", appointments.c.agent, appointments.c.due, unique=True)
 Index("flows_owner", flows.c.caller, flows.c.agent)
+Index("facts_owner", facts.c.caller, facts.c.agent)
 
-TABLES = (alerts, list_items, orders, appointments, flows)
+TABLES = (alerts, list_items, orders, appointments, flows, facts)
 
 version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 """Alembic's own, with the revision of the tables."""

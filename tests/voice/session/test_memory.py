@@ -1,0 +1,167 @@
+"""What a caller asks to be remembered, over two conversations, without the model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.support.virtual_parts import Call, Model, VirtualParts, calling, parts
+from tests.support.virtual_time import virtual
+from voice.callers import Caller, CallerKind
+from voice.config import MemoryConfig, load_agent
+from voice.events import ReplyEnded
+from voice.tools.builtin.memory import note, to_you
+from voice.tools.store import Fact, Store
+from voice.types import Message, Role
+
+ADA, BOB = (Caller(CallerKind.USER, name) for name in ("ada", "bob"))
+UNKNOWN = "I do not know. You have not asked me to remember anything about that."
+
+
+def loaded() -> VirtualParts:
+    """The assistant, with a model that has only one thing to say."""
+    made = parts(Model(lambda _: "Fine."), None, None, "drafting.enabled=false")
+    shipped = load_agent("assistant")
+    tools = made.toolbox.names
+    agent = shipped.model_copy(update={"tools": tuple(t for t in shipped.tools if t in tools)})
+    return replace(made, agent=agent)
+
+
+@asynccontextmanager
+async def talking(made: VirtualParts, caller: Caller | None) -> AsyncGenerator[Call, None]:
+    async with calling(made, caller) as line:
+        yield line
+
+
+async def answer(line: Call, said: str) -> str:
+    line.session.add_item(f"item {len(line.events)}", Message(Role.USER, said), None)
+    line.session.create_response()
+    return (await line.next(ReplyEnded)).text
+
+
+@virtual
+async def test_a_fact_is_kept_told_corrected_and_forgotten_over_conversations() -> None:
+    made = loaded()
+    async with talking(made, ADA) as line:
+        for said, told in (
+            ("what do you know about me", "You have not asked me to remember anything."),
+            ("when is my sister's birthday", UNKNOWN),
+            ("Remember that my sister's birthday is on the third of May.",
+             "I will remember that your sister's birthday is on the third of May."),
+            ("That's wrong, it's the fourth.",
+             "Corrected: your sister's birthday is on the fourth of May."),
+            ("remember my car is on level two and set a timer for ten minutes",
+             "I will remember that your car is on level two. Fine."),
+            ("set a timer for five minutes and also remember that I like tea",
+             "Fine. I will remember that you like tea."),
+            ("call me anna", "I will call you Anna."),
+            ("My brother's birthday is in June.", "Fine."),
+        ):  # fmt: skip
+            assert await answer(line, said) == told
+    async with talking(made, BOB) as line:
+        assert await line.session._remembered.greeting("Hello, hi.") == "Hello, hi."
+        assert await answer(line, "when is my sister's birthday") == UNKNOWN
+        assert await answer(line, "forget my sister's birthday") == "Fine."
+    async with talking(made, ADA) as line:
+        assert await line.session._remembered.greeting("Hello, hi.") == "Hello Anna, hi."
+        assert "my car is on level two" in line.session.options.remembered
+        for said, told in (
+            ("When's my sister's birthday?", "Your sister's birthday is on the fourth of May."),
+            ("no, it's the tenth of June",
+             "Corrected: your sister's birthday is on the tenth of June."),
+            ("do you remember when my brother's birthday is", UNKNOWN),
+            ("where is my car", "Your car is on level two."),
+            ("what's my name?", "Your name is Anna."),
+            ("forget where my car is", "Forgotten: your car is on level two."),
+            ("where is my car", "Fine."),
+            ("what do you know about me",
+             "Your sister's birthday is on the tenth of June. You like tea. Your name is Anna."),
+        ):  # fmt: skip
+            assert await answer(line, said) == told
+        assert "level two" not in line.session.options.remembered
+
+
+@virtual
+async def test_a_correction_is_of_the_memory_only_behind_what_it_told() -> None:
+    made = loaded()
+    async with talking(made, ADA) as line:
+        await answer(line, "remember that my sister's birthday is on the third of May")
+        assert await answer(line, "how are you") == "Fine."
+        assert await answer(line, "that's wrong, it's the fourth") == "Fine."
+
+
+@virtual
+async def test_what_was_kept_corrected_or_forgotten_last_is_taken_back() -> None:
+    async with talking(loaded(), ADA) as line:
+        for said, told in (
+            ("remember that my car is red", "I will remember that your car is red."),
+            ("forget it", "I took that back: I will remember that your car is red."),
+            ("where did my car go", "Fine."),
+            ("remember that my car is red", "I will remember that your car is red."),
+            ("no, it's blue", "Corrected: your car is blue."),
+            ("undo that", "I took that back: Corrected: your car is blue."),
+            ("forget my car", "Forgotten: your car is red."),
+            ("undo that", "I took that back: Forgotten: your car is red."),
+            ("what colour is my car", "Your car is red."),
+        ):  # fmt: skip
+            assert await answer(line, said) == told
+
+
+@virtual
+async def test_nothing_is_kept_of_strangers_nor_where_it_is_switched_off() -> None:
+    made = loaded()
+    async with talking(made, None) as line:
+        told = await answer(line, "remember that my car is red")
+        assert told == "I cannot remember that, because I do not know who you are."
+    off = loaded()
+    off.toolbox._provided[MemoryConfig] = MemoryConfig(keep=False)
+    async with talking(off, ADA) as line:
+        told = await answer(line, "call me Anna")
+        assert told == "I am not set up to remember things."
+        assert Store(off.toolbox.database, line.session.scope.owner).facts() == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["remember to buy milk", "remember that I have to call mom", "call me back", "call me at five",
+     "what is on my list", "when is my alarm", "no thanks", "my name is Anna"],
+)  # fmt: skip
+@virtual
+async def test_what_is_for_the_model_stays_the_models(said: str) -> None:
+    async with talking(loaded(), ADA) as line:
+        await answer(line, "remember that my list is long and that my alarm is loud")
+        assert await answer(line, said) == "Fine."
+
+
+@virtual
+async def test_a_full_memory_says_so() -> None:
+    made = loaded()
+    made.toolbox._provided[MemoryConfig] = MemoryConfig(most_facts=1)
+    async with talking(made, ADA) as line:
+        await answer(line, "remember that my car is red")
+        assert "I remember as much as I may." in await answer(line, "remember that I like tea")
+        assert "too long" in await answer(line, f"remember that {'tea ' * 76}")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I'm allergic to nuts", "you're allergic to nuts"),
+        ("I was born in our house", "you were born in your house"),
+        ("you are my friend", "I am your friend"), ("this is mine", "this is yours"),
+        ("the mill is mighty", "the mill is mighty"),
+    ],
+)  # fmt: skip
+def test_what_is_the_users_is_told_as_theirs(said: str, told: str) -> None:
+    assert to_you(said) == told
+
+
+def test_the_model_is_told_the_newest_facts_that_fit() -> None:
+    facts = [Fact(at, "", f"fact {at} {'x' * 300}") for at in range(9)]
+    told = note([*facts, Fact(9, "name", "Anna")])
+    assert "my name is Anna; fact 8" in told
+    assert len(told) < 1100
+    assert note([]) == ""
