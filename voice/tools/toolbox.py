@@ -19,6 +19,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +219,8 @@ class Toolbox:
     def warm_up(self) -> None:
         """Load what the first calls would wait for; blocks."""
         units.warm_up()
+        # A search reads for a while as well; nobody waits here.
+        Thread(target=self._documents.read, name="documents", daemon=True).start()
 
     def is_read_only(self, name: str) -> bool:
         """Whether a tool changes nothing; an unknown tool, or a session's, may change anything."""

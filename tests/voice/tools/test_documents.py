@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from voice.config import data_path
+from voice.tools.builtin import documents as documents_module
 from voice.tools.builtin.documents import Documents, search_documents
 from voice.tools.registry import ToolError
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's data folder of one test."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
 
 
 @pytest.fixture
@@ -127,3 +135,113 @@ def test_hostile_text_does_not_stop_the_reading(tmp_path: Path, suffix: str) -> 
         )
     )
     assert Documents(tmp_path).search("mill") is not None
+
+
+def test_html_is_searched_without_its_marks_scripts_and_menus(tmp_path: Path) -> None:
+    (tmp_path / "jam.html").write_text(
+        "<html><head><title>Plum jam</title><style>p { color: plum }</style></head><body>"
+        "<nav>All recipes</nav><h2>Stoning</h2><p>Stone the <b>plu</b>ms &amp; boil<br>slowly."
+        "<script>dragons()</script></p><ul><li>Stir often.</ul><p>Fish &lt; 2kg"
+    )
+    documents = Documents(tmp_path)
+    assert documents.search("stone") == ("jam", "Stoning: Stone the plums & boil slowly.")
+    assert documents.search("stir") == ("jam", "Stir often.")
+    assert documents.search("2kg") == ("jam", "Fish < 2kg")
+    assert documents.search("dragons recipes color") is None
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with a line of text on each page; an empty one is a page without text."""
+    kids = " ".join(f"{3 + 2 * at} 0 R" for at in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+    ]
+    font = "<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    for at, text in enumerate(pages):
+        drawn = f"BT /F 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
+        contents = f"/Contents {4 + 2 * at} 0 R /MediaBox [0 0 612 792]"
+        objects.append(f"<< /Type /Page /Parent 2 0 R /Resources {font} {contents} >>")
+        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
+    out, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{each}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>"
+    return out + f"{end}\nstartxref\n{len(out)}\n%%EOF".encode()
+
+
+def test_pdf_is_searched_and_one_that_cannot_be_read_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    (tmp_path / "tides.pdf").write_bytes(pdf("The mill is old.", "Tides turn the mill."))
+    (tmp_path / "scan.pdf").write_bytes(pdf(""))
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 tides")
+    writer = PdfWriter(clone_from=PdfReader(tmp_path / "tides.pdf"))
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(tmp_path / "locked.pdf")
+    with (tmp_path / "huge.pdf").open("wb") as huge:
+        huge.truncate(60_000_000)
+    documents = Documents(tmp_path)
+    documents.read()
+    assert documents.search("tides") == ("tides", "Tides turn the mill.")
+    told = dict(record.message.split(": not searched: ") for record in caplog.records
+                if "not searched: " in record.message)  # fmt: skip
+    assert told["scan.pdf"] == "has no text, as a scan has none"
+    assert told["locked.pdf"] == "encrypted"
+    assert told["broken.pdf"].startswith("cannot be read")
+    assert "huge.pdf: larger than 50 MB, not searched" in caplog.messages
+
+
+def test_a_pdf_that_takes_too_long_or_too_much_memory_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hungry = tmp_path / "hungry.py"
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n"
+    hungry.write_text(f"{limit}while 1: 0")
+    monkeypatch.setattr("voice.tools.pdf_text.__file__", str(hungry))
+    (tmp_path / "bomb.pdf").write_bytes(pdf("Tides"))
+    assert Documents(tmp_path).search("tides") is None
+    assert "bomb.pdf: not searched: takes too long or too much memory" in caplog.messages
+
+
+def test_a_restart_reads_nothing_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Documents(folder)
+    assert first.search("wifi") is not None
+    first.close()
+    (index,) = data_path("documents").glob("*.sqlite3")
+    assert index.stat().st_mode & 0o777 == 0o600
+    read: list[Path] = []
+    passages = documents_module.passages
+    monkeypatch.setattr(
+        documents_module, "passages", lambda path: read.append(path) or passages(path)
+    )
+    second = Documents(folder)
+    assert second.search("wifi") == ("notes", "The wifi password is tulip.")
+    assert read == []
+    (folder / "new.txt").write_text("Here be dragons.")
+    assert second.search("dragons") == ("new", "Here be dragons.")
+    assert read == [folder / "new.txt"]
+    second.close()
+
+
+def test_a_damaged_index_is_made_anew(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Documents(folder).close()
+    (index,) = data_path("documents").glob("*.sqlite3")
+    index.write_bytes(b"no database" * 1000)
+    documents = Documents(folder)
+    assert documents.search("wifi") is not None
+    assert "file is not a database" in caplog.text
+
+
+def test_what_a_title_names_counts_more_than_what_a_text_mentions(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# House\n\n" + "The boiler hums. The boiler leaks.\n")
+    for other in ("garden", "mill", "car", "cat"):
+        (tmp_path / f"{other}.md").write_text(f"# The {other}\n\nHere is the {other}.\n")
+    (tmp_path / "boiler.md").write_text("# The boiler\n\nIt is serviced by Ada.\n")
+    found = Documents(tmp_path).search("who looks after the boiler")
+    assert found == ("boiler", "The boiler: It is serviced by Ada.")

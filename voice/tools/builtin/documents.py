@@ -1,94 +1,131 @@
-"""Full-text search over a folder of the user's text files, by SQLite's FTS5.
+"""Full-text search over a folder of the user's documents, by SQLite's FTS5.
 
-Paragraphs are indexed in memory on the first search; files that changed since are read again. Only
-.txt and .md files below 1 MB are read, and no link that leads out of the folder is followed.
+Passages are indexed in a file of the user's data folder, which the next start finds again; files
+that changed since are read again. No link that leads out of the folder is followed. How a format
+is read is `voice.tools.document_text`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import re
 import sqlite3
+import time
+from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from voice.config import data_path
+from voice.tools.document_text import READERS, Passage, passages
+from voice.tools.full_text import content_words, phrase_query
 from voice.tools.registry import ToolError, tool
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
-_SUFFIXES = (".txt", ".md")
-_LARGEST_FILE_BYTES = 1_000_000
 _PASSAGE_CHARS = 200
-_MOST_WORDS = 32
-"""Longest query: for two thousand words the index takes many seconds, and is locked."""
-_STOP_WORDS = """
-a about an and any anything are at be by did do does for from had has have how i in is it me my of
-on or our say tell that the their there this to was we were what when where which who will with you
-your
+_MOST_FILES = 10_000
+_MOST_PAGES = 65_536
+"""Of the index, 4 KiB each."""
+_BUDGET_S = 2.0
+"""A search reads changed files no longer than this; the others are read behind it."""
+_LONGEST_WAIT_S = 3600.0
+_VERSION = 1
+_TABLES = """
+CREATE TABLE files (path TEXT PRIMARY KEY, state TEXT NOT NULL);
+CREATE VIRTUAL TABLE passages USING fts5(
+    title, heading, text, path UNINDEXED, opens UNINDEXED, tokenize='porter'
+);
 """
+_WEIGHTS = "8.0, 4.0, 1.0"
+"""Of title, heading and text: what a heading names is what the passage is about."""
+_WEIGHTS_IN_FILE = "0.0, 1.0, 2.0"
+_RANKED, _OF_FILE = 400, 3
+"""Passages that are looked at, and how many of one file add up; one may fit by chance."""
 
 
 class Documents:
-    """An index of a folder with its subfolders; None has no documents."""
+    """An index of a folder with its subfolders; None has no documents.
 
-    def __init__(self, folder: Path | None) -> None:
+    Args:
+        folder: The documents.
+        file: Where the index is kept; None is in the user's data folder, "" in memory.
+    """
+
+    def __init__(self, folder: Path | None, file: str | None = None) -> None:
         self._folder = folder
+        self._closed = Event()
+        self._reading = Lock()
         self._lock = Lock()
-        self._seen: dict[Path, float] = {}
-        self._index = sqlite3.connect(":memory:", check_same_thread=False)
-        self._index.execute(
-            "CREATE VIRTUAL TABLE passages USING fts5(text, path UNINDEXED, tokenize='porter')"
-        )
+        self._index = _opened(_file_for(folder) if file is None and folder else file or "")
+
+    def read(self) -> None:
+        """Read all that is new, however long it takes."""
+        self._read(float("inf"))
 
     def search(self, query: str) -> tuple[str, str] | None:
-        """The best passage for the first 32 words that are no stop words, from any thread.
+        """The best passage for the first words of a query that are no stop words, from any thread.
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.
         """
-        stops = _STOP_WORDS.split()
-        said = dict.fromkeys(re.findall(r"\w+", query.lower()))
-        words = [word for word in said if word not in stops][:_MOST_WORDS]
+        words = content_words(query)
         if not words or self._folder is None:
             return None
+        self._read(_BUDGET_S)
         with self._lock:
-            self._refresh(self._folder)
-            # All of the words if a paragraph has them, else any of them.
-            for joint in (" AND ", " OR "):
-                row = self._index.execute(
-                    "SELECT path, text FROM passages WHERE passages MATCH ? ORDER BY rank LIMIT 1",
-                    (joint.join(f'"{word}"' for word in words),),
-                ).fetchone()
-                if row is not None:
-                    return Path(row[0]).stem.replace("_", " "), _passage(row[1], words)
-        return None
+            found = _best_passage(self._index, words)
+        if found is None:
+            return None
+        path, heading, text = found
+        return Path(path).stem.replace("_", " "), heading + _passage(text, words)
+
+    def ranked(self, query: str) -> list[str]:
+        """Paths of files for a query, the best first, of those that are indexed."""
+        with self._lock:
+            return _ranking(self._index, content_words(query))
 
     def close(self) -> None:
-        """Drop the index; may be called again."""
+        """Close the index; may be called again."""
+        self._closed.set()
         with self._lock:
             self._index.close()
 
-    def _refresh(self, folder: Path) -> None:
-        inside = folder.resolve()
-        present = {
-            path: path.stat().st_mtime
-            for path in sorted(folder.rglob("*"))
-            if path.suffix.lower() in _SUFFIXES
-            and path.is_file()
-            and path.resolve().is_relative_to(inside)
-        }
-        changed = {path for path, mtime in present.items() if self._seen.get(path) != mtime}
-        for path in changed | (self._seen.keys() - present.keys()):
-            self._index.execute("DELETE FROM passages WHERE path = ?", (str(path),))
-        for path in sorted(changed):
-            self._index.executemany(
-                "INSERT INTO passages (text, path) VALUES (?, ?)",
-                [(paragraph, str(path)) for paragraph in _paragraphs(path)],
-            )
-        self._seen = present
+    def _read(self, budget_s: float) -> None:
+        """Read changed files, until that took too long; one that is being read is waited for."""
+        if self._folder is None:
+            return
+        end_s = time.monotonic() + budget_s
+        if not self._reading.acquire(timeout=min(budget_s, _LONGEST_WAIT_S)):
+            return
+        try:
+            present = _present(self._folder)
+            with self._lock:
+                seen = dict(self._index.execute("SELECT path, state FROM files"))
+            for path in seen.keys() - present.keys():
+                self._put(path, "", [])
+            for path in sorted(path for path, state in present.items() if seen.get(path) != state):
+                if self._closed.is_set() or time.monotonic() > end_s:
+                    break
+                self._put(path, present[path], passages(Path(path)))
+        except sqlite3.Error as error:
+            if not self._closed.is_set():
+                _log.warning("documents: the index cannot be written: %s", error)
+        finally:
+            self._reading.release()
+
+    def _put(self, path: str, state: str, found: list[Passage]) -> None:
+        """Index a file in place of what it was; one without a state is gone."""
+        title = f"{Path(path).stem.replace('_', ' ')} {found[0].heading if found else ''}"
+        rows = [(title, each.heading, each.text, path, each.opens) for each in found]
+        with self._lock, self._index:
+            self._index.execute("DELETE FROM passages WHERE path = ?", (path,))
+            self._index.execute("DELETE FROM files WHERE path = ?", (path,))
+            if state:
+                self._index.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
+                self._index.execute("INSERT INTO files VALUES (?, ?)", (path, state))
 
 
 @tool(read_only=True)
@@ -100,43 +137,85 @@ def search_documents(query: str, *, documents: Documents) -> str:
     return f"From {found[0]}: {found[1]}"
 
 
-def _paragraphs(path: Path) -> list[str]:
+def _file_for(folder: Path) -> str:
+    """The file that has the index of a folder."""
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    return str(data_path(f"documents/{name}.sqlite3"))
+
+
+def _opened(file: str) -> sqlite3.Connection:
+    """The index in a file; a new one where there is none of this version, in memory if need be."""
+    for place in (file, file, "") if file else ("",):
+        try:
+            return _connected(place)
+        except (OSError, sqlite3.Error) as error:
+            _log.warning("documents: %s: %s", place, error)
+            with suppress(OSError):
+                os.unlink(place)
+    raise sqlite3.OperationalError("no index can be made")
+
+
+def _connected(file: str) -> sqlite3.Connection:
+    if file:
+        Path(file).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        os.chmod(file, 0o600)
+    index = sqlite3.connect(file or ":memory:", check_same_thread=False)
     try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            logger.warning("%s: larger than 1 MB, not searched", path.name)
-            return []
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        logger.warning("%s: not searched: %s", path.name, type(error).__name__)
-        return []
-    if path.suffix.lower() == ".md":
-        return _blocks(text)
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+        index.execute(f"PRAGMA max_page_count = {_MOST_PAGES}")
+        (version,) = index.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"of version {version}; a new one is made")
+        if version == 0:
+            index.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
+    except sqlite3.Error:
+        index.close()
+        raise
+    return index
 
 
-def _blocks(text: str) -> list[str]:
-    """The words of Markdown's outermost blocks; a heading is put before the block below it."""
-    blocks: list[str] = []
-    heading, words = "", []
-    for token in MarkdownIt("commonmark").parse(text):
-        if token.type in ("inline", "fence", "code_block"):
-            words += _words(token).split()
-        if token.level or token.nesting == 1 or not words:
-            continue
-        said, words = " ".join(words), []
-        if token.type == "heading_close":
-            heading = f"{said}: "
-        else:
-            blocks.append(heading + said)
-            heading = ""
-    return [*blocks, heading.removesuffix(": ")] if heading else blocks
+def _present(folder: Path) -> dict[str, str]:
+    """The documents of a folder, and what changes where one does."""
+    inside = folder.resolve()
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        # It may be deleted meanwhile.
+        with suppress(OSError):
+            if path.suffix.lower() in READERS and path.resolve().is_relative_to(inside):
+                status = path.stat()
+                if path.is_file():
+                    found[str(path)] = f"{status.st_mtime_ns} {status.st_size}"
+        if len(found) == _MOST_FILES:
+            _log.warning("documents: more than %s files, the others are not searched", _MOST_FILES)
+            break
+    return found
 
 
-def _words(token: Token) -> str:
-    if token.children is None:
-        return token.content
-    breaks = ("softbreak", "hardbreak")
-    return "".join(" " if part.type in breaks else part.content for part in token.children)
+def _ranking(index: sqlite3.Connection, words: list[str]) -> list[str]:
+    """Paths of files for some words, the best first."""
+    rows = index.execute(
+        f"SELECT path, bm25(passages, {_WEIGHTS}) FROM passages WHERE passages MATCH ?"
+        " ORDER BY 2 LIMIT ?",
+        (phrase_query(words), _RANKED),
+    ).fetchall()
+    files: dict[str, list[float]] = defaultdict(list)
+    for path, score in rows:
+        files[path].append(score)
+    # Less is better, and the best of a file comes first.
+    return sorted(files, key=lambda path: sum(files[path][:_OF_FILE]))
+
+
+def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str, str] | None:
+    """Path, heading as it is read aloud, and text."""
+    ranked = _ranking(index, words)
+    if not ranked:
+        return None
+    path, heading, text, opens = index.execute(
+        "SELECT path, heading, text, opens FROM passages WHERE passages MATCH ? AND path = ?"
+        f" ORDER BY bm25(passages, {_WEIGHTS_IN_FILE}), rowid LIMIT 1",
+        (phrase_query(words), ranked[0]),
+    ).fetchone()
+    return path, f"{heading}: " if opens else "", text
 
 
 def _passage(paragraph: str, words: list[str]) -> str:
