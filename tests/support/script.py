@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TypeVar
 
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Command, Emit, Generate, RunTool, Speak, SpeakEnd
 from voice.dialogue.conversation import Context, Conversation
-from voice.dialogue.reply_loop import Limits
 from voice.events import SessionEvent
 from voice.inputs import (
     AudioPlayed,

@@ -20,9 +20,9 @@ import pytest
 
 from tests.support.virtual_time import now, run
 from voice.config import DraftingConfig, ToolsConfig, TurnConfig
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Command, RunTool
 from voice.dialogue.conversation import Conversation
-from voice.dialogue.reply_loop import Limits
 from voice.errors import ModelError, ProtocolError
 from voice.events import DraftsUsed
 from voice.inputs import (

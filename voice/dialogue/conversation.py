@@ -13,6 +13,7 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from voice.dialogue.announcements import Announcements
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Command, Draft, Emit
 from voice.dialogue.controls import controlled
 from voice.dialogue.draft_words import DraftWords
@@ -22,7 +23,7 @@ from voice.dialogue.history import History
 from voice.dialogue.interruption import REASON, Interruption, reopens
 from voice.dialogue.other_language import OtherLanguage
 from voice.dialogue.reply import Occasion
-from voice.dialogue.reply_loop import Limits, ReplyLoop
+from voice.dialogue.reply_loop import ReplyLoop
 from voice.dialogue.reply_playback import Heard
 from voice.dialogue.user_turn import UserTurn
 from voice.errors import ProtocolError

@@ -7,23 +7,24 @@ returns the commands that are to be carried out now, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from voice.dialogue.call_checks import CallChecks, Limits
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
-from voice.dialogue.corrections import Correction, followed, with_the_rest
-from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
+from voice.dialogue.corrections import followed, with_the_rest
+from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
-from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones, readable_ones
+from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
-from voice.dialogue.opposites import LEFT_ALONE, Opposed, opposed, setters
+from voice.dialogue.opposites import LEFT_ALONE
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
-from voice.dialogue.requests import Requests, mixed_up
+from voice.dialogue.requests import Requests
 from voice.dialogue.tool_calls import ToolCalls
 from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError
@@ -57,22 +58,6 @@ WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
 OUT_OF_BAND_PRIORITY = 0
 """Of out-of-band replies: behind those that somebody waits to hear, before drafts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds the model's part of a reply.
-
-    Attributes:
-        max_tool_calls: In one reply; then the model must answer in words.
-        max_history: Messages that the model sees.
-        rephrases: Whether the model says in its own words what tools have answered; else the tools
-            speak for themselves.
-    """
-
-    max_tool_calls: int = 6
-    max_history: int = 24
-    rephrases: bool = False
 
 
 class ReplyLoop:
@@ -112,6 +97,7 @@ class ReplyLoop:
         self._limits = limits
         self._out_of_band = out_of_band
         self.lead = Lead(flow, tools, limits.rephrases)
+        self._checks = CallChecks(dialogue, tools, ids, limits, self.lead)
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
         # Calls that the user is asked about, as long as nothing else was said.
@@ -202,13 +188,13 @@ class ReplyLoop:
             if taken is not None or self.lead.drives(reply):
                 return [self._generate()] if taken is None else taken
         if context is None and not self._limits.rephrases:
-            whole = not self._takes_apart(reply)
-            reply.take_apart(Requests.of(self._dialogue, whole, self._own_tools(reply)))
-        if correcting := self._corrected(reply):
+            whole = not self._checks.takes_apart(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, self._checks.own_tools(reply)))
+        if correcting := self._checks.corrected(reply):
             return self._call(reply, correcting)
         if reply.requests and reply.options.tool_choice == "auto":
             seen = self._dialogue.view(self._limits.max_history)
-            reply.follow(followed(seen, self._own_tools(reply)))
+            reply.follow(followed(seen, self._checks.own_tools(reply)))
         return self._ask_request(reply)
 
     def carry_out(self, call: ToolCall) -> list[Command]:
@@ -371,7 +357,9 @@ class ReplyLoop:
 
     def _ask_request(self, reply: Reply) -> list[Command]:
         """Call what the request plainly asks for, or else ask the model."""
-        request = reply.requests.current if reply.requests and self._takes_apart(reply) else None
+        request = (
+            reply.requests.current if reply.requests and self._checks.takes_apart(reply) else None
+        )
         called = self._called_for(reply, request.text) if request and not request.again else None
         return [self._generate()] if called is None else called
 
@@ -399,38 +387,6 @@ class ReplyLoop:
         readings = () if self._out_of_band else (*seen.user_texts(1), seen.unanswered())
         return reply.options.moments.words_for(*readings)
 
-    def _takes_apart(self, reply: Reply) -> bool:
-        """Whether a message of several requests is put to the model as so many.
-
-        A client that runs tools may expect all calls at once, and what was required is one answer.
-        """
-        return reply.options.tool_choice == "auto" and not reply.options.client_tools
-
-    def _asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
-        """Ask for a request in parts, where the calls mix up what was said of several things."""
-        if not reply.requests or not self._takes_apart(reply) or reply.own_words or reply.again:
-            return False
-        parts = mixed_up(reply.requests.current.text, calls, self._tools)
-        if parts:
-            reply.take_apart(reply.requests.apart(parts))
-        return bool(parts)
-
-    def _own_tools(self, reply: Reply) -> dict[str, ToolSpec]:
-        """The tools that the model may call and that run here."""
-        own = set(reply.options.agent_tools)
-        return {name: tool for name, tool in self._tools.items() if name in own}
-
-    def _corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """Calls by which the user's last message corrects those before it, without the model."""
-        if reply.requests is None or reply.options.tool_choice != "auto":
-            return ()
-        correction = Correction.of(reply.requests.first.text)
-        if correction is None:
-            return ()
-        seen = self._dialogue.view(self._limits.max_history)
-        calls = correction.calls(seen, self._own_tools(reply))
-        return tuple(replace(call, call_id=self._ids("call")) for call in calls)
-
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or say something instead."""
         reply.count_tokens(event.input_tokens, event.output_tokens)
@@ -446,11 +402,13 @@ class ReplyLoop:
         calls = event.calls
         if reply.follows and not reply.calls_made:
             calls = tuple(with_the_rest(c, reply.follows, self._tools[c.name]) for c in calls)
-        refused = self._opposed(reply, calls)
-        held = self._held_back(reply, tuple(call for call in calls if call not in refused.calls))
-        if self._asks_apart(reply, held.made):
+        refused = self._checks.opposed(reply, calls)
+        held = self._checks.held_back(
+            reply, tuple(call for call in calls if call not in refused.calls)
+        )
+        if self._checks.asks_apart(reply, held.made):
             return [*out, self._generate()]
-        if held.made and self._doubts(reply, held.made, event.confidence):
+        if held.made and self._checks.doubts(reply, held.made, event.confidence):
             return out + self._in_doubt(reply, held.made)
         if held.made:
             return out + self._call(reply, held.made)
@@ -473,16 +431,9 @@ class ReplyLoop:
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
-        elif not self._limits.rephrases and leaves_open(reply.text, self._request(reply)):
+        elif not self._limits.rephrases and leaves_open(reply.text, self._checks.request(reply)):
             reply.ask_back(ANYTHING_TO_DO)
         return self._conclude(reply)
-
-    def _doubts(self, reply: Reply, calls: tuple[ToolCall, ...], confidence: float | None) -> bool:
-        """Whether calls are hardly what the user asks for; those that a client runs are its own."""
-        ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
-        if not ours or self._limits.rephrases or reply.own_words or self.lead.under(reply.base):
-            return False
-        return in_doubt(confidence, self._request(reply), calls, self._tools)
 
     def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         """Ask whether calls are wanted; those that change nothing are made, with a caution."""
@@ -493,12 +444,6 @@ class ReplyLoop:
             return self._say_behind(reply, NOT_SURE) + self._call(reply, calls)
         reply.doubt(calls)
         return self._conclude(reply)
-
-    def _request(self, reply: Reply) -> str:
-        """What the model was asked, of the user's last message."""
-        if reply.requests:
-            return reply.requests.current.text
-        return next(iter(reply.seen(self._dialogue).user_texts(1)), "")
 
     def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
         return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
@@ -567,39 +512,11 @@ class ReplyLoop:
         missing = left_out(reply.seen(self._dialogue).view(self._limits.max_history), self._tools)
         out = self._playback.speak(reply, reply.tell())
         reply.ask_back(closing_question(reply.comment))
-        if reply.requests and not reply.again and self._takes_apart(reply):
+        if reply.requests and not reply.again and self._checks.takes_apart(reply):
             reply.take_apart(reply.requests.leaving_out(missing.parts, missing.called))
         else:
             reply.miss(missing.parts)
         return out + self._conclude(reply)
-
-    def _opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
-        """The calls that do the opposite of what the user has asked for."""
-        newest = reply.seen(self._dialogue).user_texts(1)
-        if not newest or not calls or reply.options.tool_choice != "auto":
-            return Opposed()
-        values = setters([*self._tools.values(), *reply.options.client_tools])
-        return opposed(newest[0], calls, values)
-
-    def _held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
-        """The calls that are made at once, and the question in the place of the others.
-
-        A model that rephrases is told by the tool what it could not read, and asks by itself.
-        """
-        newest = self._dialogue.user_texts(1)
-        most = self._limits.max_tool_calls - reply.calls_made
-        calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        if self.lead.under(reply.base):
-            # A tool of another step is none here, whatever a model calls.
-            calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
-        if again := reply.again:
-            calls = tuple(call for call in calls if again.served_by(call, self._tools))
-        if not self._limits.rephrases:
-            readable = readable_ones(calls, self._tools)
-            if readable.question:
-                return readable
-            calls = readable.made
-        return confirmed_ones(calls, self.lead.asking_first(), newest[0] if newest else "")
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
         """Try a malformed answer again, then in words alone; apologise for anything else."""

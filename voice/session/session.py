@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from voice.callers import Caller
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.conversation import Context, Conversation
-from voice.dialogue.reply_loop import Limits
 from voice.errors import ProtocolError
 from voice.events import (
     RECENT_REPLIES,

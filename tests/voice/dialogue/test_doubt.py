@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
-from voice.dialogue.reply_loop import Limits
 from voice.types import ToolCall, ToolSpec
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
-from voice.dialogue.reply_loop import WENT_WRONG, Limits
+from voice.dialogue.reply_loop import WENT_WRONG
 from voice.events import (
     Failure,
     ReplyEnded,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
-from voice.dialogue.reply_loop import Limits
 from voice.dialogue.requests import mixed_up, requests
 from voice.types import Role, ToolCall
 
