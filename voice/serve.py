@@ -12,7 +12,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from typing import Any
@@ -201,8 +201,8 @@ def serve(config: Config) -> None:
         uvicorn.Server(uvicorn_config(app, config.server)).run(sockets=[listener])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; returns its exit status."""
+def main(arguments: Sequence[str] | None = None, run: Callable[[Config], None] = serve) -> int:
+    """Run the program, or another one of the same arguments; returns its exit status."""
     shown = logging.StreamHandler()
     shown.addFilter(Seldom())
     layout = "%(levelname)s %(name)s: %(message)s"
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # uvicorn raises the signal again once it has shut down; that is the ordinary end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        serve(parse_arguments(arguments))
+        run(parse_arguments(arguments))
     except VoiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -6,15 +6,13 @@ Takes the arguments of `python -m voice.serve`. Where `RAY_ADDRESS` names a clus
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Sequence
 from threading import Event
 
 from voice.access.keys import check_exposure
 from voice.config import Config, secret
 from voice.errors import ConfigError, VoiceError
-from voice.serve import listen, parse_arguments, url_of
+from voice.serve import listen, main, url_of
 
 _RAY_SETTINGS = {
     # Ray would tell its makers how it is used.
@@ -57,18 +55,5 @@ def run(config: Config) -> None:
         ray.shutdown()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; returns its exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        run(parse_arguments(arguments))
-    except VoiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 0
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run=run))

@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
@@ -119,34 +119,12 @@ def build_app(
     follow = telemetry.follow if telemetry else None
     opened = recorder.open if recorder else open_session
     routes = Routes(resources, config, opened, follow, ephemeral)
-    speech = SpeechApi(resources, routes.body)
     calls = RealtimeCalls(routes.slots, routes.metrics, config, routes.begin)
     return Starlette(
         routes=[
-            WebSocketRoute("/v1/realtime", routes.realtime),
-            Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
-            *caller_routes(resources.toolbox.database, config.records, routes.guarded, routes.body),
+            *_routes(resources, config, routes),
             *_conversations(recorder, routes),
             *calls.routes(routes.guarded),
-            Route("/v1/models", routes.guarded(routes.models)),
-            Route("/v1/agent", routes.guarded(routes.agent)),
-            Route("/v1/audio/voices", routes.guarded(speech.voices)),
-            Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),
-            Route(
-                "/v1/audio/transcriptions",
-                routes.guarded(TranscriptionApi(resources).transcribe),
-                methods=["POST"],
-            ),
-            *api_routes(
-                resources.model,
-                (MODEL_NAME,),
-                config.server,
-                ApiGate(routes.policy, routes.metrics),
-                routes.metrics,
-            ),
-            Route("/metrics", routes.guarded(routes.scrape)),
-            Route("/healthz", routes.health),
-            *routes.telephone.routes(),
             Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
         middleware=[
@@ -156,6 +134,35 @@ def build_app(
         exception_handlers={HTTPException: _not_routed},
         lifespan=_lifespan(resources, routes, calls, recorder, telemetry, audiosocket),
     )
+
+
+def _routes(resources: Resources, config: Config, routes: Routes) -> list[BaseRoute]:
+    """What every server has, the page aside."""
+    speech = SpeechApi(resources, routes.body)
+    return [
+        WebSocketRoute("/v1/realtime", routes.realtime),
+        Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
+        *caller_routes(resources.toolbox.database, config.records, routes.guarded, routes.body),
+        Route("/v1/models", routes.guarded(routes.models)),
+        Route("/v1/agent", routes.guarded(routes.agent)),
+        Route("/v1/audio/voices", routes.guarded(speech.voices)),
+        Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),
+        Route(
+            "/v1/audio/transcriptions",
+            routes.guarded(TranscriptionApi(resources).transcribe),
+            methods=["POST"],
+        ),
+        *api_routes(
+            resources.model,
+            (MODEL_NAME,),
+            config.server,
+            ApiGate(routes.policy, routes.metrics),
+            routes.metrics,
+        ),
+        Route("/metrics", routes.guarded(routes.scrape)),
+        Route("/healthz", routes.health),
+        *routes.telephone.routes(),
+    ]
 
 
 def _lifespan(
