@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 import soxr
 from websockets.asyncio.client import connect
 
+from tests.support.imports import imported_by_default
 from tests.support.patience import PATIENCE_S
 from tests.support.phone import AsteriskFraming, Phone
 from tests.support.server_program import program
@@ -179,12 +178,4 @@ async def test_a_server_that_is_killed_leaves_what_was_said_by_then(
 
 
 def test_a_server_that_keeps_nothing_imports_nothing_of_it(repo_root: Path) -> None:
-    program = (
-        "import sys; from tests.support.fakes import FakeParts, fake_app; from voice.config import"
-        " Config; fake_app(FakeParts(), Config()); import voice.serve;"
-        " print([name for name in sys.modules if name.startswith('voice.records')])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=repo_root, capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == "[]", done.stderr
+    assert imported_by_default(repo_root, "voice.records") == []

@@ -30,7 +30,7 @@ async def address(
     repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[str]:
     python = python_beside("ray", "ray[serve]==2.60.0")
-    monkeypatch.setenv("VOICE_API_KEY", KEY)
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
     settings = (*PARTS, f'tools.database="{tmp_path / "entries.sqlite"}"', "server.max_sessions=8")
     command = (str(python), "-m", "voice.cluster")
     async with program(cwd=repo_root, settings=settings, command=command) as (_, _, address):

@@ -6,8 +6,6 @@ import json
 import logging
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from opentelemetry.trace import StatusCode
 from websockets.asyncio.client import connect
 
 from tests.support.fakes import FakeParts, fake_app
+from tests.support.imports import imported_by_default
 from tests.support.otlp import Collector, Sent, collector
 from tests.support.server_program import program
 from tests.support.serving import receive_until, send, serving
@@ -301,12 +300,4 @@ def test_the_option_counts_and_then_the_environment(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_server_without_a_collector_imports_nothing_of_it(repo_root: Path) -> None:
-    code = (
-        "import sys; from tests.support.fakes import FakeParts, fake_app; from voice.config import"
-        " Config; fake_app(FakeParts(), Config()); import voice.serve, voice.session.resources;"
-        " print([name for name in sys.modules if 'opentelemetry' in name])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=repo_root, capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == "[]", done.stderr
+    assert imported_by_default(repo_root, "opentelemetry") == []
