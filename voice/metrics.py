@@ -6,6 +6,7 @@ transcripts only if configured. `voice.compare` reads them.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -98,6 +99,8 @@ class Metrics:
         self._refused = self._counter("refused", "Connections refused", "reason")
         self._sessions = self._counter("sessions", "Sessions begun")
         self._live = Gauge("quicksilver_live_sessions", "Sessions now", registry=self.registry)
+        tasks = Gauge("quicksilver_tasks", "Tasks of the event loop now", registry=self.registry)
+        tasks.set_function(_tasks)
         self._drafts = self._counter(
             "drafts", "Replies drafted while the user spoke, or not for want of time", "made"
         )
@@ -294,6 +297,14 @@ class SessionMetrics:
             line["user"] = self._user[1] if self._user[0] == turn_id else ""
             line["agent"] = self._agent[1] if self._agent[0] == turn_id else ""
         return line
+
+
+def _tasks() -> int:
+    """Of the event loop that asks; none outside of one."""
+    try:
+        return len(asyncio.all_tasks())
+    except RuntimeError:
+        return 0
 
 
 def _open_lines(path: str) -> TextIO | None:

@@ -42,7 +42,6 @@ FLAT_KIB = 10.0
 APART_S = 0.7
 SETTLE_S = 2.0
 MOST_BROKEN = 10
-CACHE_SERIES = "quicksilver_prompt_cache_bytes "
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +103,24 @@ async def reading(server: ServerProcess, turns: int) -> Reading:
     """What the server takes now."""
     async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
         series = (await http.get(server.metrics_url)).text
-    return Reading(turns, resident_mib(server.pid), round(cache_mib(series), 1))
+    return Reading(turns, resident_mib(server.pid), cache_mib(series))
 
 
 def cache_mib(series: str) -> float:
-    """The prompt cache's size in a server's series, MiB.
+    """The prompt cache's size in a server's series, MiB."""
+    return round(series_value(series, "quicksilver_prompt_cache_bytes") / 2**20, 1)
+
+
+def series_value(series: str, name: str) -> float:
+    """The value of one of a server's series that has no labels.
 
     Raises:
         ValueError: There is none.
     """
     for line in series.splitlines():
-        if line.startswith(CACHE_SERIES):
-            return float(line.removeprefix(CACHE_SERIES)) / 2**20
-    raise ValueError(f"got no series {CACHE_SERIES.strip()}; expected one in /metrics")
+        if line.startswith(f"{name} "):
+            return float(line.removeprefix(name))
+    raise ValueError(f"got no series {name}; expected one in /metrics")
 
 
 async def call(lines: Sequence[Utterance], delay_s: float, held: Held) -> None:
@@ -179,12 +183,12 @@ def summary(read: Sequence[Reading]) -> dict[str, Any]:
     }
 
 
-def fitted(read: Sequence[tuple[int, float]]) -> dict[str, float] | None:
+def fitted(read: Sequence[tuple[int, float]], each: str = "turn") -> dict[str, float] | None:
     """The line with the least squares through (turn, MiB); None of fewer than three readings.
 
     Returns:
-        Its slope and the standard error of that, KiB per turn, and how far the readings scatter
-        around it, MiB.
+        Its slope and the standard error of that, KiB per turn or what is counted, and how far the
+        readings scatter around it, MiB.
     """
     if len(read) < 3:
         return None
@@ -193,8 +197,8 @@ def fitted(read: Sequence[tuple[int, float]]) -> dict[str, float] | None:
     scatter = float(np.sqrt(np.sum((mib - slope * turns - start) ** 2) / (len(read) - 2)))
     error = scatter / float(np.sqrt(np.sum((turns - turns.mean()) ** 2)))
     return {
-        "slope_kib_per_turn": round(float(slope) * 1024, 2),
-        "standard_error_kib_per_turn": round(error * 1024, 2),
+        f"slope_kib_per_{each}": round(float(slope) * 1024, 2),
+        f"standard_error_kib_per_{each}": round(error * 1024, 2),
         "scatter_mib": round(scatter, 2),
     }
 
