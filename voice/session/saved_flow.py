@@ -1,7 +1,8 @@
 """Where a caller is in a flow, kept from one conversation to the next.
 
 It is written behind every change, in a thread, the newest last; what was missed of it when a
-process ends is asked for again. It knows nothing of what is said, the greeting aside.
+process ends is asked for again. A flow is its conversation's as long as that lasts: who calls twice
+at once has two. It knows nothing of what is said, the greeting aside.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from voice.inputs import FlowResumed
 from voice.tools import SessionScope, Toolbox, phrasing
 from voice.tools.store import Store
 from voice.types import Position
+
+_LEASE_S = 30.0
+"""A flow that was not held for so long is free: the process of its conversation has ended."""
+_HOLD_S = 10.0
 
 
 class SavedFlow:
@@ -32,6 +37,7 @@ class SavedFlow:
         self._toolbox = toolbox
         self._scope = scope
         self._store = Store(toolbox.database, scope.owner)
+        self._session_id = scope.session_id
         self._flow: Flow | None = None
         self._looked = asyncio.Event()
         self._resumed = False
@@ -59,28 +65,44 @@ class SavedFlow:
         It is in the thread's queue at once: who hangs up and comes back reads behind it.
         """
         self._scope.agent, self._scope.known = position.agent, position.known
-        saved, now_s = self._team.saved(position), self._scope.now().timestamp()
+        saved, now_s = self._team.saved(position), self._now_s()
+        self._behind(self._store.save_flow, saved, now_s, self._session_id, now_s + _LEASE_S)
 
-        def save() -> None:
-            with suppress(StoreError):
-                self._store.save_flow(saved, now_s)
-
-        self._toolbox.flow_thread.submit(save)
-
-    async def resume(self, feed: Callable[[FlowResumed], None]) -> None:
-        """Go on where the caller was, if that is kept; else from the beginning."""
-        flow, saved = self._flow, ""
-        if flow is None:
+    async def run(self, feed: Callable[[FlowResumed], None]) -> None:
+        """Go on where the caller was, if that is kept, else from the beginning; then hold it."""
+        if self._flow is None:
             return
         try:
-            loop = asyncio.get_running_loop()
-            after_s = self._scope.now().timestamp() - self._toolbox.flows_kept_s
-            with suppress(StoreError):
-                saved = await loop.run_in_executor(
-                    self._toolbox.flow_thread, self._store.flow, after_s
-                )
-            position = self._team.restored(saved) if saved else None
-            self._resumed = position is not None
-            feed(FlowResumed(position or flow.position))
+            await self._resume(self._flow, feed)
+            while True:
+                await asyncio.sleep(_HOLD_S)
+                self._behind(self._store.hold_flow, self._session_id, self._now_s() + _LEASE_S)
         finally:
             self._looked.set()
+            self._behind(self._store.hold_flow, self._session_id, 0.0)
+
+    async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
+        now_s, saved = self._now_s(), ""
+        after_s = now_s - self._toolbox.flows_kept_s
+        with suppress(StoreError):
+            saved = await asyncio.get_running_loop().run_in_executor(
+                self._toolbox.flow_thread,
+                self._store.take_flow,
+                *(self._session_id, now_s, now_s + _LEASE_S, after_s),
+            )
+        position = self._team.restored(saved) if saved else None
+        self._resumed = position is not None
+        feed(FlowResumed(position or flow.position))
+        self._looked.set()
+
+    def _now_s(self) -> float:
+        return self._scope.now().timestamp()
+
+    def _behind(self, write: Callable[..., None], *given: object) -> None:
+        """Write behind what was written before."""
+
+        def attempt() -> None:
+            with suppress(StoreError):
+                write(*given)
+
+        self._toolbox.flow_thread.submit(attempt)

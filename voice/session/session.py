@@ -172,7 +172,7 @@ class Session:
                 if self._greets:
                     self.greet()
                 self._ring_if_wanted()
-                group.create_task(self._flows.resume(self._runner.feed))
+                group.create_task(self._flows.run(self._runner.feed))
                 group.create_task(self._remember())
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())

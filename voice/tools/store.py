@@ -289,17 +289,38 @@ class Store:
         mine = self._mine(appointments) & (appointments.c.due == due)
         return self._changes(delete(appointments).where(mine))
 
-    def save_flow(self, content: str, saved: float) -> None:
-        """Keep where the caller is in a flow, in place of what was kept; empty keeps nothing."""
-        kept = insert(flows).values(**self._owned, saved=saved, content=content)
-        statements = [delete(flows).where(self._mine(flows)), *([kept] if content else [])]
-        self._database.write(*statements)
+    def save_flow(self, content: str, saved: float, session_id: str, until: float) -> None:
+        """Keep where a conversation is in a flow, in place of what it had kept; empty for nothing.
 
-    def flow(self, after: float) -> str:
-        """Where the caller is in a flow, if that was saved behind ``after``; else empty."""
-        query = select(flows.c.content).where(self._mine(flows), flows.c.saved > after)
-        rows = self._database.read(query.order_by(flows.c.id.desc()).limit(1))
-        return rows[0][0] if rows else ""
+        Args:
+            content: Where it is.
+            saved: When, in seconds since the epoch.
+            session_id: Of the conversation, which alone has it until `hold_flow` says otherwise.
+            until: As of `hold_flow`.
+        """
+        row = {"saved": saved, "content": content, "session_id": session_id, "taken_until": until}
+        kept = [insert(flows).values(**self._owned, **row)] if content else []
+        self._database.write(delete(flows).where(self._flow_of(session_id)), *kept)
+
+    def take_flow(self, session_id: str, now: float, until: float, after: float) -> str:
+        """Have the newest flow that no conversation has, if it was saved behind ``after``.
+
+        Returns:
+            Where the caller is in it; empty if there is none.
+        """
+        free = self._mine(flows) & (flows.c.taken_until <= now) & (flows.c.saved > after)
+        newest = select(flows.c.id).where(free).order_by(flows.c.id.desc()).limit(1)
+        taken = update(flows).where(free, flows.c.id == newest.scalar_subquery())
+        had = taken.values(session_id=session_id, taken_until=until).returning(flows.c.content)
+        return next((content for (content,) in self._database.read(had)), "")
+
+    def hold_flow(self, session_id: str, until: float) -> None:
+        """Leave a conversation's flow to others from then on, in seconds since the epoch."""
+        held = update(flows).where(self._flow_of(session_id))
+        self._database.write(held.values(taken_until=until))
+
+    def _flow_of(self, session_id: str) -> ColumnElement[bool]:
+        return self._mine(flows) & (flows.c.session_id == session_id)
 
     def facts(self) -> list[Fact]:
         """What is remembered, oldest first."""

@@ -181,6 +181,41 @@ async def test_who_hangs_up_goes_on_where_they_were(clinic: Resources) -> None:
             assert greeting == clinic.agent.greeting
 
 
+async def test_two_calls_of_one_caller_have_each_its_own_flow_and_question(
+    clinic: Resources,
+) -> None:
+    async with running(clinic) as address, calling(address) as (one, _):
+        await one.says("I have a headache")
+        await one.says("on monday at nine")
+        async with calling(address) as (other, greeting):
+            assert greeting == clinic.agent.greeting
+            await other.says("a rash on my arm")
+            asked = await one.says("Peter")
+            assert asked.startswith("I have Peter on Monday") and "a headache" in asked
+            # It answers no question of the other call's.
+            assert not (await other.says("yes")).startswith("Booked")
+            assert other.flow["known"] == {"problem": "a rash on my arm"}
+            assert (await one.says("yes")).startswith("Booked")
+            await other.says("on tuesday at ten")
+        async with calling(address) as (again, greeting):
+            assert greeting.startswith("Welcome back. So far I have: a rash on my arm, Tuesday")
+            assert (await again.says("it's Peter")).endswith("Shall I book it?")
+    assert booked(clinic) == [("Peter", "a headache")]
+
+
+async def test_two_calls_of_one_caller_order_apart(embedded_parts: Resources) -> None:
+    shop = embedded_parts.for_agent("coffee")
+    async with (
+        running(shop) as address,
+        calling(address) as (one, _),
+        calling(address) as (other, _),
+    ):
+        await one.says("a large latte please")
+        await other.says("a small mocha please")
+        assert "latte" not in await other.says("what is in my order")
+        assert "mocha" not in await one.says("what is in my order")
+
+
 async def test_the_flow_is_told_to_who_asks_for_it_later(clinic: Resources) -> None:
     async with running(clinic) as address, connect(address) as socket:
         await send(socket, "session.update", session={"type": "realtime"})

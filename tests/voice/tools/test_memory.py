@@ -53,7 +53,7 @@ def fill(database: Database, owner: Owner, text: str) -> None:
     store.add_item("shopping", text)
     store.place_order(text, "1 latte", placed=100.0)
     store.book(100.0 + len(text), text, text)
-    store.save_flow(text, saved=100.0)
+    store.save_flow(text, saved=100.0, session_id="one", until=0.0)
     store.keep_fact(text, changed=100.0)
 
 
@@ -136,13 +136,18 @@ def test_appointments_and_flows_are_kept_for_their_time(database: Database) -> N
     stores = [Store(database, Owner("clinic", caller)) for caller in (LOCAL, STRANGER)]
     for number, store in enumerate(stores):
         store.book(100.0 + number, "Anna", "a cough")
-        store.save_flow("here", saved=0.0)
+        store.save_flow("here", saved=0.0, session_id="one", until=0.0)
     database.delete_stranger(STRANGER)
     kept = ToolsConfig(keep_orders_days=1, keep_flows_minutes=60)
     left = []
     for now_s in (3500.0, 3700.0, 90_000.0):
         database.sweep(kept, now_s)
-        left.append([(len(each.appointments(0)), each.flow(-1)) for each in stores])
+        left.append(
+            [
+                (len(each.appointments(0)), each.take_flow("two", 1.0, 2.0, after=-1))
+                for each in stores
+            ]
+        )
     assert left == [[(1, "here"), (1, "")], [(1, ""), (1, "")], [(0, ""), (0, "")]]
 
 

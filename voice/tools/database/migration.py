@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, inspect, select
 from voice.errors import ConfigError
 from voice.tools.database.tables import METADATA, version
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest of the revisions in migrations/versions."""
 
 _ALONE = {

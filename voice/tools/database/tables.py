@@ -80,11 +80,14 @@ appointments = _table(
     _required("name", Text),
     _required("about", Text),
 )
-# Where a caller is in a flow.
+# Where a caller is in a flow, a row for each conversation that began one.
 flows = _table(
     "flows",
     _required("saved", Double),
     _required("content", Text),
+    # Whose it is until then, unless it is kept for longer: another may go on with it behind that.
+    _required("session_id", Text, ""),
+    _required("taken_until", Double, 0.0),
 )
 # What a caller asked to be remembered; ``about`` is "name" for what they want to be called.
 facts = _table(
