@@ -45,6 +45,9 @@ def latency(told: dict[str, Any]) -> list[list[str]]:
     rows = [["", "n", "p50", "p95"]]
     named = [("understood turns", figures["all"]), ("people alone", figures["people"])]
     named += [(f"{kind}s", t) for kind, t in figures["kinds"].items() if kind != "read"]
+    held = next(iter(figures["drafting"].values()))
+    for what, part in (("short requests", "calls"), ("orders in whole sentences", "ordering")):
+        named += [(f"{n} at once, {what}", timing) for n, timing in held.get(part, {}).items()]
     for name, timing in named:
         whole = timing["voice_to_voice_ms"]
         if whole["n"]:

@@ -14,7 +14,8 @@ once, each in a call of its own and by somebody from whom nothing was learned. `
 several calls on one server. ``--drafting both`` runs demo, people, orders and calls a second time
 without drafts, and sets the two side by side; the rest of the results is that of the first run.
 
-On two quiet cores the default takes about 25 minutes; ``--most 3`` checks everything in four.
+On two quiet cores the default takes about 40 minutes, of which ordering takes 15; ``--most 3``
+checks everything in five.
 Results: benchmarks/results/turns.json.
 """
 
@@ -67,7 +68,8 @@ from benchmarks.voice.talking_over import (
 )
 from voice.demo.server import EMBEDDED, as_arguments, serving
 
-PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls")
+PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls",
+         "ordering")  # fmt: skip
 TWICE = ("demo", "people", "orders", "calls")
 """What is said once with drafts and once without."""
 MOST = {"pauses": 12, "noise": 16}
@@ -79,6 +81,8 @@ OVER_GREETINGS = 2
 AGENTS = ("assistant", "coffee")
 CALLED = "assistant"
 """The agent that several call at once, and that is disturbed."""
+ORDERED = "coffee"
+ORDERS_A_CALL = 4
 REOPENS_S = 0.3
 INTERRUPTS_S = (1.0, 1.7)
 """How long the agent has been audible when it is interrupted: within the 700 ms in which the user
@@ -115,6 +119,7 @@ class Run:
         disturbed: Sounds made over the greeting, and what came of each.
         drafts: The servers' counts after one call at a time.
         calls: Number of calls at once → what was said in them.
+        ordering: The same of those who order.
         seconds: Part → how long it took.
     """
 
@@ -123,6 +128,7 @@ class Run:
     disturbed: list[tuple[Sound, TalkedOver | None]] = field(default_factory=list)
     drafts: list[dict[str, float]] = field(default_factory=list)
     calls: dict[int, list[Said]] = field(default_factory=dict)
+    ordering: dict[int, list[Said]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -203,6 +209,18 @@ async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str])
             for calls in chosen.calls:
                 with run.timed(f"{calls} calls"):
                     run.calls[calls] = await at_once(converse, url, lines, calls)
+        if agent == ORDERED and "ordering" in chosen.parts:
+            ordered = spread(orders(), chosen.of("ordering"))
+            for calls in chosen.calls:
+                with run.timed(f"ordering, {calls} calls"):
+                    run.ordering[calls] = await at_once(order, url, ordered, calls)
+
+
+async def order(url: str, utterances: Sequence[Utterance]) -> list[Said]:
+    """Say orders, some in each conversation."""
+    starts = range(0, len(utterances), ORDERS_A_CALL)
+    held = [await converse(url, utterances[at : at + ORDERS_A_CALL]) for at in starts]
+    return [said for call in held for said in call]
 
 
 async def disturb_all(run: Run, chosen: Chosen, settings: Sequence[str]) -> None:
@@ -233,6 +251,7 @@ def side_by_side(runs: dict[str, Run]) -> dict[str, Any]:
             "false_cutoffs": cutoffs(said),
             "drafts": fate(added(run.drafts)),
             "calls": {str(calls): summary(held) for calls, held in run.calls.items()},
+            "ordering": {str(calls): summary(held) for calls, held in run.ordering.items()},
             "seconds": run.seconds,
         }
     return told
