@@ -117,11 +117,18 @@ def test_memory_is_bounded_over_a_thousand_requests() -> None:
         for number in range(count):
             room.acquire()
             wanted = request(f"{number} hello {number}", tools=(), max_tokens=2 + number % 5)
-            cancel = engine.submit(wanted, listen)
-            if number % 7 == 0:
-                cancel()
+            if number % 7:
+                engine.submit(wanted, listen)
+            else:
+                # It may end before it is cancelled, so it does not make room itself.
+                engine.submit(wanted, lambda _: None)()
                 ask(engine, request("hi", tools=(), max_tokens=1))
                 room.release()
+        # How many are under way hangs on how busy the machine is.
+        for _ in range(32):
+            room.acquire()
+        room.release(32)
+        ask(engine, request("hi", tools=(), max_tokens=1))
 
     def held() -> int:
         return sum(type(thing) in (KVCache, RequestJob) for thing in gc.get_objects())
@@ -133,9 +140,9 @@ def test_memory_is_bounded_over_a_thousand_requests() -> None:
         serve(700)
         gc.collect()
         assert 0 < engine.prefixes.nbytes <= limit
-        # Not one more than what the pool holds, and those requests that are on their way out.
-        assert held() <= caches + 70
-        assert len(gc.get_objects()) <= objects + 5000
+        # What the pool holds, and the request that may still be on its way out.
+        assert held() <= caches + 3
+        assert len(gc.get_objects()) <= objects + 1000
         assert resident_bytes() <= resident + 32 * 2**20
     finally:
         engine.close()
