@@ -294,7 +294,8 @@ def faults(read: Sequence[Reading], wrong: Sequence[str]) -> list[str]:
     if line is None:
         return [*told, "too few rounds to tell growth"]
     if (slope := line["slope_kib_per_call"]) > MOST_KIB:
-        told.append(f"the resident set grows by {slope:.1f} KiB a call")
+        error = line["standard_error_kib_per_call"]
+        told.append(f"the resident set grows by {slope:.1f} ± {error:.1f} KiB a call")
     for what in ("files", "threads", "tasks"):
         more = getattr(read[-1], what) - max(getattr(one, what) for one in first)
         if more > 0:
