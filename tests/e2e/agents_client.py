@@ -8,6 +8,7 @@ for the test to judge. Nothing in it knows this project.
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,8 @@ class Talk:
 async def main(url: str, timer: bytes, time: bytes) -> dict[str, Any]:
     agent = RealtimeAgent(name="test", instructions="Use the tools. Be brief.", tools=[set_timer])
     runner = RealtimeRunner(agent)
-    async with await runner.run(model_config={"url": url, "api_key": "unused"}) as session:
+    key = os.environ.get("OPENAI_API_KEY", "unused")
+    async with await runner.run(model_config={"url": url, "api_key": key}) as session:
         talk = Talk(session)
         listening = asyncio.create_task(talk.listen())
         speaking = asyncio.create_task(talk.say(timer))

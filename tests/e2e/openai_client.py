@@ -9,6 +9,7 @@ for the test to judge. Nothing in it knows this project.
 import asyncio
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -297,7 +298,8 @@ async def silence(client: AsyncOpenAI) -> dict[str, Any]:
 
 
 async def main(base_url: str, timer: bytes, time: bytes) -> None:
-    async with AsyncOpenAI(base_url=base_url, api_key="unused") as client:
+    key = os.environ.get("OPENAI_API_KEY", "unused")
+    async with AsyncOpenAI(base_url=base_url, api_key=key) as client:
         found = {
             "typed": await typed_text(client),
             "function": await function_call(client),

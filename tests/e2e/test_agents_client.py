@@ -1,6 +1,7 @@
 """openai-agents' RealtimeRunner, unmodified and in its own environment, talks to the server."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,19 +15,19 @@ SCRIPT = Path(__file__).with_name("agents_client.py")
 pytestmark = pytest.mark.e2e
 
 
-@pytest.fixture(scope="module")
-def client_python() -> Path:
-    """The interpreter of an environment that holds the client alone; made once and kept."""
-    return python_with("agents", REQUIREMENT)
-
-
-async def test_the_runner_calls_a_tool_and_is_talked_over(
-    client_python: Path, repo_root: Path, tmp_path: Path
-) -> None:
+async def test_the_runner_calls_a_tool_and_is_talked_over(repo_root: Path, tmp_path: Path) -> None:
     async with program(cwd=repo_root) as (_, _, address):
-        url = f"ws://{address}/v1/realtime?model=gpt-realtime"
-        report = await found(client_python, SCRIPT, url, folder=tmp_path)
+        judge(await reported(address, tmp_path))
 
+
+async def reported(address: str, folder: Path) -> dict[str, Any]:
+    """What the runner has found of a server; its environment is made once and kept."""
+    url = f"ws://{address}/v1/realtime?model=gpt-realtime"
+    return await found(python_with("agents", REQUIREMENT), SCRIPT, url, folder=folder)
+
+
+def judge(report: dict[str, Any]) -> None:
+    """Whether all was as the runner expects it."""
     assert report["errors"] == []
     assert report["calls"][0] == {"duration": "ten minutes"}
     assert "audio_interrupted" in report["kinds"]

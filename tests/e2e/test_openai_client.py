@@ -1,6 +1,7 @@
 """openai-python's Realtime client, unmodified and in its own environment, talks to the server."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,18 +15,19 @@ SCRIPT = Path(__file__).with_name("openai_client.py")
 pytestmark = pytest.mark.e2e
 
 
-@pytest.fixture(scope="module")
-def client_python() -> Path:
-    """The interpreter of an environment that holds the client alone; made once and kept."""
-    return python_with("openai", REQUIREMENT)
-
-
-async def test_the_client_talks_types_and_runs_a_function(
-    client_python: Path, repo_root: Path, tmp_path: Path
-) -> None:
+async def test_the_client_talks_types_and_runs_a_function(repo_root: Path, tmp_path: Path) -> None:
     async with program(cwd=repo_root) as (_, _, address):
-        report = await found(client_python, SCRIPT, f"http://{address}/v1", folder=tmp_path)
+        judge(await reported(address, tmp_path))
 
+
+async def reported(address: str, folder: Path) -> dict[str, Any]:
+    """What the client has found of a server; its environment is made once and kept."""
+    python = python_with("openai", REQUIREMENT)
+    return await found(python, SCRIPT, f"http://{address}/v1", folder=folder)
+
+
+def judge(report: dict[str, Any]) -> None:
+    """Whether all was as the client expects it."""
     assert report["typed"]["first"] == "session.created"
     assert report["typed"]["modalities"] == ["text"]
     assert "84" in report["typed"]["text"]

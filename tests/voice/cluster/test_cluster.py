@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,10 +14,12 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.clients.environments import python_beside
+from tests.e2e import test_agents_client, test_openai_client
 from tests.support.patience import PATIENCE_S
 from tests.support.server_program import program
 from tests.support.serving import receive_until, send
@@ -23,18 +27,54 @@ from tests.support.serving import receive_until, send
 KEY = "the-key-of-this-cluster"
 TEXT = {"output_modalities": ["text"]}
 PARTS = ("cluster.ingress.least=2", "cluster.ingress.most=2", "cluster.drain_s=1")
+COMPUTES_S = 0.02
+"""More than a process takes that waits."""
+
+PLACEMENT = """
+import json
+from voice.cluster.deployments import application
+from voice.config import load_config
+
+def options(app):
+    part = app._bound_deployment
+    yield part.name, part.ray_actor_options
+    for given in part.init_args:
+        if isinstance(given, type(app)):
+            yield from options(given)
+
+settings = ["cluster.engine.gpus=0.5", "cluster.engine.cpus=2", "cluster.ears.gpus=1"]
+print(json.dumps(dict(options(application(load_config(None, settings))))))
+"""
+
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-async def address(
-    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[str]:
-    python = python_beside("ray", "ray[serve]==2.60.0")
-    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
-    settings = (*PARTS, f'tools.database="{tmp_path / "entries.sqlite"}"', "server.max_sessions=8")
-    command = (str(python), "-m", "voice.cluster")
-    async with program(cwd=repo_root, settings=settings, command=command) as (_, _, address):
-        yield address
+def ray() -> Path:
+    """The interpreter of an environment that has Ray beside ours."""
+    return python_beside("ray", "ray[serve]==2.60.0")
+
+
+def test_cores_and_gpus_are_set_aside_for_each_part(repo_root: Path) -> None:
+    command = (ray(), "-c", PLACEMENT)
+    told = subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True)
+    assert json.loads(told.stdout) == {
+        "ingress": {"num_cpus": 0.25, "num_gpus": 0.0},
+        "engine": {"num_cpus": 2.0, "num_gpus": 0.5},
+        "ears": {"num_cpus": 0.25, "num_gpus": 1.0},
+        "voice": {"num_cpus": 0.25, "num_gpus": 0.0},
+    }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def address(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    place = tmp_path_factory.mktemp("cluster") / "entries.sqlite"
+    settings = (*PARTS, f'tools.database="{place}"', "server.max_sessions=8")
+    command = (str(ray()), "-m", "voice.cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUICKSILVER_API_KEY", KEY)
+        patch.setenv("OPENAI_API_KEY", KEY)
+        async with program(cwd=repo_root, settings=settings, command=command) as started:
+            yield started[-1]
 
 
 def replicas(part: str) -> Iterator[int]:
@@ -46,6 +86,18 @@ def replicas(part: str) -> Iterator[int]:
             continue
         if line.startswith(f"ray::ServeReplica:quicksilver:{part}"):
             yield int(folder.name)
+
+
+async def computing(process: int) -> None:
+    """Wait until a process does something."""
+
+    def spent_s() -> float:
+        tasks = Path(f"/proc/{process}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    before_s = spent_s()
+    while spent_s() < before_s + COMPUTES_S:
+        await asyncio.sleep(0.001)
 
 
 async def conversation(stack: AsyncExitStack, address: str, key: str) -> ClientConnection:
@@ -85,6 +137,19 @@ async def adas_key(address: str) -> str:
         return str(made.json()["value"])
 
 
+@pytest.mark.e2e
+@in_one_loop
+async def test_clients_find_what_they_find_at_a_server_alone(address: str, tmp_path: Path) -> None:
+    async with asyncio.timeout(10 * PATIENCE_S):
+        openai, agents = await asyncio.gather(
+            test_openai_client.reported(address, tmp_path),
+            test_agents_client.reported(address, tmp_path),
+        )
+    test_openai_client.judge(openai)
+    test_agents_client.judge(agents)
+
+
+@in_one_loop
 async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(address: str) -> None:
     async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
         key = await adas_key(address)
@@ -98,8 +163,20 @@ async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(add
         asking = asyncio.create_task(told(calls[0], "add eggs to the shopping list"))
         await asyncio.sleep(1)
         os.kill(engine, signal.SIGKILL)
-        # Another replica makes the answer; one that was being written would have failed.
+        # Another replica makes the answer, which nobody had begun.
         assert "eggs" in await asking
+
+        (engine,) = replicas("engine")
+        long = "Be brief. " * 200
+        await send(calls[1], "session.update", session={"type": "realtime", "instructions": long})
+        await receive_until(calls[1], "session.updated")
+        writing = asyncio.create_task(ask(calls[1], "add bread to the shopping list"))
+        await computing(engine)
+        os.kill(engine, signal.SIGKILL)
+        # The one that was being written is lost.
+        assert (await writing)["status"] == "failed"
+        assert "milk" in await told(calls[2], "what is on the shopping list")
+        assert "bread" in await told(calls[1], "add bread to the shopping list")
 
         os.kill(next(replicas("ingress")), signal.SIGKILL)
         answers = await asyncio.gather(
@@ -111,4 +188,4 @@ async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(add
             assert answer in ended or "milk" in str(answer)
         again = await conversation(stack, address, key)
         listed = await told(again, "what is on the shopping list")
-        assert (listed.count("milk"), listed.count("eggs")) == (1, 1), listed
+        assert [listed.count(item) for item in ("milk", "eggs", "bread")] == [1, 1, 1], listed
