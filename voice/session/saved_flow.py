@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 
 from voice.dialogue.flow import Flow, Team, spoken
@@ -40,7 +41,7 @@ class SavedFlow:
         self._session_id = scope.session_id
         self._flow: Flow | None = None
         self._looked = asyncio.Event()
-        self._resumed = False
+        self._kept, self._resumed = False, False
 
     def begin(self) -> Flow | None:
         """Where the conversation stands at first; None where there is one agent without a flow."""
@@ -66,6 +67,7 @@ class SavedFlow:
         """
         self._scope.agent, self._scope.known = position.agent, position.known
         saved, now_s = self._team.saved(position), self._now_s()
+        self._kept = bool(saved)
         self._behind(self._store.save_flow, saved, now_s, self._session_id, now_s + _LEASE_S)
 
     async def run(self, feed: Callable[[FlowResumed], None]) -> None:
@@ -76,10 +78,13 @@ class SavedFlow:
             await self._resume(self._flow, feed)
             while True:
                 await asyncio.sleep(_HOLD_S)
-                self._behind(self._store.hold_flow, self._session_id, self._now_s() + _LEASE_S)
+                if self._kept:
+                    # One at a time, however long the store takes.
+                    await asyncio.wrap_future(self._hold(self._now_s() + _LEASE_S))
         finally:
             self._looked.set()
-            self._behind(self._store.hold_flow, self._session_id, 0.0)
+            if self._kept:
+                self._hold(0.0)
 
     async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
         now_s, saved = self._now_s(), ""
@@ -91,18 +96,21 @@ class SavedFlow:
                 *(self._session_id, now_s, now_s + _LEASE_S, after_s),
             )
         position = self._team.restored(saved) if saved else None
-        self._resumed = position is not None
+        self._kept, self._resumed = self._kept or bool(saved), position is not None
         feed(FlowResumed(position or flow.position))
         self._looked.set()
 
     def _now_s(self) -> float:
         return self._scope.now().timestamp()
 
-    def _behind(self, write: Callable[..., None], *given: object) -> None:
+    def _hold(self, until_s: float) -> Future[None]:
+        return self._behind(self._store.hold_flow, self._session_id, until_s)
+
+    def _behind(self, write: Callable[..., None], *given: object) -> Future[None]:
         """Write behind what was written before."""
 
         def attempt() -> None:
             with suppress(StoreError):
                 write(*given)
 
-        self._toolbox.flow_thread.submit(attempt)
+        return self._toolbox.flow_thread.submit(attempt)

@@ -158,3 +158,17 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         Database(str(file))
     with pytest.raises(ConfigError, match=r"tools\.database"):
         Database(str(tmp_path))
+
+
+def test_a_flow_is_one_conversations_until_it_is_left_or_not_held(place: str) -> None:
+    with opened(place) as store:
+        store.save_flow("here", 100.0, "one", until=130.0)
+        assert store.take_flow("two", 110.0, 140.0, after=0.0) == ""
+        store.save_flow("there", 110.0, "two", until=140.0)
+        store.hold_flow("one", until=0.0)
+        assert store.take_flow("three", 111.0, 141.0, after=100.0) == ""
+        assert store.take_flow("three", 111.0, 141.0, after=0.0) == "here"
+        assert store.take_flow("four", 139.0, 169.0, after=0.0) == ""
+        assert store.take_flow("four", 140.0, 170.0, after=0.0) == "there"
+        store.save_flow("", 150.0, "four", until=180.0)
+        assert store.take_flow("five", 200.0, 230.0, after=0.0) == "here"
