@@ -9,15 +9,19 @@ import argparse
 import asyncio
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 from voice.config import Config, load_config
 from voice.errors import ConfigError, VoiceError
 
 DEFAULT_URI = "tcp://127.0.0.1:10700"
+SERVICE = "_wyoming._tcp.local."
+"""What Home Assistant looks for in its network."""
+_MULTICAST = ("224.0.0.251", 5353)
 
 
 def address(uri: str) -> tuple[str, int]:
@@ -50,8 +54,6 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
     """
     listen, dialled = address(uri), [address(one) for one in satellites]
     try:
-        from wyoming.zeroconf import HomeAssistantZeroconf
-
         from voice.wyoming.server import WyomingServer
     except ImportError as error:
         hint = "pip install 'quicksilver-voice[wyoming]'"
@@ -67,10 +69,47 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
             print(line)
         print(f"Serving {resources.agent.name} at tcp://{listen[0]}:{port}", flush=True)
         if name is not None:
-            # Where it listens everywhere, the address of this machine in its network is told.
-            told = None if listen[0] in ("0.0.0.0", "::") else listen[0]
-            await HomeAssistantZeroconf(port, name, told).register_server()
+            await stack.enter_async_context(announced(name, listen[0], port))
         await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def announced(name: str, host: str, port: int) -> AsyncGenerator[None]:
+    """Tell the network of the server, and take that back at the end.
+
+    Args:
+        name: What it is called there.
+        host: Where it listens; for everywhere, this machine's address in its network is told.
+        port: At that address.
+
+    Raises:
+        ConfigError: Another server there has the name, it cannot be told, or there is no network.
+    """
+    from zeroconf import Error
+    from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+
+    try:
+        told = _own_address() if host in ("0.0.0.0", "::") else socket.gethostbyname(host)
+        full_name = f"{name}.{SERVICE}"
+        service = AsyncServiceInfo(SERVICE, full_name, port, parsed_addresses=[told])
+        zeroconf = AsyncZeroconf()
+    except (Error, OSError) as error:
+        raise ConfigError(f"--zeroconf: {name!r} at {host} cannot be announced: {error}") from error
+    async with zeroconf:
+        try:
+            await zeroconf.async_register_service(service)
+        except Error as error:
+            why = f"got the name {name!r}, which another server in the network has or nobody may"
+            raise ConfigError(f"--zeroconf: {why}") from error
+        yield
+
+
+def _own_address() -> str:
+    """This machine's, in the network that multicasts go to; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(_MULTICAST)
+        address: str = asked.getsockname()[0]
+    return address
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

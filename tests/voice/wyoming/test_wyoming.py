@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -28,14 +29,16 @@ from wyoming.tts import (
     SynthesizeStop,
     SynthesizeVoice,
 )
+from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 from tests.support.patience import PATIENCE_S
 from voice.audio import pcm16_from_samples, samples_from_pcm16
 from voice.demo.recordings import load
+from voice.errors import ConfigError
 from voice.session.resources import Resources
 from voice.types import SAMPLE_RATE_HZ, Samples
 from voice.wyoming import server as server_module
-from voice.wyoming.__main__ import main
+from voice.wyoming.__main__ import SERVICE, announced, main
 from voice.wyoming.server import WyomingServer
 
 CHUNK = 1600
@@ -302,3 +305,23 @@ def test_wrong_options_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["--uri", "udp://x"], ["--uri", "tcp://127.0.0.1"], ["--satellite", "x"]):
         assert main(arguments) == 1
         assert "expected tcp://HOST:PORT" in capsys.readouterr().err
+
+
+async def test_the_network_is_told_where_it_is_and_when_it_has_gone() -> None:
+    name = f"Quicksilver {uuid.uuid4().hex[:8]}"
+    async with AsyncZeroconf() as network:
+
+        async def seen(wait_ms: int) -> AsyncServiceInfo | None:
+            return await network.async_get_service_info(SERVICE, f"{name}.{SERVICE}", wait_ms)
+
+        async with announced(name, "127.0.0.1", 4242):
+            found = await seen(5000)
+            assert found is not None
+            assert (found.parsed_addresses(), found.port) == (["127.0.0.1"], 4242)
+            with pytest.raises(ConfigError, match="another server"):
+                async with announced(name, "0.0.0.0", 4243):
+                    pass
+        assert await seen(100) is None
+        with pytest.raises(ConfigError, match="nowhere"):
+            async with announced(name, "nowhere.invalid", 4242):
+                pass
