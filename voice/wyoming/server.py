@@ -140,7 +140,7 @@ async def _receive(
             return
         try:
             await services.take(event)
-        except (VoiceError, ValueError) as error:
+        except VoiceError as error:
             await outbox.put(Error(str(error), getattr(error, "code", "invalid_value")).event())
 
 

@@ -82,6 +82,7 @@ class Services:
         self._satellite = Satellite(resources, outbox, group)
         self._ears: Ears | None = None
         self._heard: list[str] = []
+        self._cut = b""
         self._voice: Synthesizer | None = None
         self._cutter = SegmentCutter()
         self._characters = 0
@@ -102,7 +103,6 @@ class Services:
 
         Raises:
             VoiceError: Something in it is wrong, or what it asks for failed.
-            ValueError: Its sound is cut off within a sample.
         """
         match event.type:
             case "describe":
@@ -116,6 +116,7 @@ class Services:
                 self._ears = Ears(self._resources, validated(_Transcribe, event.data).language)
             case "audio-start":
                 validated(_Audio, event.data)
+                self._cut = b""
             case "audio-chunk":
                 await self._hear(event)
             case "audio-stop" if not self._satellite.begun:
@@ -140,7 +141,11 @@ class Services:
 
     async def _hear(self, event: Event) -> None:
         form = validated(_Audio, event.data)
-        samples = _mono(event.payload or b"", form.channels)
+        # A chunk may end within a sample: Home Assistant sends a request's body as it comes.
+        data = self._cut + (event.payload or b"")
+        whole = len(data) - len(data) % (form.width * form.channels)
+        data, self._cut = data[:whole], data[whole:]
+        samples = _mono(data, form.channels)
         if self._satellite.begun:
             await self._satellite.hear(samples, form.rate)
             return
@@ -221,8 +226,6 @@ class Services:
 
 def _mono(data: bytes, channels: int) -> Samples:
     samples = samples_from_pcm16(data)
-    if len(samples) % channels:
-        raise ValueError("got an odd number of samples; expected pairs of two channels")
     mean: Samples = samples.reshape(-1, channels).mean(axis=1).astype(samples.dtype)
     return mean
 
