@@ -2,9 +2,9 @@
 
 Questions in everyday words over public manuals that are not part of the project: Node.js's API
 (``node``, of Debian's nodejs-doc) and npm's documentation (``npm``). A line of the JSONL file has
-the ``folder``'s name, the ``file`` that answers it, without suffix, what is asked (``ask``), and
-whether it was kept ``aside`` while the ranking was chosen. Files of one name in several formats
-count as one.
+the ``folder``'s name, the ``file`` that was meant, without suffix, others that ``also`` answer it,
+what is asked (``ask``), and whether it was kept ``aside`` while the ranking was chosen. Files of
+one name in several formats count as one.
 
 Results: benchmarks/results/documents.json.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,24 @@ from voice.tools.builtin.documents import Documents
 QUESTIONS = Path(__file__).with_suffix(".jsonl")
 
 
-def place(documents: Documents, question: Mapping[str, Any]) -> int:
-    """At which place the right file is found, from 1; 0 where it is not."""
-    names = dict.fromkeys(Path(path).stem for path in documents.ranked(question["ask"]))
-    return next((at for at, name in enumerate(names, 1) if name == question["file"]), 0)
+def places(documents: Documents, question: Mapping[str, Any]) -> tuple[int, int]:
+    """At which place the file that was meant is found, and the first that answers; from 1, or 0."""
+    names = list(dict.fromkeys(Path(path).stem for path in documents.ranked(question["ask"])))
+    meant = [question["file"]]
+    return _first(names, meant), _first(names, [*meant, *question.get("also", ())])
 
 
-def figures(places: Sequence[int]) -> dict[str, Any]:
+def _first(names: Sequence[str], right: Collection[str]) -> int:
+    return next((at for at, name in enumerate(names, 1) if name in right), 0)
+
+
+def figures(found: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """Shares of questions whose file came first, and among the first three."""
-    first, three = places.count(1), sum(1 <= place <= 3 for place in places)
-    return {"first": share(first, len(places)), "first_three": share(three, len(places))}
+    told: dict[str, Any] = {}
+    for name, ranks in zip(("meant", "answers"), zip(*found, strict=True), strict=True):
+        first, three = ranks.count(1), sum(1 <= rank <= 3 for rank in ranks)
+        told[name] = {"first": share(first, len(ranks)), "first_three": share(three, len(ranks))}
+    return told
 
 
 def main() -> None:
@@ -44,7 +52,7 @@ def main() -> None:
     options = program.parse_args()
     lines = options.questions.read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
-    places: dict[tuple[str, bool], list[int]] = {}
+    asked: dict[tuple[str, bool], list[tuple[int, int]]] = {}
     indexed, took_ms = {}, []
     for name, _, folder in (given.partition("=") for given in options.folders):
         began_s = time.process_time()
@@ -53,20 +61,20 @@ def main() -> None:
         indexed[name] = round(time.process_time() - began_s, 1)
         for question in (one for one in questions if one["folder"] == name):
             began_s = time.process_time()
-            found = place(documents, question)
+            found = places(documents, question)
             took_ms.append((time.process_time() - began_s) * 1000)
-            places.setdefault((name, question["aside"]), []).append(found)
-            if options.failures and found != 1 and not question["aside"]:
+            asked.setdefault((name, question["aside"]), []).append(found)
+            if options.failures and found[1] != 1 and not question["aside"]:
                 best = [Path(path).stem for path in documents.ranked(question["ask"])[:3]]
                 print(f"{question['file']}: {question['ask']} → {found}: {best}")
         documents.close()
     halves: dict[str, dict[str, Any]] = {}
     for half, aside in (("tuned", False), ("kept_aside", True)):
-        parts = {name: found for (name, one), found in places.items() if one == aside}
+        parts = {name: found for (name, one), found in asked.items() if one == aside}
         halves[half] = {name: figures(found) for name, found in parts.items()}
         halves[half]["all"] = figures([at for found in parts.values() for at in found])
     for half, found in halves.items():
-        print(half, {name: one["first"]["rate"] for name, one in found.items()})
+        print(half, {name: one["answers"]["first"]["rate"] for name, one in found.items()})
     program.write(
         {**halves, "indexing_cpu_s": indexed, "search_cpu_ms": percentiles(took_ms, digits=1)}
     )
