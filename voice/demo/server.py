@@ -66,7 +66,7 @@ async def serving(
         VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
             error, which is ours.
     """
-    host, port = "127.0.0.1", _free_port()
+    host, port = "127.0.0.1", free_port()
     command = ["-m", "voice.serve", *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
     begun_s = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(
@@ -113,6 +113,7 @@ async def _stop(process: Process) -> None:
         await process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A TCP port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])

@@ -1,0 +1,197 @@
+"""From a clone to the first answer that is heard: ``python -m benchmarks.voice.first_minutes``.
+
+Clones the checked out commit into an empty folder and runs ``make run`` there as a person would,
+in a terminal, with an empty cache of pip's; then once more in another clone, with that cache.
+Beside it the page is asked for until it answers, and a line of the demo is spoken.
+
+Bytes are as pip tells them; wheels that lay on this machine already are counted apart. Results:
+benchmarks/results/first_minutes.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.report import ROOT, Program
+from voice.demo.client import RealtimeClient, at_client_rate
+from voice.demo.recordings import load
+from voice.demo.server import free_port
+from voice.demo.turn_report import of_type
+from voice.errors import VoiceError
+from voice.types import SAMPLE_RATE_HZ
+
+LINE = "assistant-1-timer"
+LONGEST_S = 1800.0
+ASK_EVERY_S = 0.1
+STOP_S = 10.0
+_LOCAL_WHEEL = re.compile(r"Processing (/\S+\.whl)")
+_DOWNLOADED = re.compile(r"Downloading \S+ \(([\d.]+) (bytes|kB|MB|GB)\)")
+_UNITS_MB = {"bytes": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
+
+
+class Terminal:
+    """A command in a terminal of its own, and when it has written what.
+
+    Attributes:
+        begun_s: On the event loop's clock.
+        written: Seconds since the beginning, and the text.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path, environ: dict[str, str]) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._screen, ours = pty.openpty()
+        self._process = subprocess.Popen(
+            command, cwd=folder, env=environ, stdin=ours, stdout=ours, stderr=ours,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(ours)
+        self.begun_s = self._clock()
+        self.written: list[tuple[float, str]] = []
+        asyncio.get_running_loop().add_reader(self._screen, self._read)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the beginning."""
+        return self._clock() - self.begun_s
+
+    @property
+    def text(self) -> str:
+        """All that was written."""
+        return "".join(text for _, text in self.written)
+
+    def ended(self) -> bool:
+        """Whether the command has ended by itself."""
+        return self._process.poll() is not None
+
+    async def close(self) -> None:
+        """End it with all that it has started."""
+        for sent in (signal.SIGTERM, signal.SIGKILL):
+            if not self.ended():
+                os.killpg(self._process.pid, sent)
+                await asyncio.to_thread(_waited, self._process)
+        asyncio.get_running_loop().remove_reader(self._screen)
+        os.close(self._screen)
+
+    def _read(self) -> None:
+        try:
+            written = os.read(self._screen, 65536)
+        except OSError:
+            # The other side is closed.
+            asyncio.get_running_loop().remove_reader(self._screen)
+            return
+        self.written.append((self.elapsed_s, written.decode(errors="replace")))
+
+
+def _waited(process: subprocess.Popen[bytes]) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_S)
+
+
+def longest_silence(written: Sequence[tuple[float, str]], until_s: float) -> dict[str, Any]:
+    """The longest time in which nothing was written, and the last line before it."""
+    times = [0.0, *(at_s for at_s, _ in written if at_s < until_s), until_s]
+    gaps = [after - before for before, after in pairwise(times)]
+    at = gaps.index(max(gaps))
+    lines = re.split(r"[\r\n]+", "".join(text for _, text in written[:at]).rstrip())
+    return {"s": round(gaps[at], 1), "from_s": round(times[at], 1), "behind": lines[-1][-120:]}
+
+
+def downloaded_mb(text: str) -> float:
+    """Megabytes that pip says it downloads."""
+    return round(sum(float(n) * _UNITS_MB[unit] for n, unit in _DOWNLOADED.findall(text)), 1)
+
+
+async def page_answers(url: str, terminal: Terminal) -> float:
+    """Seconds from the beginning until the page is there.
+
+    Raises:
+        VoiceError: The command has ended, or takes too long.
+    """
+    async with httpx.AsyncClient(trust_env=False) as http:
+        while not terminal.ended() and terminal.elapsed_s < LONGEST_S:
+            try:
+                if (await http.get(url)).status_code == 200:
+                    return terminal.elapsed_s
+            except httpx.TransportError:
+                await asyncio.sleep(ASK_EVERY_S)
+    raise VoiceError(f"there is no page at {url}; the last output: {terminal.text[-500:]}")
+
+
+async def answer_heard(url: str, terminal: Terminal) -> float:
+    """Seconds from the beginning until the first line's answer sounds, said once the page is there.
+
+    Raises:
+        VoiceError: There is no answer.
+    """
+    async with RealtimeClient.open(url, greet=False) as client:
+        line = at_client_rate(load(LINE), SAMPLE_RATE_HZ)
+        await client.turn(line, hear_out=False)
+        sound = of_type(client.events, "response.output_audio.delta")
+        if not sound:
+            raise VoiceError("the agent has not answered")
+        return sound[0].at_s - terminal.begun_s
+
+
+async def first_minutes(clone: Path, cache: Path, variables: Sequence[str]) -> dict[str, Any]:
+    """``make run`` in a clone, ask for the page, speak."""
+    own = ("VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS")
+    environ = {key: value for key, value in os.environ.items() if key not in own}
+    home = {"PIP_CACHE_DIR": str(cache), "XDG_DATA_HOME": str(clone / "runs"), "TERM": "xterm"}
+    where = f"127.0.0.1:{free_port()}"
+    command = ["make", "run", f"ARGS=--port {where.rpartition(':')[2]}", *variables]
+    terminal = Terminal(command, clone, environ | home)
+    try:
+        page_s = await page_answers(f"http://{where}/", terminal)
+        answer_s = await answer_heard(f"ws://{where}/v1/realtime", terminal)
+    finally:
+        await terminal.close()
+    local = {Path(path) for path in _LOCAL_WHEEL.findall(terminal.text)}
+    return {
+        "page_answers_s": round(page_s, 1),
+        "first_answer_heard_s": round(answer_s, 1),
+        "longest_silence": longest_silence(terminal.written, page_s),
+        "downloaded_mb": downloaded_mb(terminal.text),
+        "from_this_machine_mb": round(sum(path.stat().st_size for path in local) / 1e6, 1),
+        "installed_mb": round(_size(clone / ".venv") / 1e6, 1),
+    }
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+
+
+def main() -> None:
+    """Measure both and write the results."""
+    program = Program("benchmarks.voice.first_minutes", __doc__)
+    program.add_argument(
+        "variables", nargs="*", metavar="VARIABLE=VALUE", help="of make, as TORCH_INDEX="
+    )
+    variables = program.parse_args().variables
+    figures = {}
+    with tempfile.TemporaryDirectory(prefix="first-minutes-") as name:
+        cache = Path(name) / "cache"
+        cache.mkdir()
+        for kind in ("empty_cache", "with_cache"):
+            clone = Path(name) / kind
+            subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+            figures[kind] = asyncio.run(first_minutes(clone, cache, variables))
+            print(kind, figures[kind], flush=True)
+        # Some gigabytes are deleted behind it.
+        program.write(figures)
+
+
+if __name__ == "__main__":
+    main()
