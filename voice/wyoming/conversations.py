@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from dataclasses import replace
 from voice.callers import LOCAL
 from voice.errors import ModelError, ProtocolError, origins
 from voice.events import ReplyEnded, ReplyStatus, ReplyText, SessionEnded, SessionEvent
+from voice.realtime.wire import new_id
 from voice.session.resources import Resources
 from voice.session.session import Session
 from voice.types import Message, Role
@@ -58,12 +58,11 @@ class Conversations:
         if not words.strip() or len(words) > LONGEST_TEXT:
             raise ProtocolError(f"text: expected 1 to {LONGEST_TEXT} characters", param="text")
         for name, one in list(self._kept.items()):
-            if one.ended or (one.free and one.age_s > KEPT_S):
+            if one.running.done() or (one.free and one.age_s > KEPT_S):
                 self.forget(name)
         if conversation_id not in self._kept:
             if len(self._kept) >= MOST_CONVERSATIONS:
-                free = (name for name, one in self._kept.items() if one.free)
-                self.forget(next(free, ""))
+                self.forget(next((name for name, one in self._kept.items() if one.free), ""))
             if len(self._kept) >= MOST_CONVERSATIONS:
                 raise ProtocolError("too many conversations at once", "capacity")
             self._kept[conversation_id] = _Conversation(self._resources, self._group)
@@ -74,7 +73,7 @@ class Conversations:
     def forget(self, conversation_id: str) -> None:
         """End a conversation, if there is one of the id."""
         if one := self._kept.pop(conversation_id, None):
-            one.close()
+            one.session.close()
 
     def close(self) -> None:
         """End all."""
@@ -83,7 +82,7 @@ class Conversations:
 
 
 class _Conversation:
-    """One of them.
+    """One of them; ``running`` is done once the agent, or a failure, has ended it.
 
     Nobody is there to hear a timer ring, so the agent has no tools that would set one.
     """
@@ -93,10 +92,10 @@ class _Conversation:
         can_ring = resources.toolbox.can_ring
         tools = tuple(name for name in options.agent_tools if not can_ring((name,)))
         silent = replace(options, speak=False, idle_timeout_s=0.0, agent_tools=tools)
-        self._session = Session(resources, silent, None, LOCAL)
+        self.session = Session(resources, silent, None, LOCAL)
+        self.running = group.create_task(self._run())
         self._told: asyncio.Queue[SessionEvent] = asyncio.Queue(MOST_EVENTS)
         self._turn = asyncio.Lock()
-        self._running = group.create_task(self._run())
         self._used_s = 0.0
 
     @property
@@ -109,27 +108,18 @@ class _Conversation:
         """Since it was asked last."""
         return asyncio.get_running_loop().time() - self._used_s
 
-    @property
-    def ended(self) -> bool:
-        """Whether the agent, or a failure, has ended it."""
-        return self._running.done()
-
-    def close(self) -> None:
-        self._session.close()
-
     async def answer(self, words: str) -> AsyncGenerator[str]:
         """See `Conversations.answer`."""
         async with self._turn:
             # A session takes requests once it runs.
             await asyncio.sleep(0)
-            item_id = f"item_{uuid.uuid4().hex[:16]}"
-            self._session.add_item(item_id, Message(Role.USER, words), None)
-            reply_id = self._session.create_response()
+            self.session.add_item(new_id("item"), Message(Role.USER, words), None)
+            reply_id = self.session.create_response()
             try:
                 async for delta in self._reply(reply_id):
                     yield delta
             except asyncio.CancelledError:
-                self._session.interrupt()
+                self.session.interrupt()
                 raise
             finally:
                 self._used_s = asyncio.get_running_loop().time()
@@ -152,7 +142,7 @@ class _Conversation:
 
     async def _run(self) -> None:
         try:
-            await self._session.run(self._take)
+            await self.session.run(self._take)
         except Exception as error:
             # It costs this conversation only; the errors' texts may quote it.
             _log.error("a conversation failed\n%s", origins(error))

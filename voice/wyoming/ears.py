@@ -9,7 +9,7 @@ import numpy as np
 
 from voice.audio import Framer, StreamResampler
 from voice.errors import ProtocolError
-from voice.hearing.passages import AROUND_MS, GAP_MS, LONGEST_MS, passages
+from voice.hearing.passages import AROUND_MS, GAP_MS, LONGEST_MS
 from voice.session.resources import Resources
 from voice.types import FRAME_MS, SAMPLE_RATE_HZ, Samples
 
@@ -57,22 +57,16 @@ class Ears:
             self._resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ)
         return self._framed(self._resampler.push(samples))
 
-    def rest(self) -> Samples:
-        """What came behind the last complete utterance."""
-        done = self._framed(self._resampler.flush())
-        return np.concatenate([*done, *self._kept, np.empty(0, np.int16)])
+    def rest(self) -> list[Samples]:
+        """Utterances that the end of the stream completes, as `push`."""
+        complete = self._framed(self._resampler.flush())
+        return [*complete, np.concatenate(self._kept)] if self._spoke else complete
 
     async def words(self, utterance: Samples) -> str:
         """What was said in it."""
-        work = partial(self._transcribe, utterance)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._resources.recognition_threads, work)
-
-    def _transcribe(self, utterance: Samples) -> str:
-        had = self._resources
-        transcribe = partial(had.recognizer.transcribe, language=self._language)
-        found = passages(utterance, had.vad(), transcribe, had.config.vad.threshold)
-        return " ".join(passage.text for passage in found)
+        had, loop = self._resources, asyncio.get_running_loop()
+        work = partial(had.recognizer.transcribe, utterance, language=self._language)
+        return (await loop.run_in_executor(had.recognition_threads, work)).text
 
     def _framed(self, samples: Samples) -> list[Samples]:
         complete = []

@@ -77,10 +77,7 @@ class WyomingServer:
                 server = await asyncio.start_server(accept, host, port)
             except OSError as error:
                 raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}") from error
-            dialling = [
-                group.create_task(self._attend(conversations, *satellite))
-                for satellite in satellites
-            ]
+            dialling = [group.create_task(self._attend(conversations, *one)) for one in satellites]
             try:
                 yield int(server.sockets[0].getsockname()[1])
             finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Literal
 
@@ -79,6 +80,8 @@ class Services:
         self._resources = resources
         self._conversations = conversations
         self._outbox = outbox
+        self._own_id = f"connection {id(self)}"
+        """Of the conversation of a client that names none."""
         self._satellite = Satellite(resources, outbox, group)
         self._ears: Ears | None = None
         self._heard: list[str] = []
@@ -92,11 +95,6 @@ class Services:
         """The client has left."""
         self._satellite.close()
         self._conversations.forget(self._own_id)
-
-    @property
-    def _own_id(self) -> str:
-        """Of the conversation of a client that names none."""
-        return f"connection {id(self)}"
 
     async def take(self, event: Event) -> None:
         """Answer an event; one of an unknown type is ignored.
@@ -150,15 +148,15 @@ class Services:
             await self._satellite.hear(samples, form.rate)
             return
         self._ears = self._ears or Ears(self._resources)
-        for utterance in self._ears.push(samples, form.rate):
-            await self._understand(self._ears, utterance)
+        await self._understand(self._ears, self._ears.push(samples, form.rate))
 
-    async def _understand(self, ears: Ears, utterance: Samples) -> None:
-        if text := await ears.words(utterance):
-            if not self._heard:
-                await self._tell(TranscriptStart())
-            await self._tell(TranscriptChunk(text=f" {text}" if self._heard else text))
-            self._heard.append(text)
+    async def _understand(self, ears: Ears, utterances: Iterable[Samples]) -> None:
+        for utterance in utterances:
+            if text := await ears.words(utterance):
+                if not self._heard:
+                    await self._tell(TranscriptStart())
+                await self._tell(TranscriptChunk(text=f" {text}" if self._heard else text))
+                self._heard.append(text)
 
     async def _transcript(self) -> None:
         if self._ears is not None:
