@@ -50,6 +50,7 @@ from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
 from voice.server.realtime_calls import RealtimeCalls
+from voice.server.requests import bounded, refusal
 from voice.server.speech_api import SpeechApi
 from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session
@@ -275,9 +276,9 @@ class Routes:
                 self.metrics.refused(denied.code)
                 return _refusal(denied)
             except ProtocolError as error:
-                return _error(400, str(error), error.code, error.param)
+                return refusal(400, str(error), error.code, error.param)
             except StoreError as error:
-                return _error(503, str(error), "store_failed", None)
+                return refusal(503, str(error), "store_failed")
 
         return guard
 
@@ -295,7 +296,7 @@ class Routes:
             await socket.send_denial_response(_refusal(denied))
             return
         except ProtocolError as error:
-            denial = _error(400, str(error), error.code, error.param)
+            denial = refusal(400, str(error), error.code, error.param)
             await socket.send_denial_response(denial)
             return
         with self.slots.slot() as free:
@@ -404,13 +405,9 @@ class Routes:
         Raises:
             ProtocolError: It is longer than a message may be, or no UTF-8.
         """
-        limit_bytes, body = self._config.server.max_message_bytes, b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit_bytes:
-                raise ProtocolError(f"the body is longer than {limit_bytes} bytes", "too_large")
+        pieces = bounded(request, self._config.server.max_message_bytes)
         try:
-            return body.decode()
+            return b"".join([piece async for piece in pieces]).decode()
         except UnicodeDecodeError as error:
             raise ProtocolError("the body is not UTF-8", "invalid_json") from error
 
@@ -520,9 +517,4 @@ def _peer(connection: HTTPConnection) -> str:
 
 
 def _refusal(denied: AccessDenied) -> Response:
-    return _error(denied.status, str(denied), denied.code, None)
-
-
-def _error(status: int, message: str, code: str, param: str | None) -> Response:
-    error = {"message": message, "type": "invalid_request_error", "code": code, "param": param}
-    return JSONResponse({"error": error}, status)
+    return refusal(denied.status, str(denied), denied.code)

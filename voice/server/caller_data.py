@@ -16,6 +16,7 @@ from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ProtocolError
 from voice.realtime.wire import parse_json, validated
+from voice.server.requests import refusal
 from voice.tools.builtin.memory import LONGEST as LONGEST_FACT
 from voice.tools.database import Database
 
@@ -73,8 +74,7 @@ def caller_routes(
             content = validated(_FactChange, parse_json(await body(request))).content
         number, caller = request.path_params["id"], _caller_of(request)
         if not await asyncio.to_thread(database.correct_fact, caller, number, content):
-            error = {"message": "there is no such fact", "type": "invalid_request_error"}
-            return JSONResponse({"error": error | {"code": "not_found", "param": "id"}}, 404)
+            return refusal(404, "there is no such fact", "not_found", "id")
         return JSONResponse({"caller": str(caller), "id": number, "content": content or None})
 
     path, of_fact = "/v1/callers/{caller:path}/data", "/v1/callers/{caller:path}/facts/{id:int}"

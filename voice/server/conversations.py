@@ -15,6 +15,7 @@ from starlette.routing import Route
 from voice.access.keys import Grant
 from voice.errors import ProtocolError
 from voice.server.caller_data import Guard
+from voice.server.requests import refusal
 
 if TYPE_CHECKING:
     from voice.records.folder import Query
@@ -83,5 +84,4 @@ def _query(request: Request) -> Query:
 
 
 def _missing() -> Response:
-    error = {"message": "there is no such conversation", "type": "invalid_request_error"}
-    return JSONResponse({"error": error | {"code": "not_found", "param": "id"}}, 404)
+    return refusal(404, "there is no such conversation", "not_found", "id")

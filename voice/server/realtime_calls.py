@@ -20,7 +20,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from voice.access.keys import Grant
@@ -30,6 +30,7 @@ from voice.errors import ProtocolError
 from voice.metrics import Metrics
 from voice.realtime.connection import Begun
 from voice.realtime.wire import new_id, parse_json
+from voice.server.requests import bounded, refusal
 from voice.webrtc.call import Call
 
 PATH = "/v1/realtime/calls"
@@ -107,12 +108,12 @@ class RealtimeCalls:
     async def create(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/calls``: an offer; the answer is one of SDP."""
         if find_spec("aiortc") is None:
-            return _error(501, REMEDY, "webrtc_not_installed")
+            return refusal(501, REMEDY, "webrtc_not_installed")
         offer, changes = await _offer(request)
         async with AsyncExitStack() as stack:
             if not stack.enter_context(self._slots.slot()):
                 self._metrics.refused("capacity")
-                busy = _error(503, self._slots.full, "capacity")
+                busy = refusal(503, self._slots.full, "capacity")
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
                 return busy
             # It takes a while to import.
@@ -133,7 +134,7 @@ class RealtimeCalls:
         """``POST /v1/realtime/calls/<id>/hangup``, with the key of the call or the server's own."""
         listed = self._calls.get(request.path_params["call_id"])
         if listed is None or not (grant.main_key or grant.account == listed.grant.account):
-            return _error(404, "there is no such call", "not_found")
+            return refusal(404, "there is no such call", "not_found")
         listed.call.end("hung up")
         return Response()
 
@@ -150,12 +151,12 @@ class RealtimeCalls:
 async def _offer(request: Request) -> tuple[str, dict[str, Any]]:
     """The offer and the session's fields, from SDP alone or a form with ``sdp`` and ``session``."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = bounded(request, MAX_BODY_BYTES)
     if kind == SDP:
-        return _text(await _body(request), "sdp"), {}
+        return _text(b"".join([piece async for piece in body]), "sdp"), {}
     if kind != "multipart/form-data":
         raise ProtocolError(f"expected {SDP} or multipart/form-data", "invalid_content_type")
     try:
-        body = _pieces(await _body(request))
         form = await MultiPartParser(request.headers, body, max_files=2, max_fields=8).parse()
     except (MultiPartException, KeyError) as error:
         raise ProtocolError(f"expected multipart/form-data: {error}") from error
@@ -172,26 +173,8 @@ async def _field(form: FormData, name: str) -> str:
     return _text(await value.read(), name) if isinstance(value, UploadFile) else value
 
 
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise ProtocolError(f"the body is longer than {MAX_BODY_BYTES} bytes", "too_large")
-    return body
-
-
-async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:
-    yield body
-
-
 def _text(data: bytes, param: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{param}: no UTF-8", "invalid_value", param) from error
-
-
-def _error(status: int, message: str, code: str) -> JSONResponse:
-    error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
-    return JSONResponse({"error": error}, status)

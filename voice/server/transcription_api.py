@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from voice.errors import ProtocolError
 from voice.hearing.asr.transcribed import Word
 from voice.hearing.passages import Passage, passages
 from voice.realtime.wire import WireModel, validated
+from voice.server.requests import bounded
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 if TYPE_CHECKING:
@@ -146,8 +147,10 @@ def _language(fields: _Fields, recognizer: Recognizer) -> str:
 
 
 async def _form(request: Request) -> tuple[_Fields, bytes]:
+    # The fields beside the file are small.
+    body = bounded(request, LARGEST_BYTES + 65_536, "file")
     try:
-        form = await MultiPartParser(request.headers, _bounded(request), max_files=1).parse()
+        form = await MultiPartParser(request.headers, body, max_files=1).parse()
     except (MultiPartException, KeyError) as error:
         raise ProtocolError(f"expected multipart/form-data: {error}") from error
     try:
@@ -160,16 +163,6 @@ async def _form(request: Request) -> tuple[_Fields, bytes]:
         return fields, await file.read()
     finally:
         await form.close()
-
-
-async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        # The fields beside the file are small.
-        if size > LARGEST_BYTES + 65_536:
-            raise ProtocolError(f"file: larger than {LARGEST_BYTES} bytes", "too_large", "file")
-        yield chunk
 
 
 async def _each(step: Callable[[], Any]) -> AsyncIterator[Passage]:

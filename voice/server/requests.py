@@ -1,0 +1,33 @@
+"""What endpoints do alike: read a body within bounds, and refuse."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from voice.errors import ProtocolError
+
+
+async def bounded(
+    request: Request, most_bytes: int, param: str | None = None
+) -> AsyncGenerator[bytes, None]:
+    """A request's body as it comes.
+
+    Raises:
+        ProtocolError: It is longer; ``param`` is what is.
+    """
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most_bytes:
+            message = f"{param or 'the body'} is longer than {most_bytes} bytes"
+            raise ProtocolError(message, "too_large", param)
+        yield chunk
+
+
+def refusal(status: int, message: str, code: str, param: str | None = None) -> Response:
+    """A response that says what is wrong, as OpenAI's API does."""
+    error = {"message": message, "type": "invalid_request_error", "code": code, "param": param}
+    return JSONResponse({"error": error}, status)
