@@ -6,6 +6,8 @@ direction of one session; they are not thread-safe.
 
 from __future__ import annotations
 
+import wave
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -182,3 +184,12 @@ _MULAW_TO_SAMPLE = _mulaw_decode_table()
 _SAMPLE_TO_MULAW = _mulaw_encode_table()
 _ALAW_TO_SAMPLE = _alaw_decode_table()
 _SAMPLE_TO_ALAW = _alaw_encode_table()
+
+
+def write_wav(file: Path, samples: Samples, rate_hz: int) -> None:
+    """Write (T,) or (T, C) int16 samples, of one channel or C, as a WAV file."""
+    with wave.open(str(file), "wb") as wav:
+        wav.setnchannels(samples.shape[1] if samples.ndim == 2 else 1)
+        wav.setsampwidth(2)
+        wav.setframerate(rate_hz)
+        wav.writeframes(pcm16_from_samples(samples.reshape(-1)))

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import wave
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from voice.audio import write_wav
 from voice.config import load_config
 from voice.errors import ConfigError, VoiceError
 from voice.speech.normalization import spoken
@@ -22,12 +24,9 @@ SAMPLE = "Hello, this is how I sound. Your table is booked for seven thirty."
 
 def write_sample(voice: Synthesizer, text: str, path: Path) -> None:
     """Write what the voice makes of a text as a WAV file, mono, 16 bits."""
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(voice.sample_rate_hz)
-        for chunk in voice.synthesize(Segment(0, 0, text, spoken(text))):
-            file.writeframes(chunk.samples.astype("<i2").tobytes())
+    chunks = voice.synthesize(Segment(0, 0, text, spoken(text)))
+    samples = np.concatenate([chunk.samples for chunk in chunks])
+    write_wav(path, samples, voice.sample_rate_hz)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

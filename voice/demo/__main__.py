@@ -10,14 +10,13 @@ import argparse
 import asyncio
 import statistics
 import sys
-import wave
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from voice.audio import pcm16_from_samples
+from voice.audio import write_wav
 from voice.config import load_config, secret
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.recordings import CONVERSATIONS, Line, load
@@ -109,16 +108,6 @@ def timing(turns: Sequence[Turn]) -> str:
     return f"voice to voice: {median:.0f} ms median, {max(times_ms):.0f} ms longest"
 
 
-def write_wav(file: Path, both: Samples) -> None:
-    """Write (T, 2) int16 samples at 24 kHz; directories are made as needed."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with wave.open(str(file), "wb") as wav:
-        wav.setnchannels(2)
-        wav.setsampwidth(2)
-        wav.setframerate(RATE_HZ)
-        wav.writeframes(pcm16_from_samples(both.reshape(-1)))
-
-
 async def demonstrate(options: argparse.Namespace, console: Console) -> int:
     """Run a server and the whole conversation; returns how many turns lacked their tool.
 
@@ -135,7 +124,8 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
     passed_on += ["--config", options.config] if options.config else []
     async with serving(passed_on) as server:
         turns, both = await converse(server.realtime_url, key, lines, console)
-    write_wav(file, both)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_wav(file, both, RATE_HZ)
     missed = sum(not called(said, turn) for said, turn in zip(lines, turns, strict=True))
     console.print(f"\n{len(lines) - missed} of {len(lines)} turns called the expected tool")
     if summary := timing(turns):

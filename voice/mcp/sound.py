@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import soxr
 
-from voice.audio import Framer, StreamResampler, pcm16_from_samples
+from voice.audio import Framer, StreamResampler, write_wav
 from voice.config import LocalConfig
 from voice.errors import DeviceError
 from voice.hearing.vad import Vad
@@ -87,11 +87,7 @@ class FileSound:
     def play(self, samples: Samples, rate_hz: int) -> None:
         """See `Sound.play`."""
         try:
-            with wave.open(str(self._speaker), "wb") as file:
-                file.setnchannels(1)
-                file.setsampwidth(2)
-                file.setframerate(rate_hz)
-                file.writeframes(pcm16_from_samples(samples))
+            write_wav(self._speaker, samples, rate_hz)
         except OSError as error:
             raise DeviceError(f"{self._speaker}: cannot be written: {error.strerror}") from error
 
