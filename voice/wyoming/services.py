@@ -164,7 +164,7 @@ class Services:
         await self._tell(Transcript(text=" ".join(self._heard)))
         if self._heard:
             await self._tell(TranscriptStop())
-        self._heard, self._ears = [], None
+        self._heard, self._ears, self._cut = [], None, b""
 
     async def _handle(self, wanted: _Request) -> None:
         """Let the agent answer; its tools run here."""
