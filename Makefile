@@ -72,6 +72,8 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 	  "environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@# Older versions show nothing while they install, which takes a while.
+	-$(INSTALL) --quiet --upgrade pip
 	@# Where that index cannot be reached, the next command takes torch from the package index.
 	$(if $(TORCH_INDEX),-$(INSTALL) --index-url $(TORCH_INDEX) --retries 1 --no-deps torch)
 
